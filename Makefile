@@ -1,0 +1,54 @@
+# Everything runs in .venv, which the first target that needs it sets up.
+
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help setup demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    check the example operations and run the Legendre fit"
+	@echo "make test    lint, types, import layers and tests"
+	@echo "make bench   measure against PyTorch, installing it first if it is missing"
+	@echo "make lint    the first three parts of make test"
+	@echo "make clean   remove .venv, caches and build products"
+
+setup: .venv/.ready
+	@:
+
+# Some systems ship Python without ensurepip: there, the venv is made bare and the system's pip fills it.
+.venv/.ready: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "gradwright needs Python 3.11 or later: make PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "Setting up .venv (once, about a minute) ..."
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || { \
+	    $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -qq pip; }
+	@$(PIP) install -qq -e ".[dev,cli,special]"
+	@touch $@
+
+demo: .venv/.ready
+	@$(BIN)/gradwright demo
+
+test: lint
+	@echo "== pytest"
+	@$(BIN)/pytest -n 2 -rs
+
+lint: .venv/.ready
+	@echo "== ruff"
+	@$(BIN)/ruff check --quiet --output-format concise .
+	@echo "== mypy"
+	@$(BIN)/mypy
+	@echo "== import layers"
+	@$(BIN)/lint-imports --no-logo
+
+bench: .venv/.ready
+	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
+	    echo "Installing PyTorch into .venv to measure against (once, a large download) ..."; \
+	    $(PIP) install -qq -e ".[oracle]"; }
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .*_cache benchmarks/results
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,223 @@
+"""Running an operation on tensors: compute on the arrays, then record the node. Three forms of one procedure.
+
+`unary` and `binary` make the quick callables behind elementwise operators; `apply` serves every operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends
+from gradwright.autograd.base import TensorBase, made, wrap
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.graph import Output
+from gradwright.autograd.record import build
+from gradwright.autograd.view import mark_view, refresh
+from gradwright.backends import numpy as numpy_backend
+from gradwright.errors import kind, size
+from gradwright.op import Op
+
+_new = object.__new__
+_ndarray = np.ndarray
+_NUMPY = numpy_backend.namespace
+_FAILURES = (ValueError, TypeError, IndexError)
+
+
+class _Numbers(dict[float, Any]):
+    """Python numbers as 0-d tensors of one dtype, made once each: NumPy converts a float on every operation."""
+
+    def __init__(self, make: Callable[[float], Any]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, number: float) -> Any:
+        t = wrap(self._make(number))
+        if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
+            self[number] = t
+        return t
+
+
+def _numbers(dtype: type) -> tuple[_Numbers, _Numbers]:
+    return _Numbers(lambda v: np.array(v, dtype)), _Numbers(dtype)
+
+
+_f32, _f64 = _numbers(np.float32), _numbers(np.float64)
+_CONSTANTS: dict[Any, _Numbers] = {
+    np.dtype(np.float32): _f32[0], np.dtype(np.float64): _f64[0], np.float32: _f32[1], np.float64: _f64[1],
+}  # fmt: skip
+
+
+def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The callable ``f(x, y)`` of an elementwise operation of two arguments.
+
+    Serves tensors of one dtype, and Python numbers beside float32 or float64 tensors; everything else goes to
+    ``slow(x, y)``, which converts its arguments and calls again with two tensors, or returns NotImplemented.
+    """
+    forward = op.forward
+    differentiable = bool(op.rules)
+    records: list[Any] = [None] * 8
+
+    def call(x: Any, y: Any) -> Any:
+        a = x.array
+        cls = y.__class__
+        if cls is float or cls is int:
+            numbers = _CONSTANTS.get(a.dtype if a.__class__ is _ndarray else a.__class__)
+            if numbers is None:
+                return slow(x, y)
+            try:
+                y = numbers[y]
+            except OverflowError:
+                return slow(x, y)
+            b = y.array
+            broadcast = 0
+        elif isinstance(y, TensorBase):
+            b = y.array
+            if a.dtype is not b.dtype:
+                return slow(x, y)
+            broadcast = 0 if a.shape == b.shape else 4
+            if y._view is not None:
+                refresh(y)
+        else:
+            return slow(x, y)
+        if x._view is not None:
+            refresh(x)
+        out = _new(made.cls)
+        try:
+            out.array = forward(_NUMPY, a, b)
+        except _FAILURES as e:
+            raise explained(op, (x, y), {}, e) from None
+        out._counter = [0]
+        out._view = None
+        if x._node is None:
+            if y._node is None:
+                out._node = None
+                return out
+            case = 2 + broadcast
+        else:
+            case = (1 if y._node is None else 3) + broadcast
+        if not differentiable or not recording.get():
+            out._node = None
+            return out
+        record = records[case]
+        if record is None:
+            record = records[case] = build(op, (case & 1 == 1, case & 2 == 2), broadcast == 4, op.node_name({}))
+        out._node = record(x, y, out)
+        return out
+
+    return _named(call, op)
+
+
+def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+    """The callable ``f(x)`` of an elementwise operation of one argument.
+
+    ``slow(x)``, if given, is called for tensors that are not floating point (it promotes them) and for non-tensors.
+    """
+    forward = op.forward
+    differentiable = bool(op.rules)
+    record: Any = None
+
+    def call(x: Any) -> Any:
+        nonlocal record
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"{op.name}(): argument 'input' must be Tensor, not {kind(x)}")
+        a = x.array
+        if slow is not None and a.dtype.kind not in "fc":
+            return slow(x)
+        if x._view is not None:
+            refresh(x)
+        out = _new(made.cls)
+        out.array = forward(_NUMPY, a)
+        out._counter = [0]
+        out._view = None
+        if x._node is None or not differentiable or not recording.get():
+            out._node = None
+            return out
+        if record is None:
+            record = build(op, (True,), False, op.node_name({}))
+        out._node = record(x, out)
+        return out
+
+    return _named(call, op)
+
+
+def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
+    """Run ``op`` on tensors with these static arguments and record it; a list of tensors if it has several outputs.
+
+    Raises what the operation raises, with the operation's name and the shapes it was given.
+    """
+    arrays = []
+    needs = False
+    for x in args:
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}")
+        if x._view is not None:
+            refresh(x)
+        arrays.append(x.array)
+        needs = needs or x._node is not None
+    xp = backends.namespace(arrays[0])
+    try:
+        result = op.forward(xp, *arrays, **static)
+    except _FAILURES as e:
+        raise explained(op, args, static, e) from None
+    out = [wrap(r) for r in result] if op.several else wrap(result)
+    if needs and op.rules and recording.get():
+        mask = tuple([x._node is not None for x in args])
+        broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)
+        name = op.node_name(static)
+        record = op.records.get((mask, broadcast, name))
+        if record is None:
+            record = op.records[mask, broadcast, name] = build(op, mask, broadcast, name)
+        node = record(args, out, static) if op.variadic else record(*args, out, static)
+        if op.several:
+            node._shapes = [(r.shape, r.dtype) for r in result]
+            for k, o in enumerate(out):
+                o._node = Output(node, k)
+        else:
+            out._node = node
+    if op.kind == "view":
+        for o in out if op.several else (out,):
+            if _shares(o.array, arrays[0]):
+                mark_view(o, args[0], op, static)
+    return out
+
+
+def _shares(result: Any, array: Any) -> bool:
+    """Whether ``result`` is a view of ``array``'s memory (both are arrays of one library, of which NumPy has bases)."""
+    if not isinstance(result, np.ndarray):
+        return False
+    owner = array if array.base is None else array.base
+    return result is array or result.base is array or (result.base is not None and result.base is owner)
+
+
+def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Exception) -> Exception:
+    """The error of a failed formula, saying which operation failed on what."""
+    shapes = [a.array.shape for a in args if isinstance(a, TensorBase)]
+    if op.kind == "elementwise" and len(shapes) > 1 and (clash := _clash(shapes)):
+        return RuntimeError(
+            f"The size of tensor a ({clash[0]}) must match the size of tensor b ({clash[1]}) at non-singleton dimension "
+            f"{clash[2]}: {op.name}() got shapes {' and '.join(map(size, shapes))}, which do not broadcast"
+        )
+    given = ", ".join([f"shape {size(s)}" for s in shapes] + [f"{k}={v!r}" for k, v in static.items()])
+    cls = type(error) if type(error) in _FAILURES[1:] else RuntimeError
+    return cls(f"{op.name}(): {error} (called with {given})")
+
+
+def _clash(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int] | None:
+    """The first pair of sizes that do not broadcast, from the last dimension, and the dimension they are in."""
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
+    for dim in reversed(range(ndim)):
+        sizes = [s[dim] for s in padded if s[dim] != 1]
+        for n in sizes[1:]:
+            if n != sizes[0]:
+                return sizes[0], n, dim
+    return None
+
+
+def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.__doc__
+    return call

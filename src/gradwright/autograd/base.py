@@ -1,0 +1,51 @@
+"""What a tensor is to the engine: an array, the node that made it, a version counter, and what it is a view of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TensorBase:
+    """The state of a tensor, without operators (`gradwright.Tensor` adds them).
+
+    Attributes:
+        array: the values: a NumPy array, or a NumPy scalar for a 0-d result.
+        _node: the graph node whose cotangent is this tensor's gradient: the operation that made it, an
+            `AccumulateGrad` for a leaf that requires grad, None where nothing is recorded.
+        _counter: a one-element list counting in-place writes, shared by all tensors over the same memory.
+        _view: None, or a `View` saying how this tensor is read from its base.
+        _grad: the accumulated gradient, or None; unset on results until somebody asks.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_view", "array")
+
+    array: Any
+    _node: Any
+    _counter: list[int]
+    _view: Any
+    _grad: Any
+
+
+class _Made:
+    cls: type[TensorBase] = TensorBase
+
+
+made = _Made()
+"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor."""
+
+_new = object.__new__
+
+
+def wrap(array: Any, node: Any = None, counter: list[int] | None = None) -> Any:
+    """A tensor over ``array`` with this history; a fresh version counter unless it shares another's memory."""
+    t = _new(made.cls)
+    t.array = array
+    t._node = node
+    t._counter = [0] if counter is None else counter
+    t._view = None
+    return t
+
+
+def version_of(t: TensorBase) -> int:
+    """How often the memory of ``t`` has been written in place."""
+    return t._counter[0]

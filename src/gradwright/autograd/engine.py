@@ -1,0 +1,110 @@
+"""The backward pass: run the nodes that a result depends on, last made first, adding up cotangents.
+
+Sequence numbers order a graph topologically, so a heap of pending nodes is all the state there is: no recursion, no
+first walk to count dependencies. Leaves are written last, after everything that can fail, so an exception half-way
+leaves every ``.grad`` as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Any
+
+from gradwright import backends
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.graph import Node
+
+
+def run(
+    roots: Iterable[tuple[Node, Any]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    targets: Iterable[Node] | None = None,
+) -> dict[Node, Any]:
+    """Run backward from ``roots``, pairs of a node and its cotangent.
+
+    The cotangents are arrays, or Tensors if ``create_graph`` (then the pass itself is recorded). Without ``targets``,
+    gradients are accumulated at the leaves. With them, only what leads to the targets is run, nothing is accumulated,
+    and the cotangents found at the targets are returned.
+    """
+    pending: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    xp = None
+    for node, g in roots:
+        xp = backends.namespace(g)
+        if node in pending:
+            pending[node] = pending[node] + g
+        else:
+            pending[node] = g
+            heappush(heap, (-node._seq, node))
+    wanted = None if targets is None else set(targets)
+    route = None if wanted is None else leading_to(wanted, pending)
+    leaves: list[tuple[Node, Any]] = []
+    found: dict[Node, Any] = {}
+    before = recording.get()
+    recording.set(create_graph)
+    try:
+        while heap:
+            node = heappop(heap)[1]
+            g = pending.pop(node)
+            hooks = node._hooks
+            if hooks is not None:
+                g = hooks.before(g)
+            if wanted is not None and node in wanted:
+                found[node] = g
+            targets_of = node._next
+            if not targets_of:
+                leaves.append((node, g))
+                continue
+            if route is not None and node not in route:
+                continue
+            results = node._run(xp, g)
+            if hooks is not None:
+                results = hooks.after(results, g)
+            if not keep_graph:
+                node._saved = None
+            for target, result in zip(targets_of, results, strict=True):
+                if result is None or (route is not None and target not in route and target not in wanted):
+                    continue
+                if target in pending:
+                    pending[target] = pending[target] + result
+                else:
+                    pending[target] = result
+                    heappush(heap, (-target._seq, target))
+            g = results = result = None
+        g = None
+        if wanted is None:
+            _accumulate(xp, leaves)
+    finally:
+        recording.set(before)
+    return found
+
+
+def _accumulate(xp: Any, leaves: list[tuple[Node, Any]]) -> None:
+    leaves.reverse()
+    while leaves:
+        node, g = leaves.pop()
+        node._run(xp, g)
+
+
+def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
+    """The nodes below ``roots`` that must run for cotangents to reach ``wanted``."""
+    route: set[Node] = set()
+    for node in reversed(walk(roots)):
+        if any(target in route or target in wanted for target in node._next):
+            route.add(node)
+    return route
+
+
+def walk(roots: Iterable[Node]) -> list[Node]:
+    """Every node of the graph below ``roots``, last made first."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for node in stack.pop()._next:
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return sorted(seen, key=lambda node: node._seq, reverse=True)

@@ -1,0 +1,392 @@
+"""User-written operations: subclass `Function`, write ``forward`` and ``backward``, call ``apply``.
+
+    class Exp(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            (y,) = ctx.saved_tensors
+            return g * y
+
+The ctx *is* the node of the graph: what forward leaves on it, backward finds, and ``out.grad_fn`` shows it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import no_grad, recording
+from gradwright.autograd.graph import Bundle, Node, Output, ticket
+from gradwright.autograd.hooks import as_tensor
+from gradwright.autograd.record import freed, pack, unpack
+from gradwright.autograd.view import View, check_writable, rebase, refresh
+from gradwright.backends import numpy as numpy_backend
+from gradwright.errors import GradientWarning, kind, size
+
+_new = object.__new__
+
+
+class BackwardNode(Node):
+    """The node of a user's Function, and the ``ctx`` of its forward and backward.
+
+    Any attribute may be set on it. Attributes that gradwright sets:
+        needs_input_grad: for each input of forward, whether it is a tensor that requires grad.
+        saved_tensors: what `save_for_backward` was given; its last call wins.
+    """
+
+    _function: type[Function]
+    needs_input_grad: tuple[bool, ...]
+    _to_save: tuple[Any, ...] = ()
+    _dirty: tuple[Any, ...] = ()
+    _flat: tuple[Any, ...] = ()
+    _materialize = True
+    _metas: list[tuple[tuple[int, ...], Any] | None]
+    """Shape and dtype of each input; None for one that is no tensor."""
+    _outputs: list[tuple[tuple[int, ...], Any]]
+    """Shape and dtype of each output that is a tensor."""
+    _ports: dict[int, Any]
+    """If there are several outputs: weak references to the `Output` of each differentiable one."""
+
+    def save_for_backward(self, *tensors: TensorBase | None) -> None:
+        """Keep tensors (or None) for backward, guarded against being changed in place in between.
+
+        Raises TypeError for anything that is no tensor: put other things on ctx as attributes.
+        """
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, TensorBase):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type {kind(t)}: "
+                    "set it as an attribute of ctx instead"
+                )
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: TensorBase) -> None:
+        """Declare inputs that forward changes in place; each must also be returned as an output."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: TensorBase) -> None:
+        """Declare outputs that have no derivative; they will not require grad, and their cotangents are zeros."""
+        self._flat = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs that no gradient reached."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given.
+
+        Raises RuntimeError once the graph has been freed, or if a saved tensor was changed in place since.
+        """
+        if self._saved is None:
+            raise freed(self)
+        if self._to_save:  # still inside forward
+            return self._to_save
+        return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(self._saved)])
+
+    def _unpacked(self, k: int, packed: tuple[Any, ...]) -> Any:
+        array, counter, version, node = packed
+        if not isinstance(node, int):
+            return unpack(self, packed, f"saved_tensors[{k}]")
+        out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
+        if self._ports:
+            out._node = self._ports[node]() or Output(self, node)
+        return out
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
+        result = self._function._vjp()(self, *grads)
+        checked = _checked(self, result if type(result) is tuple else (result,))
+        if recording.get():
+            return checked
+        return [None if r is None else r.array for r in checked]
+
+    def _filled(self, g: Bundle) -> list[Any]:
+        """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
+        zeros = numpy_backend.namespace.zeros
+        missing = self._materialize
+        return [
+            as_tensor(g[i]) if i in g else wrap(zeros(shape, dtype=dtype)) if missing else None
+            for i, (shape, dtype) in enumerate(self._outputs)
+        ]
+
+    def apply(self, *grads: Any) -> Any:
+        """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
+        return self._function._vjp()(self, *grads)
+
+    __call__ = apply
+
+
+def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
+    """One gradient per input that needs one, of that input's shape and dtype; an error that says which is not."""
+    metas = node._metas
+    name = node.name()
+    extra = len(result) - len(metas)
+    if extra > 0 and all(r is None for r in result[len(metas) :]):
+        result = result[: len(metas)]
+    elif extra:
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)})"
+        )
+    checked: list[Any] = []
+    for i, (r, meta, needed) in enumerate(zip(result, metas, node.needs_input_grad, strict=True)):
+        if meta is None:
+            if r is not None:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, "
+                    "but the corresponding forward input was not a Variable"
+                )
+        elif needed:
+            if r is not None:
+                if not isinstance(r, TensorBase):
+                    raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}")
+                if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
+                    r = _fitted(name, i, r, *meta)
+            checked.append(r)
+    return checked
+
+
+def _fitted(name: str, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    got = r.array.shape
+    if got != shape:
+        lead = len(got) - len(shape)
+        if lead < 0 or any(n not in (1, m) for n, m in zip(shape, got[lead:], strict=True)):
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
+                f"compatible with {size(shape)}"
+            )
+        warnings.warn(
+            f"{name} returned a gradient of shape {size(got)} for input {i} of shape {size(shape)}: it is summed down. "
+            f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean.",
+            GradientWarning,
+            stacklevel=2,
+        )
+        r = r.sum_to_size(shape)
+    if r.array.dtype != dtype:
+        r = r.to(dtype)
+    return r
+
+
+class FunctionMeta(type):
+    """Gives every Function class its own node class, named ``<Class>Backward``."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
+        super().__init__(name, bases, body)
+        cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls})
+        cls._static = isinstance(inspect.getattr_static(cls, "forward"), staticmethod)
+
+
+class Function(metaclass=FunctionMeta):
+    """Base of user-written operations. Never instantiate it: ``MyFunction.apply(...)`` runs it.
+
+    Write ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)`` as static methods; or ``forward(*args)`` without
+    ctx and ``setup_context(ctx, inputs, output)``. ``backward`` returns one gradient per argument of forward, None for
+    those that have none. Inside forward nothing is recorded; inside backward it is exactly when the caller asked for
+    ``create_graph=True``.
+    """
+
+    _node_class: type[BackwardNode]
+    _static: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            f"function with static forward method: make forward and backward of {type(self).__name__} static methods "
+            f"(their first argument is ctx) and call {type(self).__name__}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: a tensor or a tuple of tensors."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save for backward what it needs, when forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments of forward, given those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _vjp(cls) -> Callable[..., Any]:
+        has_backward = cls.backward is not Function.backward
+        has_vjp = cls.vjp is not Function.vjp
+        if has_backward and has_vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+                "one of them."
+            )
+        return cls.vjp if has_vjp else cls.backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward on the arguments and record it. Keywords are matched to forward's parameters.
+
+        Raises RuntimeError if forward is no static method, or an argument marked dirty is not returned.
+        """
+        if kwargs:
+            args = _positional(cls, args, kwargs)
+        node = _new(cls._node_class)
+        node._hooks = None
+        node._saved = ()
+        nodes = []
+        for a in args:
+            if isinstance(a, TensorBase):
+                if a._view is not None:
+                    refresh(a)
+                nodes.append(a._node)
+            else:
+                nodes.append(None)
+        node.needs_input_grad = needs = tuple([n is not None for n in nodes])
+        recorded = recording.get()
+        if recorded:
+            recording.set(False)
+        try:
+            if cls.setup_context is Function.setup_context:
+                if not cls._static:
+                    cls()
+                result = cls.forward(node, *args)
+            else:
+                result = cls.forward(*args)
+                cls.setup_context(node, args, result)
+        finally:
+            if recorded:
+                recording.set(True)
+        outputs = result if type(result) is tuple else (result,)
+        needed = recorded and True in needs
+        if node._dirty:
+            _check_dirty(node, outputs, needed)
+        if needed:
+            cls._vjp()
+            node._seq = ticket()
+            node._mask = needs
+            node._next = tuple([n for n in nodes if n is not None])
+            node._metas = [(a.array.shape, a.array.dtype) if isinstance(a, TensorBase) else None for a in args]
+        outputs = _attached(node, args, outputs, needed)
+        return outputs if type(result) is tuple else outputs[0]
+
+
+def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Arguments by position, as forward's signature orders them (defaults after the last one given stay out)."""
+    own_context = cls.setup_context is Function.setup_context
+    bound = inspect.signature(cls.forward).bind(*((None,) if own_context else ()), *args, **kwargs)
+    given = len(bound.arguments)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"{cls.__name__}.apply: forward takes {', '.join(bound.kwargs)} by keyword only; make it positional"
+        )
+    names = list(bound.arguments)
+    last = max(names.index(k) for k in kwargs) if kwargs.keys() <= set(names) else given
+    values = bound.args[: max(last + 1, len(args) + own_context)]
+    return values[1:] if own_context else values
+
+
+def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
+    for t in node._dirty:
+        if not any(t is o for o in outputs):
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+                               "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
+        check_writable(t, needed)
+    if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
+        raise RuntimeError("If your Function modifies Tensors inplace and some of them are views, it must return only "
+                           "one Tensor.")  # fmt: skip
+
+
+def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...], needed: bool) -> tuple[Any, ...]:
+    """The outputs with ``node`` as their history; packs up what was saved."""
+    made_outputs = tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
+    if not needed:
+        return made_outputs
+    packs: list[Any] = [None if t is None else pack(t) for t in node._to_save]
+    node._outputs = [_meta(o) for o in made_outputs]
+    node._ports = {}
+    for k, (o, out) in enumerate(zip(outputs, made_outputs, strict=True)):
+        if not isinstance(out, TensorBase) or out.array.dtype.kind not in "fc" or any(o is t for t in node._flat):
+            continue
+        history: Node = node
+        if len(outputs) > 1:
+            history = Output(node, k)
+            node._ports[k] = weakref.ref(history)
+        if out._view is not None and any(o is t for t in node._dirty):
+            rebase(out, wrap(out.array, history, out._counter))
+        else:
+            out._node = history
+        for j, t in enumerate(node._to_save):
+            if t is o:
+                packs[j] = (*packs[j][:3], k)
+    node._saved = packs
+    node._to_save = node._dirty = node._flat = ()
+    return made_outputs
+
+
+def _meta(o: Any) -> Any:
+    return (o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else ((), float)
+
+
+def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
+    """An output that may bear this Function's history: an input returned as it came becomes a view of itself."""
+    if any(o is t for t in dirty):
+        return o
+    returned = any(o is a for a in args)
+    if returned or o._view is not None:
+        base = o if o._view is None else o._view.base
+        o = wrap(o.array, None, o._counter) if returned else o
+        o._view = View(base, None, "function")
+    return o
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Declare a backward that cannot itself be differentiated (it computes outside gradwright, say).
+
+    A second derivative through it raises RuntimeError instead of being silently zero.
+    """
+
+    @functools.wraps(fn)
+    def backward(ctx: Any, *grads: Any) -> Any:
+        recorded = recording.get()
+        with no_grad():
+            result = fn(ctx, *grads)
+        if not recorded:
+            return result
+        many = result if isinstance(result, tuple) else (result,)
+        stop = _Once(ctx)
+        many = tuple(wrap(r.array, stop) if isinstance(r, TensorBase) else r for r in many)
+        return many if isinstance(result, tuple) else many[0]
+
+    return backward
+
+
+class _Once(Node):
+    """Stands where a second derivative would have to pass through a once_differentiable backward."""
+
+    __slots__ = ("_mask", "_who")
+
+    def __init__(self, ctx: BackwardNode) -> None:
+        self._seq = ticket()
+        self._next, self._mask = ctx._next, ctx._mask
+        self._hooks, self._saved = None, ()
+        self._who = ctx.name()
+
+    def _run(self, xp: Any, g: Any) -> Any:
+        raise RuntimeError(
+            f"trying to differentiate twice a function that was marked with @once_differentiable: {self._who}"
+        )

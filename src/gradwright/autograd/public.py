@@ -1,0 +1,181 @@
+"""`backward` and `grad`: what users call, on top of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.autograd import engine
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.hooks import as_tensor
+from gradwright.autograd.view import refresh
+from gradwright.dtypes import Size
+from gradwright.errors import kind
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    *,
+    inputs: Any = None,
+) -> None:
+    """Accumulate the gradients of ``tensors`` into the ``.grad`` of the leaves they depend on.
+
+    Args:
+        tensors: a tensor or a sequence of tensors.
+        grad_tensors: their cotangents, of their shapes; may be None for tensors of one element (then 1 is taken).
+        retain_graph: keep saved values for another backward; by default only if ``create_graph``.
+        create_graph: record the pass itself, so that it can be differentiated again.
+        inputs: accumulate only into these tensors (leaves or not).
+
+    Raises:
+        RuntimeError: a tensor requires no grad, a cotangent is missing or of the wrong shape, or the graph has been
+            freed by an earlier pass.
+    """
+    outputs = _sequence("backward", "tensors", tensors)
+    grads = _cotangents(outputs, grad_tensors, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = _roots(outputs, grads)
+    if inputs is None:
+        engine.run(roots, keep_graph=keep, create_graph=create_graph)
+        return
+    targets = _sequence("backward", "inputs", inputs)
+    if not targets:
+        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_node(t) for t in targets])
+    for t in dict.fromkeys(targets):
+        g = found.get(t._node)
+        if g is not None:
+            _accumulate(t, g)
+
+
+def _accumulate(t: Any, g: Any) -> None:
+    if type(t._node) is AccumulateGrad:
+        t._node._run(type(g), g) if not isinstance(g, TensorBase) else t._node._run(g.__array_namespace__(), g)
+        return
+    new = as_tensor(g)
+    old = t.grad
+    t._grad = wrap(new.array.copy(), new._node) if old is None else wrap((old + new).array, (old + new)._node)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of ``outputs`` with respect to ``inputs``, returned rather than accumulated.
+
+    Args:
+        outputs, inputs: a tensor or a sequence of tensors each.
+        grad_outputs: cotangents of the outputs; None where an output has one element.
+        retain_graph, create_graph: as in `backward`.
+        allow_unused: give None for an input that no output depends on, instead of raising.
+        materialize_grads: give zeros for such an input.
+
+    Returns:
+        A tuple with one gradient for each input, of its shape and dtype.
+
+    Raises:
+        RuntimeError: an input was not used and ``allow_unused`` is not set, an input or output requires no grad, or the
+            graph has been freed.
+        NotImplementedError: for ``is_grads_batched``, which needs vmap.
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad: is_grads_batched needs vmap, which gradwright does not have yet")
+    if not only_inputs:
+        raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
+    outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got False")
+        allow_unused = True
+    grads = _cotangents(outs, grad_outputs, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = _roots(outs, grads)
+    nodes = [_node(t) for t in ins]
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=nodes)
+    results: list[Any] = []
+    for i, (t, node) in enumerate(zip(ins, nodes, strict=True)):
+        g = found.get(node)
+        if g is None and materialize_grads:
+            g = t.array - t.array
+        elif g is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+        results.append(None if g is None else _given(g))
+    return tuple(results)
+
+
+def _given(g: Any) -> Any:
+    """A gradient to hand out: never memory that the graph or the caller also holds."""
+    if isinstance(g, TensorBase):
+        return g
+    return wrap(g.copy() if hasattr(g, "copy") else g)
+
+
+def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
+    values = (value,) if isinstance(value, TensorBase) else tuple(value) if isinstance(value, (list, tuple)) else None
+    if values is None:
+        raise TypeError(f"{function}: {argument} must be a Tensor or a sequence of Tensors, got {kind(value)}")
+    for i, v in enumerate(values):
+        if not isinstance(v, TensorBase):
+            raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(v)}")
+        if v._view is not None:
+            refresh(v)
+    return values
+
+
+def _node(t: Any) -> Any:
+    if t._node is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return t._node
+
+
+def _roots(outputs: Sequence[Any], grads: Sequence[Any]) -> list[tuple[Any, Any]]:
+    for i, t in enumerate(outputs):
+        if t._node is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+    return [(t._node, g) for t, g in zip(outputs, grads, strict=True)]
+
+
+def _cotangents(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[Any]:
+    if given is None:
+        given = (None,) * len(outputs)
+    elif isinstance(given, TensorBase):
+        given = (given,)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    grads = []
+    for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
+        if g is None:
+            if t._node is not None and t.array.size != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            g = wrap(_one(t.array))
+        elif not isinstance(g, TensorBase):
+            raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
+        elif g.array.shape != t.array.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g.array.shape)} and output[{i}] has a shape "
+                f"of {Size(t.array.shape)}."
+            )
+        elif g.array.dtype != t.array.dtype:
+            g = g.to(t.array.dtype)
+        grads.append(g if create_graph else g.array)
+    return grads
+
+
+def _one(array: Any) -> Any:
+    """1 in the shape (of one element) and dtype of ``array``."""
+    one = array.dtype.type(1)
+    return one if array.shape == () else one.reshape(array.shape)

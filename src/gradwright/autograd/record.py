@@ -1,0 +1,228 @@
+"""From an operation's declaration to its graph nodes: writes the Python one would write by hand, once per use.
+
+For each combination of inputs that need a gradient, `build` writes a node class with two functions. For ``multiply``
+with both inputs needed they read, shortened:
+
+    def record(x, y, out):
+        node = new(MulBackward0)
+        node._next = (x._node, y._node)
+        node._saved = ((y.array, y._counter, y._counter[0], y._node), (x.array, ...))
+        return node
+
+    def _run(self, xp, g):
+        (y, y_counter, y_version, y_node), (x, ...) = self._saved
+        if y_counter[0] != y_version: raise modified(self, "y", ...)
+        if xp is not plain and isinstance(g, TensorBase):       # the backward pass is itself recorded
+            y = wrap(y, y_node, y_counter); x = ...
+        return rule_x(xp, g, y), rule_y(xp, g, x)
+
+So a saved value is its array, the counter of its memory, the version it had, and the node it came from; an ordinary
+backward pass compares one integer per saved value and calls the formula on bare arrays. `source` shows the text.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwright import backends
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.graph import AccumulateGrad, Node, ticket
+from gradwright.backends import numpy as numpy_backend
+from gradwright.dtypes import LEGACY
+from gradwright.errors import size
+from gradwright.op import Op
+from gradwright.ops.shape import sum_to
+
+# How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`.
+_SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index"}
+
+
+class OpNode(Node):
+    """A node of a declared operation; `build` makes its subclasses."""
+
+    __slots__ = ()
+    _names: tuple[str, ...] = ()
+    """What is in ``_saved``, in order."""
+    _packed = 0
+    """How many of them, the first ones, are tensors packed with their version."""
+    _variadic = False
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"_saved_{_SAVED_AS.get(n, n)}" for n in self._names)]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            for k, n in enumerate(self._names):
+                if _SAVED_AS.get(n, n) == name[7:]:
+                    if self._saved is None:
+                        raise freed(self)
+                    return self._unpacked(k)
+        raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
+
+    def _unpacked(self, k: int) -> Any:
+        value = self._saved[k]
+        if k >= self._packed:
+            return value
+        if self._variadic:
+            return tuple(unpack(self, n, self._names[k]) for n in value)
+        return unpack(self, value, self._names[k])
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run this node by hand on Tensors; returns one gradient per input that needs one."""
+        g = grads[0]
+        return tuple(self._run(backends.namespace(g), g))
+
+
+def pack(t: TensorBase) -> tuple[Any, ...]:
+    """A tensor as a node saves it: array, counter, version, node."""
+    return (t.array, t._counter, t._counter[0], t._node)
+
+
+def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
+    """The saved tensor again, as users see it; a leaf comes back as itself.
+
+    Raises RuntimeError if its memory has been written in place since it was saved.
+    """
+    array, counter, version, node = packed
+    if counter[0] != version:
+        raise modified(owner, name, packed)
+    if type(node) is AccumulateGrad and node._array is array:
+        return node.variable
+    return wrap(array, owner if name == "out" else node, counter)
+
+
+def freed(owner: Node) -> RuntimeError:
+    """The error for using a graph whose saved values are gone."""
+    return RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        f"been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+        "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+        f"saved tensors after calling backward. (The node is {owner.name()}.)"
+    )
+
+
+def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
+    """The error for a saved value whose memory was written in place since."""
+    array, counter, version, node = packed
+    maker = owner if name == "out" else node
+    made = ""
+    if maker is not None and type(maker) is not AccumulateGrad:
+        maker, index = maker._edge()
+        made = f", which is output {index} of {maker.name()},"
+    legacy = LEGACY.get(array.dtype.name, array.dtype.name)
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{legacy} {size(array.shape)}]{made or ','} is at version {counter[0]}; expected version {version} "
+        f"instead. ({owner.name()} saved it as {name!r}: use the out-of-place form, or clone it before it is changed.)"
+    )
+
+
+def build(op: Op, mask: Sequence[bool], broadcast: bool, name: str) -> Callable[..., Any]:
+    """The function ``record(*inputs, out[, static])`` that makes the node of one call, for these needed inputs."""
+    text, scope, names, packed = (_variadic if op.variadic else _fixed)(op, mask, broadcast)
+    filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), scope)
+    scope["Class"] = type(name, (OpNode,), {
+        "__slots__": ("_shapes",) if op.several else (), "_run": scope["_run"], "_mask": tuple(mask),
+        "_names": names, "_packed": packed, "_variadic": op.variadic,
+    })  # fmt: skip
+    return scope["record"]
+
+
+def source(record: Callable[..., Any]) -> str:
+    """The text behind a function made by `build`, to read."""
+    return "".join(linecache.getlines(record.__code__.co_filename))
+
+
+def _scope(op: Op) -> dict[str, Any]:
+    scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
+             "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
+             "filled": filled}  # fmt: skip
+    return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
+
+
+def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
+    """What the derivatives of the needed inputs name: tensors first, then shapes and static arguments."""
+    wanted = [n for i in needed for n in op.rules[i].names if n != "i"]
+    if broadcast:
+        wanted += [f"{n}_shape" for n in needed]
+    wanted = list(dict.fromkeys(wanted))
+    tensors = [n for n in wanted if n in op.inputs or n == "out"]
+    return tensors, [n for n in wanted if n not in tensors]
+
+
+def _fixed(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
+    needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
+    tensors, others = _saved_names(op, needed, broadcast)
+    packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" for n in tensors]
+    values = [f"{n[:-6]}.array.shape" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+    lines = [
+        f"def record({', '.join(op.inputs)}, out, static=None):",
+        "    node = new(Class)",
+        "    node._seq = ticket()",
+        "    node._hooks = None",
+        f"    node._next = ({''.join(f'{n}._node, ' for n in needed)})",
+        f"    node._saved = ({''.join(f'{v}, ' for v in packs + values)})",
+        "    return node",
+        "",
+        "def _run(self, xp, g):",
+    ]
+    if tensors or others:
+        lines += ["    if self._saved is None: raise freed(self)"]
+        parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" for n in tensors] + others
+        lines += [f"    {', '.join(parts)}, = self._saved"]
+    for n in tensors:
+        packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
+        lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
+    if tensors:
+        lines += ["    if xp is not plain and isinstance(g, TensorBase):"]
+        lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in tensors]
+    if op.several:
+        lines += ["    g = filled(self, xp, g)"]
+    results = []
+    for n in needed:
+        result = f"rule_{n}({', '.join(['xp', 'g', *op.rules[n].names])})"
+        results.append(f"sum_to(xp, {result}, {n}_shape)" if broadcast else result)
+    lines += [f"    return ({', '.join(results)},)", ""]
+    return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
+    (xs,) = op.inputs
+    tensors, others = _saved_names(op, [xs], False)
+    values = [f"tuple([pack(x) for x in {xs}])" for _ in tensors]
+    values += [f"tuple([x.array.shape for x in {xs}])" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+    which = [i for i, m in enumerate(mask) if m]
+    lines = [
+        f"def record({xs}, out, static):",
+        "    node = new(Class)",
+        "    node._seq = ticket()",
+        "    node._hooks = None",
+        f"    node._next = ({''.join(f'{xs}[{i}]._node, ' for i in which)})",
+        f"    node._saved = ({''.join(f'{v}, ' for v in values)})",
+        "    return node",
+        "",
+        "def _run(self, xp, g):",
+        "    if self._saved is None: raise freed(self)",
+        f"    {', '.join([*tensors, *others])}, = self._saved",
+    ]
+    if tensors:
+        lines += [
+            f"    for saved in {xs}:",
+            f"        if saved[1][0] != saved[2]: raise modified(self, {xs!r}, saved)",
+            "    if xp is not plain and isinstance(g, TensorBase):",
+            f"        {xs} = [wrap(a, node, counter) for a, counter, _, node in {xs}]",
+            "    else:",
+            f"        {xs} = [saved[0] for saved in {xs}]",
+        ]
+    names = op.rules[xs].names
+    lines += [f"    return [rule_{xs}(xp, g, {', '.join(names)}) for i in {which!r}]", ""]
+    return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def filled(node: Any, xp: Any, bundle: dict[int, Any]) -> list[Any]:
+    """The cotangents of all outputs of a node, zeros where none came."""
+    return [bundle[k] if k in bundle else xp.zeros(shape, dtype=dtype) for k, (shape, dtype) in enumerate(node._shapes)]

@@ -1,0 +1,115 @@
+"""NumPy as `xp`: NumPy's own functions, what it lacks, and direct forms of those it wraps in slow Python."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends import register
+
+_add, _mul, _max, _min = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
+
+
+def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+    """Sum over ``axis`` (an int, a tuple or None for all)."""
+    return _add(x, axis, dtype, None, keepdims)
+
+
+def prod(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
+    """Product over ``axis``."""
+    return _mul(x, axis, dtype, None, keepdims)
+
+
+def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Largest value over ``axis``; NaN if there is one."""
+    return _max(x, axis, None, None, keepdims)
+
+
+def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Smallest value over ``axis``; NaN if there is one."""
+    return _min(x, axis, None, None, keepdims)
+
+
+def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """A read-only view of ``x`` in a larger shape: new and stretched axes get stride 0."""
+    x = np.asarray(x)
+    lead = len(shape) - x.ndim
+    strides = (0,) * lead + tuple(
+        0 if n == 1 != m else s for n, m, s in zip(x.shape, shape[lead:], x.strides, strict=True)
+    )
+    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True)):
+        raise ValueError(f"cannot broadcast an array of shape {x.shape} to {shape}")
+    if x.size == 0 or 0 in shape:
+        return np.broadcast_to(x, shape)
+    out = np.lib.stride_tricks.as_strided(x, shape, strides) if x.base is not None else _stretch(x, shape, strides)
+    out.flags.writeable = False
+    return out
+
+
+def _stretch(x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    if not x.flags.c_contiguous:
+        return np.lib.stride_tricks.as_strided(x, shape, strides)
+    return np.ndarray(shape, x.dtype, x, 0, strides)
+
+
+def expand_dims(x: Any, *, axis: int = 0) -> Any:
+    """A view of ``x`` with an axis of length 1 put in at ``axis``."""
+    x = np.asarray(x)
+    shape = list(x.shape)
+    shape.insert(axis if axis >= 0 else axis + x.ndim + 1, 1)
+    return x.reshape(shape)
+
+
+def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
+    """A view of ``x`` with its axes reordered."""
+    return np.asarray(x).transpose(axes)
+
+
+def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
+    """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
+    out = np.array(x)
+    if not accumulate:
+        out[key] = value
+    elif _distinct(key):
+        out[key] += value
+    else:
+        np.add.at(out, key, value)
+    return out
+
+
+def _distinct(key: Any) -> bool:
+    """Whether an index can name no element twice: it has no integer array in it."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return not any(isinstance(k, (np.ndarray, list)) and np.asarray(k).dtype != bool for k in parts)
+
+
+def scatter_add(x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
+    """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
+    out = np.array(x)
+    where = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    where[axis] = index
+    np.add.at(out, tuple(where), src)
+    return out
+
+
+def write_view(base: Any, value: Any, *, read: Any) -> Any:
+    """A copy of ``base`` in which the region that the view function ``read`` shows is ``value``."""
+    out = np.array(base)
+    region = read(out)
+    region[...] = value
+    return out
+
+
+def einsum(*xs: Any, equation: str) -> Any:
+    """The sum of products that ``equation`` names."""
+    return np.einsum(equation, *xs, optimize=len(xs) > 2)
+
+
+namespace = SimpleNamespace(**{name: getattr(np, name) for name in np.__all__ if not name.startswith("_")})
+for _f in (
+    sum, prod, max, min, broadcast_to, expand_dims, permute_dims, put, scatter_add, write_view, einsum,
+):  # fmt: skip
+    setattr(namespace, _f.__name__, _f)
+register(namespace, np.ndarray, np.generic)

@@ -1,0 +1,29 @@
+"""The exceptions and warnings that are gradwright's own.
+
+    RuntimeError
+      GradcheckError      a derivative that failed its check
+    UserWarning
+      GradientWarning     a gradient that may not be what its author meant
+
+Everything else is raised with Python's and PyTorch's own types (RuntimeError, TypeError, ValueError, IndexError).
+"""
+
+from __future__ import annotations
+
+
+class GradcheckError(RuntimeError):
+    """Raised by `gradcheck` and `gradgradcheck` when a derivative is wrong or cannot be checked."""
+
+
+class GradientWarning(UserWarning):
+    """Issued where a gradient may not be what its author meant, but a correct program could mean it."""
+
+
+def size(shape: tuple[int, ...]) -> str:
+    """A shape as messages print it: ``[2, 3]``."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def kind(value: object) -> str:
+    """What an argument is, for messages that say what they got."""
+    return type(value).__name__

@@ -1,0 +1,149 @@
+"""Reading arguments: tensors, dims, sizes and dtypes as PyTorch's functions take them, with errors that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.errors import kind
+from gradwright.op import Op
+from gradwright.ops.shape import astype
+
+NUMBER = (bool, int, float, complex, np.generic)
+
+
+def tensor_arg(function: str, value: Any, argument: str = "input", position: int = 1) -> Any:
+    """``value`` if it is a tensor; TypeError naming function and argument if not."""
+    if isinstance(value, TensorBase):
+        return value
+    raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind(value)}")
+
+
+def tensor_list(function: str, values: Any, argument: str = "tensors") -> list[Any]:
+    """A sequence of tensors, checked one by one."""
+    if isinstance(values, TensorBase):
+        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not Tensor")
+    items = list(values)
+    for i, v in enumerate(items):
+        if not isinstance(v, TensorBase):
+            raise TypeError(f"{function}(): expected Tensor as element {i} in argument '{argument}', but got {kind(v)}")
+    if not items:
+        raise RuntimeError(f"{function}(): expected a non-empty list of Tensors")
+    return items
+
+
+def one_dim(function: str, dim: Any, ndim: int, argument: str = "dim") -> int:
+    """A dim as a number from 0 to ndim - 1 (a 0-d tensor counts as having one dim).
+
+    Raises IndexError if it is out of range, TypeError if it is no int.
+    """
+    n = max(ndim, 1)
+    try:
+        index = dim.__index__()
+    except AttributeError:
+        raise TypeError(f"{function}(): argument '{argument}' must be int, not {kind(dim)}") from None
+    if not -n <= index < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {index}): "
+            f"argument '{argument}' of {function}()"
+        )
+    return index % n
+
+
+def dims(function: str, dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """Dims for a reduction: None for all (an empty tuple counts as all), else a tuple without repeats."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return None
+    many = tuple(one_dim(function, d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    if len(set(many)) < len(many):
+        raise RuntimeError(f"{function}(): dim {many[0]} appears multiple times in the list of dims")
+    return many if ndim else None
+
+
+def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes given as ``f(2, 3)`` or ``f((2, 3))``."""
+    if len(given) == 1 and not hasattr(given[0], "__index__"):
+        given = tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
+    try:
+        return tuple(n.__index__() for n in given)
+    except AttributeError:
+        wrong = next(n for n in given if not hasattr(n, "__index__"))
+        raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {kind(wrong)}") from None
+
+
+def to_dtype(x: Any, d: Any) -> Any:
+    """``x`` as another dtype, recorded; ``x`` itself if it has it already."""
+    target = dtypes.numpy_dtype(d)
+    if x.array.dtype == target:
+        return x
+    return apply(astype, (x,), {"dtype": target.name, "source": x.array.dtype.name})
+
+
+def promote_types(a: dtypes.dtype, b: dtypes.dtype) -> dtypes.dtype:
+    """The smallest dtype both fit in by PyTorch's rules: a float wins over any integer, whatever their widths."""
+    if a.category < dtypes.FLOAT <= b.category:
+        return b
+    if b.category < dtypes.FLOAT <= a.category:
+        return a
+    return dtypes.of(np.promote_types(a.dtype, b.dtype))
+
+
+def result_type(*operands: Any) -> dtypes.dtype:
+    """The dtype of an operation on tensors and numbers.
+
+    Tensors with dims decide; 0-d tensors, and after them numbers, only raise the category (bool, int, float, complex).
+    """
+    tiers: list[dtypes.dtype | None] = [None, None, None]
+    for x in operands:
+        tier, d = _ranked(x)
+        have = tiers[tier]
+        tiers[tier] = d if have is None else promote_types(have, d)
+    return _combined(_combined(tiers[0], tiers[1]), tiers[2]) or dtypes.default()
+
+
+def _ranked(x: Any) -> tuple[int, dtypes.dtype]:
+    if isinstance(x, TensorBase):
+        return (0 if x.array.shape else 1), dtypes.of(x.array.dtype)
+    if isinstance(x, (bool, np.bool_)):
+        return 2, dtypes.boolean
+    if isinstance(x, (int, np.integer)):
+        return 2, dtypes.int64
+    if isinstance(x, (float, np.floating)):
+        return 2, dtypes.default()
+    return 2, dtypes.complex_partner(dtypes.default())
+
+
+def _combined(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dtype | None:
+    if high is None or low is None:
+        return high or low
+    if high.category >= low.category:
+        return high
+    if high.is_floating_point:
+        return dtypes.complex_partner(high)
+    return promote_types(high, low)
+
+
+def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[Any] | None:
+    """The values as tensors of one dtype; None if one is neither tensor, number nor NumPy array."""
+    tensors: list[Any] = []
+    for v in values:
+        if isinstance(v, np.ndarray):
+            v = wrap(v)
+        elif not isinstance(v, (TensorBase, *NUMBER)):
+            return None
+        tensors.append(v)
+    common = result_type(*tensors)
+    if floating and common.category < dtypes.FLOAT:
+        common = dtypes.default()
+    try:
+        return [
+            to_dtype(v, common) if isinstance(v, TensorBase) else wrap(np.array(v).astype(common.dtype))
+            for v in tensors
+        ]
+    except OverflowError as e:
+        raise RuntimeError(f"{op.name}(): a number does not fit {common}: {e}") from None

@@ -1,0 +1,1 @@
+"""Modules: parameters, layers and their containers, under PyTorch's names."""

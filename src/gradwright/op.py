@@ -1,0 +1,159 @@
+"""What an operation is: one formula against `xp`, one derivative per input, its kind, and the samples that check it.
+
+    @op(kind="elementwise", node="TanhBackward0", samples=[Sample(A(3, 4))])
+    def tanh(xp, x):
+        "Hyperbolic tangent. Formula: y = tanh x, dy/dx = 1 - y**2."
+        return xp.tanh(x)
+
+    tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
+
+Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exponents). A derivative names what it
+needs, and naming is what saves it: an input, a static argument, ``out`` (the result), or ``x_shape`` (only the shape
+of input ``x``). `xp` is an array namespace: NumPy's in an ordinary backward pass, `gradwright.xp` when the backward
+pass is itself recorded, so one derivative serves every order.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradwright import backends
+
+KINDS = ("elementwise", "reduction", "linear", "view", "general")
+
+
+@dataclass(frozen=True)
+class A:
+    """A sample array: its shape, and the range its entries are drawn from (``low`` to ``high``).
+
+    ``values`` fixes the entries instead (an index or a mask); ``distinct`` keeps entries well apart, as sorting and
+    maxima need; ``avoid`` keeps entries at least 0.1 away from a kink or pole.
+    """
+
+    shape: tuple[int, ...]
+    low: float = -2.0
+    high: float = 2.0
+    values: Any = None
+    distinct: bool = False
+    avoid: tuple[float, ...] = ()
+
+    def __init__(self, *shape: int, low: float = -2.0, high: float = 2.0, values: Any = None,
+                 distinct: bool = False, avoid: Sequence[float] = ()) -> None:  # fmt: skip
+        for name, value in (("shape", shape), ("low", low), ("high", high), ("values", values),
+                            ("distinct", distinct), ("avoid", tuple(avoid))):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+
+class Sample:
+    """One call with which an operation is checked: its arrays and its static arguments."""
+
+    def __init__(self, *arrays: A, **static: Any) -> None:
+        self.arrays = arrays
+        self.static = static
+
+    def __repr__(self) -> str:
+        parts = [f"{a.shape}" for a in self.arrays] + [f"{k}={v!r}" for k, v in self.static.items()]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The derivative with respect to one input: ``fn(xp, g, *saved)``, with the names of what it needs saved."""
+
+    fn: Callable[..., Any]
+    names: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Op:
+    """An operation. Calling it on plain arrays computes; calling it on Tensors computes and records."""
+
+    name: str
+    forward: Callable[..., Any]
+    inputs: tuple[str, ...]
+    static: tuple[str, ...]
+    kind: str
+    node: str | Callable[..., str]
+    samples: Sequence[Sample] = ()
+    variadic: bool = False
+    several: bool = False
+    rules: dict[str, Rule] = field(default_factory=dict)
+    records: dict[Any, Callable[..., Any]] = field(default_factory=dict)
+
+    def vjp(self, **rules: Callable[..., Any]) -> Op:
+        """Declare the derivative of each named input: ``name=lambda xp, g, <what it needs>: cotangent``.
+
+        Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
+        """
+        known = {*self.inputs, *self.static, "out", "i", *(f"{n}_shape" for n in self.inputs)}
+        for name, fn in rules.items():
+            names = tuple(inspect.signature(fn).parameters)[2:]
+            if name not in self.inputs:
+                raise TypeError(f"{self.name}.vjp: {name!r} is no input; the inputs are {', '.join(self.inputs)}")
+            if unknown := [n for n in names if n not in known]:
+                raise TypeError(f"{self.name}.vjp({name}=...): cannot save {unknown[0]!r}; known: {sorted(known)}")
+            self.rules[name] = Rule(fn, names)
+        return self
+
+    def variant(self, node: str) -> Op:
+        """The same operation under another node name, as PyTorch names its overloads."""
+        return Op(self.name, self.forward, self.inputs, self.static, self.kind, node, (),
+                  self.variadic, self.several, self.rules)  # fmt: skip
+
+    def node_name(self, static: dict[str, Any]) -> str:
+        """The name that this call's graph node bears."""
+        return self.node if isinstance(self.node, str) else self.node(**static)
+
+    def __call__(self, *arrays: Any, **static: Any) -> Any:
+        for array in arrays:
+            if hasattr(array, "_apply"):
+                return array._apply(self, arrays, static)
+        return self.forward(backends.namespace(arrays[0]), *arrays, **static)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join(self.inputs)})>"
+
+
+table: dict[str, Op] = {}
+
+
+def op(*, kind: str = "general", node: str | Callable[..., str] | None = None, samples: Sequence[Sample] = (),
+       several: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+    """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
+
+    Args:
+        kind: one of `KINDS`. An elementwise operation broadcasts, and its cotangents are summed back by themselves;
+            a view may share its input's memory.
+        node: the name of its graph node; by default ``<Name>Backward0``.
+        samples: the calls with which every check runs it.
+        several: the formula returns a list of outputs, and ``g`` is then the list of their cotangents.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"op: kind must be one of {KINDS}, but got {kind!r}")
+
+    def declare(forward: Callable[..., Any]) -> Op:
+        parameters = list(inspect.signature(forward).parameters.values())[1:]
+        arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        name = forward.__name__
+        default = "".join(w.title() for w in name.split("_")) + "Backward0"
+        made = Op(name, forward, tuple(p.name for p in arrays),
+                  tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
+                  any(p.kind is p.VAR_POSITIONAL for p in arrays), several)  # fmt: skip
+        made.__doc__ = forward.__doc__
+        return made
+
+    return declare
+
+
+def builtin(**options: Any) -> Callable[[Callable[..., Any]], Op]:
+    """`op`, entered in the table that `gradwright.xp` and the checks are made from."""
+
+    def declare(forward: Callable[..., Any]) -> Op:
+        made = op(**options)(forward)
+        table[made.name] = made
+        return made
+
+    return declare

@@ -1,0 +1,162 @@
+"""Arithmetic and powers."""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+
+_PAIR = [Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A(2, 3))]
+_POSITIVE_SECOND = [Sample(A(3, 4), A(3, 4, low=0.5)), Sample(A(3, 1), A(4, low=0.5)), Sample(A(), A(2, low=0.5))]
+
+
+@builtin(kind="elementwise", node="AddBackward0", samples=_PAIR)
+def add(xp, x, y):
+    """Sum, z = x + y."""
+    return x + y
+
+
+add.vjp(x=lambda xp, g: g, y=lambda xp, g: g)
+
+
+@builtin(kind="elementwise", node="SubBackward0", samples=_PAIR)
+def subtract(xp, x, y):
+    """Difference, z = x - y."""
+    return x - y
+
+
+subtract.vjp(x=lambda xp, g: g, y=lambda xp, g: -g)
+
+
+@builtin(kind="elementwise", node="MulBackward0", samples=_PAIR)
+def multiply(xp, x, y):
+    """Product, z = x y; dz/dx = y, dz/dy = x."""
+    return x * y
+
+
+multiply.vjp(x=lambda xp, g, y: g * y, y=lambda xp, g, x: g * x)
+
+
+@builtin(kind="elementwise", node="DivBackward0", samples=_POSITIVE_SECOND)
+def divide(xp, x, y):
+    """Quotient, z = x / y; dz/dx = 1/y, dz/dy = -x/y**2. A pole at y = 0 gives infinities or NaN."""
+    return x / y
+
+
+divide.vjp(x=lambda xp, g, y: g / y, y=lambda xp, g, x, y: -g * (x / y) / y)
+
+
+@builtin(kind="elementwise", node="RemainderBackward0", samples=_POSITIVE_SECOND)
+def remainder(xp, x, y):
+    """Remainder with the sign of y: z = x - y floor(x/y); dz/dx = 1, dz/dy = -floor(x/y)."""
+    return xp.remainder(x, y)
+
+
+remainder.vjp(x=lambda xp, g: g, y=lambda xp, g, x, y: -g * xp.floor(x / y))
+
+
+@builtin(kind="elementwise", node="NegBackward0", samples=[Sample(A(3, 4)), Sample(A())])
+def negative(xp, x):
+    """Negation, y = -x."""
+    return -x
+
+
+negative.vjp(x=lambda xp, g: -g)
+
+
+def _power(xp, x, n):
+    """x**n for a number n: products for small whole n, which NumPy's power computes far slower."""
+    if n == 2:
+        return x * x
+    if n == 3:
+        return x * x * x
+    if n == 4:
+        square = x * x
+        return square * square
+    if n == 1:
+        return xp.asarray(x, copy=True)
+    if n == 0.5:
+        return xp.sqrt(x)
+    if n == -1:
+        return 1 / x
+    return x**n
+
+
+@builtin(
+    kind="elementwise",
+    node="PowBackward0",
+    samples=[Sample(A(3, 4), exponent=n) for n in (2, 3, 4, 5, 1, 0)]
+    + [Sample(A(3, 4, low=0.3), exponent=n) for n in (0.5, -1, -2, 2.5)]
+    + [Sample(A(), exponent=2)],
+)
+def power(xp, x, *, exponent):
+    """Power with a number as exponent: y = x**n, dy/dx = n x**(n-1). The derivative is 0 everywhere when n = 0."""
+    return _power(xp, x, exponent)
+
+
+power.vjp(
+    x=lambda xp, g, x, exponent: g * (exponent * power(x, exponent=exponent - 1)) if exponent else g * xp.zeros_like(x)
+)
+
+
+@builtin(
+    kind="elementwise",
+    node="PowBackward1",
+    samples=[Sample(A(3, 4, low=0.3), A(3, 4)), Sample(A(3, 1, low=0.3), A(4)), Sample(A(low=0.3), A())],
+)
+def pow(xp, x, y):
+    """Power, z = x**y; dz/dx = y x**(y-1), dz/dy = z log x (taken as 0 where x = 0 and y >= 0)."""
+    return x**y
+
+
+pow.vjp(
+    x=lambda xp, g, x, y: g * xp.where(y == 0, xp.zeros_like(y), y * x ** (y - 1)),
+    y=lambda xp, g, x, y, out: g * xp.where((x == 0) & (y >= 0), xp.zeros_like(out), out * xp.log(x)),
+)
+
+
+@builtin(kind="elementwise", node="PowBackward2", samples=[Sample(A(3, 4), base=2.0), Sample(A(), base=0.5)])
+def exponential(xp, x, *, base):
+    """Power of a number: y = b**x, dy/dx = y log b (0 where b = 0 and x >= 0)."""
+    return xp.asarray(base, dtype=x.dtype) ** x
+
+
+exponential.vjp(
+    x=lambda xp, g, x, out, base: g * (out * xp.log(xp.asarray(base, dtype=x.dtype)))
+    if base
+    else g * xp.where(x >= 0, xp.zeros_like(out), out * xp.log(xp.asarray(base, dtype=x.dtype)))
+)
+
+
+@builtin(kind="elementwise", node="SquareBackward0", samples=[Sample(A(3, 4))])
+def square(xp, x):
+    """Square, y = x**2, dy/dx = 2x."""
+    return x * x
+
+
+square.vjp(x=lambda xp, g, x: g * (2 * x))
+
+
+@builtin(kind="elementwise", node="ReciprocalBackward0", samples=[Sample(A(3, 4, low=0.5))])
+def reciprocal(xp, x):
+    """Reciprocal, y = 1/x, dy/dx = -y**2. Infinite at x = 0."""
+    return 1 / x
+
+
+reciprocal.vjp(x=lambda xp, g, out: -g * (out * out))
+
+
+@builtin(kind="elementwise", node="SqrtBackward0", samples=[Sample(A(3, 4, low=0.3))])
+def sqrt(xp, x):
+    """Square root, dy/dx = 1/(2y): infinite at 0; NaN below 0."""
+    return xp.sqrt(x)
+
+
+sqrt.vjp(x=lambda xp, g, out: g / (2 * out))
+
+
+@builtin(kind="elementwise", node="RsqrtBackward0", samples=[Sample(A(3, 4, low=0.3))])
+def rsqrt(xp, x):
+    """Reciprocal square root, y = x**(-1/2), dy/dx = -y**3 / 2."""
+    return 1 / xp.sqrt(x)
+
+
+rsqrt.vjp(x=lambda xp, g, out: g * (-0.5 * (out * out * out)))

@@ -1,0 +1,198 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions."""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+
+_REAL = [Sample(A(3, 4)), Sample(A())]
+_POSITIVE = [Sample(A(3, 4, low=0.3, high=3.0)), Sample(A(low=0.5))]
+_UNIT = [Sample(A(3, 4, low=-0.9, high=0.9))]
+
+
+@builtin(kind="elementwise", node="ExpBackward0", samples=_REAL)
+def exp(xp, x):
+    """Exponential, y = e**x, dy/dx = y."""
+    return xp.exp(x)
+
+
+exp.vjp(x=lambda xp, g, out: g * out)
+
+
+@builtin(kind="elementwise", node="Exp2Backward0", samples=_REAL)
+def exp2(xp, x):
+    """Power of two, y = 2**x, dy/dx = y log 2."""
+    return xp.exp(x * _LOG2)
+
+
+exp2.vjp(x=lambda xp, g, out: g * (out * _LOG2))
+
+
+@builtin(kind="elementwise", node="Expm1Backward0", samples=_REAL)
+def expm1(xp, x):
+    """y = e**x - 1 without cancellation near 0, dy/dx = y + 1."""
+    return xp.expm1(x)
+
+
+expm1.vjp(x=lambda xp, g, out: g * (out + 1))
+
+
+@builtin(kind="elementwise", node="LogBackward0", samples=_POSITIVE)
+def log(xp, x):
+    """Natural logarithm, dy/dx = 1/x; -inf at 0, NaN below."""
+    return xp.log(x)
+
+
+log.vjp(x=lambda xp, g, x: g / x)
+
+
+@builtin(kind="elementwise", node="Log1PBackward0", samples=_POSITIVE)
+def log1p(xp, x):
+    """y = log(1 + x) without cancellation near 0, dy/dx = 1/(1 + x)."""
+    return xp.log1p(x)
+
+
+log1p.vjp(x=lambda xp, g, x: g / (x + 1))
+
+
+@builtin(kind="elementwise", node="Log2Backward0", samples=_POSITIVE)
+def log2(xp, x):
+    """Logarithm to base 2, dy/dx = 1/(x log 2)."""
+    return xp.log2(x)
+
+
+log2.vjp(x=lambda xp, g, x: g / (x * _LOG2))
+
+
+@builtin(kind="elementwise", node="Log10Backward0", samples=_POSITIVE)
+def log10(xp, x):
+    """Logarithm to base 10, dy/dx = 1/(x log 10)."""
+    return xp.log10(x)
+
+
+log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
+
+_LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046
+
+
+@builtin(kind="elementwise", node="SinBackward0", samples=_REAL)
+def sin(xp, x):
+    """Sine of x in radians, dy/dx = cos x."""
+    return xp.sin(x)
+
+
+sin.vjp(x=lambda xp, g, x: g * xp.cos(x))
+
+
+@builtin(kind="elementwise", node="CosBackward0", samples=_REAL)
+def cos(xp, x):
+    """Cosine of x in radians, dy/dx = -sin x."""
+    return xp.cos(x)
+
+
+cos.vjp(x=lambda xp, g, x: -g * xp.sin(x))
+
+
+@builtin(kind="elementwise", node="TanBackward0", samples=[Sample(A(3, 4, low=-1.2, high=1.2))])
+def tan(xp, x):
+    """Tangent of x in radians, dy/dx = 1 + y**2; poles at odd multiples of pi/2."""
+    return xp.tan(x)
+
+
+tan.vjp(x=lambda xp, g, out: g * (1 + out * out))
+
+
+@builtin(kind="elementwise", node="AsinBackward0", samples=_UNIT)
+def asin(xp, x):
+    """Inverse sine in radians, dy/dx = (1 - x**2)**(-1/2): infinite at -1 and 1, NaN beyond."""
+    return xp.asin(x)
+
+
+asin.vjp(x=lambda xp, g, x: g / xp.sqrt(1 - x * x))
+
+
+@builtin(kind="elementwise", node="AcosBackward0", samples=_UNIT)
+def acos(xp, x):
+    """Inverse cosine in radians, dy/dx = -(1 - x**2)**(-1/2): infinite at -1 and 1, NaN beyond."""
+    return xp.acos(x)
+
+
+acos.vjp(x=lambda xp, g, x: -g / xp.sqrt(1 - x * x))
+
+
+@builtin(kind="elementwise", node="AtanBackward0", samples=_REAL)
+def atan(xp, x):
+    """Inverse tangent in radians, dy/dx = 1/(1 + x**2)."""
+    return xp.atan(x)
+
+
+atan.vjp(x=lambda xp, g, x: g / (x * x + 1))
+
+
+@builtin(
+    kind="elementwise",
+    node="Atan2Backward0",
+    samples=[Sample(A(3, 4), A(3, 4, low=0.3)), Sample(A(3, 1), A(4, low=0.3))],
+)
+def atan2(xp, x, y):
+    """Angle of the point (y, x) in radians; d/dx = y/(x**2 + y**2), d/dy = -x/(x**2 + y**2); NaN slope at the origin."""
+    return xp.atan2(x, y)
+
+
+atan2.vjp(
+    x=lambda xp, g, x, y: g * (y / (x * x + y * y)),
+    y=lambda xp, g, x, y: -g * (x / (x * x + y * y)),
+)
+
+
+@builtin(kind="elementwise", node="SinhBackward0", samples=_REAL)
+def sinh(xp, x):
+    """Hyperbolic sine, dy/dx = cosh x."""
+    return xp.sinh(x)
+
+
+sinh.vjp(x=lambda xp, g, x: g * xp.cosh(x))
+
+
+@builtin(kind="elementwise", node="CoshBackward0", samples=_REAL)
+def cosh(xp, x):
+    """Hyperbolic cosine, dy/dx = sinh x."""
+    return xp.cosh(x)
+
+
+cosh.vjp(x=lambda xp, g, x: g * xp.sinh(x))
+
+
+@builtin(kind="elementwise", node="TanhBackward0", samples=_REAL)
+def tanh(xp, x):
+    """Hyperbolic tangent, dy/dx = 1 - y**2."""
+    return xp.tanh(x)
+
+
+tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
+
+
+@builtin(kind="elementwise", node="AsinhBackward0", samples=_REAL)
+def asinh(xp, x):
+    """Inverse hyperbolic sine, dy/dx = (x**2 + 1)**(-1/2)."""
+    return xp.asinh(x)
+
+
+asinh.vjp(x=lambda xp, g, x: g / xp.sqrt(x * x + 1))
+
+
+@builtin(kind="elementwise", node="AcoshBackward0", samples=[Sample(A(3, 4, low=1.3, high=3.0))])
+def acosh(xp, x):
+    """Inverse hyperbolic cosine, dy/dx = (x**2 - 1)**(-1/2): infinite at 1, NaN below."""
+    return xp.acosh(x)
+
+
+acosh.vjp(x=lambda xp, g, x: g / xp.sqrt(x * x - 1))
+
+
+@builtin(kind="elementwise", node="AtanhBackward0", samples=_UNIT)
+def atanh(xp, x):
+    """Inverse hyperbolic tangent, dy/dx = 1/(1 - x**2): infinite at -1 and 1, NaN beyond."""
+    return xp.atanh(x)
+
+
+atanh.vjp(x=lambda xp, g, x: g / (1 - x * x))

@@ -1,0 +1,111 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+from gradwright.ops.shape import sum_to
+
+_PRODUCTS = [
+    Sample(A(3, 4), A(4, 2)),
+    Sample(A(3, 4), A(4)),
+    Sample(A(4), A(4, 2)),
+    Sample(A(4), A(4)),
+    Sample(A(2, 3, 4), A(4, 2)),
+    Sample(A(2, 1, 3, 4), A(3, 4, 2)),
+    Sample(A(2, 3, 4), A(4)),
+    Sample(A(4), A(2, 4, 3)),
+]
+
+
+
+@builtin(node="MmBackward0", samples=_PRODUCTS)
+def matmul(xp, x, y):
+    """Matrix product over the last two axes; a vector counts as a row on the left, a column on the right.
+
+    The other axes broadcast. For matrices z = x y: dx = g y^T, dy = x^T g.
+    """
+    return xp.matmul(x, y)
+
+
+def _matrix_form(xp, g, x_ndim, y_ndim):
+    """The cotangent with the axes that vectors drop put back."""
+    if x_ndim == 1 and y_ndim == 1:
+        return xp.reshape(g, (1, 1))
+    if y_ndim == 1:
+        return xp.expand_dims(g, axis=g.ndim)
+    if x_ndim == 1:
+        return xp.expand_dims(g, axis=g.ndim - 1)
+    return g
+
+
+def _transposed(xp, x):
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _left(xp, g, x_shape, y):
+    if len(x_shape) == 2 and y.ndim == 2:
+        return xp.matmul(g, _transposed(xp, y))
+    g = _matrix_form(xp, g, len(x_shape), y.ndim)
+    y = xp.expand_dims(y, axis=1) if y.ndim == 1 else y
+    dx = xp.matmul(g, _transposed(xp, y))
+    return xp.reshape(sum_to(xp, dx, (1, *x_shape)), x_shape) if len(x_shape) == 1 else sum_to(xp, dx, x_shape)
+
+
+def _right(xp, g, x, y_shape):
+    if len(y_shape) == 2 and x.ndim == 2:
+        return xp.matmul(_transposed(xp, x), g)
+    g = _matrix_form(xp, g, x.ndim, len(y_shape))
+    x = xp.expand_dims(x, axis=0) if x.ndim == 1 else x
+    dy = xp.matmul(_transposed(xp, x), g)
+    return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape) if len(y_shape) == 1 else sum_to(xp, dy, y_shape)
+
+
+matmul.vjp(x=_left, y=_right)
+
+
+@builtin(
+    node="AddmmBackward0",
+    samples=[Sample(A(3, 4), A(2, 4), A(2)), Sample(A(3, 2), A(4, 2), A(4))],
+)
+def linear(xp, x, weight, bias):
+    """y = x weight^T + bias for x of shape (n, in), weight (out, in), bias (out,)."""
+    return xp.matmul(x, xp.permute_dims(weight, (1, 0))) + bias
+
+
+linear.vjp(
+    x=lambda xp, g, weight: xp.matmul(g, weight),
+    weight=lambda xp, g, x: xp.matmul(xp.permute_dims(g, (1, 0)), x),
+    bias=lambda xp, g: xp.sum(g, axis=(0,)),
+)
+
+
+@builtin(
+    node="EinsumBackward0",
+    samples=[
+        Sample(A(2, 3), A(3, 4), equation="ij,jk->ik"),
+        Sample(A(2, 3), equation="ij->ji"),
+        Sample(A(2, 3), equation="ij->i"),
+        Sample(A(2), A(3), equation="i,j->ij"),
+        Sample(A(2, 3), A(3), A(2), equation="ij,j,i->"),
+        Sample(A(2, 3, 4), A(2, 4, 2), equation="bij,bjk->bik"),
+    ],
+)
+def einsum(xp, *xs, equation):
+    """Sum of products over the axes that ``equation`` names; no letter twice in one operand."""
+    return xp.einsum(*xs, equation=equation)
+
+
+def _einsum_slope(xp, g, xs, xs_shape, equation, i):
+    """Swap the operand with the result; axes that only this operand has are stretched by ones."""
+    operands, result = equation.split("->")
+    terms = operands.split(",")
+    others = [(t, x) for k, (t, x) in enumerate(zip(terms, xs, strict=True)) if k != i]
+    seen = set(result).union(*(t for t, _ in others)) if others else set(result)
+    for letter, n in zip(terms[i], xs_shape[i], strict=True):
+        if letter not in seen:
+            others.append((letter, xp.ones((n,), dtype=g.dtype)))
+    swapped = ",".join([result, *(t for t, _ in others)]) + "->" + terms[i]
+    return xp.einsum(g, *(x for _, x in others), equation=swapped)
+
+
+einsum.vjp(xs=_einsum_slope)

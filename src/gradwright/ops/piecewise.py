@@ -1,0 +1,227 @@
+"""Functions made of pieces: absolute value, rounding, clamping, choosing, comparing, the rectified activations.
+
+At a kink each takes the slope that PyTorch takes; the docstring says which.
+"""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+
+_APART = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
+_PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, low=-1.93, high=2.07, distinct=True))]
+
+
+@builtin(kind="elementwise", node="AbsBackward0", samples=_APART)
+def abs(xp, x):
+    """Absolute value, dy/dx = sign x; the slope at the kink x = 0 is taken as 0."""
+    return xp.abs(x)
+
+
+abs.vjp(x=lambda xp, g, x: g * xp.sign(x))
+
+
+@builtin(kind="elementwise", node="SignBackward0", samples=_APART)
+def sign(xp, x):
+    """-1, 0 or 1; its slope is 0 everywhere."""
+    return xp.sign(x)
+
+
+@builtin(kind="elementwise", node="FloorBackward0", samples=[Sample(A(3, 4, avoid=[-2, -1, 0, 1, 2]))])
+def floor(xp, x):
+    """The largest whole number not above x; slope 0."""
+    return xp.floor(x)
+
+
+@builtin(kind="elementwise", node="CeilBackward0", samples=[Sample(A(3, 4, avoid=[-2, -1, 0, 1, 2]))])
+def ceil(xp, x):
+    """The smallest whole number not below x; slope 0."""
+    return xp.ceil(x)
+
+
+@builtin(kind="elementwise", node="RoundBackward0", samples=[Sample(A(3, 4, avoid=[-1.5, -0.5, 0.5, 1.5]))])
+def round(xp, x):
+    """The nearest whole number, halves to even; slope 0."""
+    return xp.round(x)
+
+
+@builtin(kind="elementwise", node="TruncBackward0", samples=[Sample(A(3, 4, avoid=[-1, 0, 1]))])
+def trunc(xp, x):
+    """x with its fraction cut off; slope 0."""
+    return xp.trunc(x)
+
+
+for _flat in (sign, floor, ceil, round, trunc):
+    _flat.vjp(x=lambda xp, g: xp.zeros_like(g))
+
+
+@builtin(
+    kind="elementwise",
+    node="ClampBackward1",
+    samples=[
+        Sample(A(3, 4, avoid=[-0.5, 0.7]), min=-0.5, max=0.7),
+        Sample(A(3, 4, avoid=[0.0]), min=0.0, max=None),
+        Sample(A(3, 4, avoid=[0.5]), min=None, max=0.5),
+    ],
+)
+def clip(xp, x, *, min, max):
+    """x kept between two numbers; slope 1 inside and at the bounds, 0 outside."""
+    return xp.clip(x, min, max)
+
+
+def _clip_slope(xp, g, x, min, max):
+    inside = None
+    if min is not None:
+        inside = x >= min
+    if max is not None:
+        inside = x <= max if inside is None else inside & (x <= max)
+    return g if inside is None else xp.where(inside, g, xp.zeros_like(g))
+
+
+clip.vjp(x=_clip_slope)
+
+
+@builtin(
+    kind="elementwise",
+    node="WhereBackward0",
+    samples=[
+        Sample(A(values=[[True, False], [False, True]]), A(2, 2), A(2, 2)),
+        Sample(A(values=[True, False, True]), A(2, 1), A(3)),
+    ],
+)
+def where(xp, condition, x, y):
+    """x where the condition holds, y elsewhere."""
+    return xp.where(condition, x, y)
+
+
+where.vjp(
+    x=lambda xp, g, condition: xp.where(condition, g, xp.zeros_like(g)),
+    y=lambda xp, g, condition: xp.where(condition, xp.zeros_like(g), g),
+)
+
+
+def _share(xp, g, mine, ties):
+    """The part of g that goes to one of two arguments: all where it won, half where they tie."""
+    return xp.where(ties, g * 0.5, xp.where(mine, g, xp.zeros_like(g)))
+
+
+@builtin(kind="elementwise", node="MaximumBackward0", samples=_PAIR)
+def maximum(xp, x, y):
+    """The larger of two; where they are equal each gets half of the cotangent."""
+    return xp.maximum(x, y)
+
+
+maximum.vjp(
+    x=lambda xp, g, x, y: _share(xp, g, x > y, x == y),
+    y=lambda xp, g, x, y: _share(xp, g, y > x, x == y),
+)
+
+
+@builtin(kind="elementwise", node="MinimumBackward0", samples=_PAIR)
+def minimum(xp, x, y):
+    """The smaller of two; where they are equal each gets half of the cotangent."""
+    return xp.minimum(x, y)
+
+
+minimum.vjp(
+    x=lambda xp, g, x, y: _share(xp, g, x < y, x == y),
+    y=lambda xp, g, x, y: _share(xp, g, y < x, x == y),
+)
+
+
+@builtin(kind="elementwise", node="ReluBackward0", samples=_APART)
+def relu(xp, x):
+    """Rectifier, y = max(x, 0); the slope at the kink x = 0 is taken as 0."""
+    return xp.maximum(x, xp.zeros((), dtype=x.dtype))
+
+
+relu.vjp(x=lambda xp, g, out: xp.where(out > 0, g, xp.zeros_like(g)))
+
+
+# Comparisons and logic: results are bool and carry no derivative.
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def equal(xp, x, y):
+    """Whether x = y."""
+    return x == y
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def not_equal(xp, x, y):
+    """Whether x differs from y."""
+    return x != y
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def less(xp, x, y):
+    """Whether x < y."""
+    return x < y
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def less_equal(xp, x, y):
+    """Whether x <= y."""
+    return x <= y
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def greater(xp, x, y):
+    """Whether x > y."""
+    return x > y
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def greater_equal(xp, x, y):
+    """Whether x >= y."""
+    return x >= y
+
+
+_BITS = [Sample(A(values=[True, False, True]), A(values=[True, True, False]))]
+
+
+@builtin(kind="elementwise", samples=_BITS)
+def bitwise_and(xp, x, y):
+    """x & y for booleans and whole numbers."""
+    return x & y
+
+
+@builtin(kind="elementwise", samples=_BITS)
+def bitwise_or(xp, x, y):
+    """x | y for booleans and whole numbers."""
+    return x | y
+
+
+@builtin(kind="elementwise", samples=_BITS)
+def bitwise_xor(xp, x, y):
+    """x ^ y for booleans and whole numbers."""
+    return x ^ y
+
+
+@builtin(kind="elementwise", samples=[Sample(A(values=[True, False]))])
+def bitwise_invert(xp, x):
+    """~x for booleans and whole numbers."""
+    return ~x
+
+
+@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+def isnan(xp, x):
+    """Whether x is NaN."""
+    return xp.isnan(x)
+
+
+@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+def isfinite(xp, x):
+    """Whether x is neither infinite nor NaN."""
+    return xp.isfinite(x)
+
+
+@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+def isinf(xp, x):
+    """Whether x is infinite."""
+    return xp.isinf(x)
+
+
+@builtin(kind="elementwise", samples=_PAIR)
+def floor_divide(xp, x, y):
+    """Quotient rounded down; carries no derivative."""
+    return x // y

@@ -1,0 +1,493 @@
+"""Tensor: an array that records what is done to it. Operators and methods, one line each; the work is elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, creation, dtypes
+from gradwright.autograd import public
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import TensorBase, made, wrap
+from gradwright.autograd.graph import AccumulateGrad, node_of
+from gradwright.autograd.hooks import RemovableHandle
+from gradwright.autograd.view import alias_of, refresh
+from gradwright.errors import kind, size
+from gradwright.face import elementwise as e
+from gradwright.face import indexing as i
+from gradwright.face import linalg as m
+from gradwright.face import reduce as r
+from gradwright.face import shape as s
+from gradwright.face.arguments import one_dim, sizes, to_dtype
+from gradwright.face.elementwise import inplace, operator
+from gradwright.formatting import tensor_repr
+from gradwright.ops import arithmetic, piecewise
+from gradwright.ops import shape as shape_ops
+
+
+class Tensor(TensorBase):
+    """A multi-dimensional array with a history.
+
+    ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
+    these values, float32 in both cases; `gradwright.tensor` is the usual way to make one.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __array_ufunc__ = None
+
+    def __init__(self, *args: Any) -> None:
+        if len(args) == 1 and not isinstance(args[0], int):
+            array = creation.tensor(args[0], dtype=dtypes.float32).array
+        else:
+            array = np.zeros(sizes("Tensor", args) if args else (0,), np.float32)
+        self.array, self._node, self._counter, self._view, self._grad = array, None, [0], None, None
+
+    # -- what it is --
+
+    @property
+    def shape(self) -> dtypes.Size:
+        """The size of each dim."""
+        return dtypes.Size(self.array.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return dtypes.of(self.array.dtype)
+
+    @property
+    def device(self) -> dtypes.device:
+        """Where it lives: the CPU."""
+        return dtypes.CPU
+
+    @property
+    def ndim(self) -> int:
+        """How many dims it has."""
+        return self.array.ndim
+
+    def dim(self) -> int:
+        """How many dims it has."""
+        return self.array.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """Its shape, or the size of one dim."""
+        return self.shape if dim is None else self.array.shape[one_dim("size", dim, self.array.ndim)]
+
+    def numel(self) -> int:
+        """How many elements it has."""
+        return self.array.size
+
+    nelement = numel
+
+    def stride(self, dim: int | None = None) -> Any:
+        """For each dim (or one), how many elements apart its neighbours lie in memory."""
+        steps = tuple(s // self.array.itemsize for s in getattr(self.array, "strides", ()))
+        return steps if dim is None else steps[dim]
+
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie in memory in row-major order without gaps."""
+        return bool(self.array.flags.c_contiguous)
+
+    def contiguous(self) -> Tensor:
+        """Itself if contiguous, else a contiguous copy."""
+        return self if self.is_contiguous() else s.clone(self)
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self.array.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether its dtype is a floating-point one."""
+        return self.array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Whether its dtype is complex."""
+        return self.array.dtype.kind == "c"
+
+    def type(self, dtype: Any = None) -> Any:
+        """The legacy type name, such as ``torch.FloatTensor``; with a dtype, the converted tensor."""
+        return f"torch.{dtypes.LEGACY.get(self.array.dtype.name)}" if dtype is None else to_dtype(self, dtype)
+
+    def __len__(self) -> int:
+        if not self.array.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self.array.shape[0]
+
+    def __iter__(self) -> Any:
+        if not self.array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(s.unbind(self))
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        grad = ""
+        if self.grad_fn is not None:
+            grad = f"grad_fn=<{self.grad_fn.name()}>"
+        elif self.requires_grad:
+            grad = "requires_grad=True"
+        return tensor_repr(self.array, grad=grad, default_dtype=dtypes.default().dtype)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self.array.ndim else object.__format__(self, spec)
+
+    # -- its values, outside the graph --
+
+    def item(self) -> Any:
+        """Its one element as a Python number; RuntimeError if it has several."""
+        if self.array.size != 1:
+            raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """Its values as nested lists of Python numbers."""
+        return self.array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The same memory as a NumPy array; RuntimeError if it requires grad (unless ``force``, which detaches)."""
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return alias_of(self).array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            what = "more than one value" if self.array.size else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.array)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.array.dtype.kind not in "biu" or self.array.size != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((self == element).array.any())
+
+    # -- its history --
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on it are recorded. May be set on leaves."""
+        if self._view is not None:
+            refresh(self)
+        return self._node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._node is not None and type(self._node) is not AccumulateGrad:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if not value:
+            self._node = None
+        elif self.array.dtype.kind not in "fc":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        elif self._node is None:
+            self._node = AccumulateGrad(self)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` and return the tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the operation that made it; None for a leaf."""
+        if self._view is not None:
+            refresh(self)
+        return node_of(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by the user rather than by a recorded operation."""
+        return self.grad_fn is None
+
+    @property
+    def grad(self) -> Any:
+        """The gradient accumulated by `backward`, or None."""
+        return getattr(self, "_grad", None)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            if not isinstance(value, TensorBase):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind(value)}")
+            if value.array.shape != self.array.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{size(value.array.shape)}' to a tensor of size "
+                    f"'{size(self.array.shape)}'. Please ensure that the gradient and the tensor are the same size."
+                )
+            if value.array.dtype != self.array.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{dtypes.of(value.array.dtype)}' to a tensor with dtype "
+                    f"'{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype."
+                )
+        self._grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without history; writes to it are not noticed by the graph."""
+        out = alias_of(self)
+        out._counter = [0]
+        return out
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"data: expected a Tensor, got {kind(value)}")
+        self.array = value.array
+        if type(self._node) is AccumulateGrad:
+            self._node._array = value.array
+
+    @property
+    def _version(self) -> int:
+        return self._counter[0]
+
+    @property
+    def _base(self) -> Any:
+        return None if self._view is None else self._view.base
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def output_nr(self) -> int:
+        """Which of its node's outputs it is."""
+        return 0 if self._node is None else self._node._edge()[1]
+
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+                 inputs: Any = None) -> None:  # fmt: skip
+        """Accumulate the gradients of this tensor into the leaves it depends on; see `gradwright.autograd.backward`."""
+        public.backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory without history; in-place writes to either are noticed by the graph."""
+        return alias_of(self)
+
+    def detach_(self) -> Tensor:
+        """Cut this tensor from its history, making it a leaf. RuntimeError for a view."""
+        if self._view is not None and self._node is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._node = None
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in ``.grad`` on backward."""
+        if self._node is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf and not self.retains_grad:
+            self._node._hooked().retain(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether `retain_grad` was called on this non-leaf."""
+        hooks = None if self.is_leaf else self._node._hooks
+        return hooks is not None and any(ref() is self for ref in hooks.retained)
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(grad)`` with this tensor's gradient on backward; what it returns, if not None, replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return RemovableHandle(self._node._hooked().tensor, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+        """Call ``hook(tensor)`` after a gradient has been accumulated into this leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return RemovableHandle(self._node._hooked().accumulated, hook)
+
+    def _apply(self, op: Any, arrays: Any, static: dict[str, Any]) -> Any:
+        return apply(op, arrays, static)
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return backends.namespace(self)
+
+    # -- conversion --
+
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:
+        """Converted to a dtype, or to the dtype of another tensor; ``"cpu"`` is the only device."""
+        for a in args:
+            if isinstance(a, TensorBase):
+                dtype = a.array.dtype
+            elif isinstance(a, (str, dtypes.device)):
+                device = a
+            elif not isinstance(a, bool):
+                dtype = a
+        if device is not None:
+            dtypes.device(device)
+        out = self if dtype is None else to_dtype(self, dtype)
+        return s.clone(out) if copy and out is self else out
+
+    def type_as(self, other: Tensor) -> Tensor:
+        """Converted to the dtype of ``other``."""
+        return to_dtype(self, other.array.dtype)
+
+    def float(self) -> Tensor:
+        """As float32."""
+        return to_dtype(self, dtypes.float32)
+
+    def double(self) -> Tensor:
+        """As float64."""
+        return to_dtype(self, dtypes.float64)
+
+    def long(self) -> Tensor:
+        """As int64."""
+        return to_dtype(self, dtypes.int64)
+
+    def int(self) -> Tensor:
+        """As int32."""
+        return to_dtype(self, dtypes.int32)
+
+    def bool(self) -> Tensor:
+        """As bool."""
+        return to_dtype(self, dtypes.boolean)
+
+    def cpu(self) -> Tensor:
+        """Itself."""
+        return self
+
+    def new_zeros(self, *size: Any, dtype: Any = None) -> Tensor:
+        """Zeros of another size and this dtype."""
+        return creation.zeros(*size, dtype=self.array.dtype if dtype is None else dtype)
+
+    def new_ones(self, *size: Any, dtype: Any = None) -> Tensor:
+        """Ones of another size and this dtype."""
+        return creation.ones(*size, dtype=self.array.dtype if dtype is None else dtype)
+
+    def new_tensor(self, data: Any, dtype: Any = None) -> Tensor:
+        """A new tensor of this dtype."""
+        return creation.tensor(data, dtype=self.array.dtype if dtype is None else dtype)
+
+    # -- operators --
+
+    __add__ = operator(arithmetic.add)
+    __radd__ = operator(arithmetic.add, reflected=True)
+    __sub__ = operator(arithmetic.subtract)
+    __rsub__ = operator(arithmetic.subtract, reflected=True)
+    __mul__ = operator(arithmetic.multiply)
+    __rmul__ = operator(arithmetic.multiply)
+    __truediv__ = operator(arithmetic.divide, floating=True)
+    __rtruediv__ = operator(arithmetic.divide, floating=True, reflected=True)
+    __floordiv__ = operator(piecewise.floor_divide)
+    __rfloordiv__ = operator(piecewise.floor_divide, reflected=True)
+    __mod__ = operator(arithmetic.remainder)
+    __rmod__ = operator(arithmetic.remainder, reflected=True)
+    __pow__ = e.pow
+    __matmul__ = m.matmul
+    __neg__ = e.neg
+    __abs__ = e.abs
+    __eq__ = operator(piecewise.equal)  # type: ignore[assignment]
+    __ne__ = operator(piecewise.not_equal)  # type: ignore[assignment]
+    __lt__ = operator(piecewise.less)
+    __le__ = operator(piecewise.less_equal)
+    __gt__ = operator(piecewise.greater)
+    __ge__ = operator(piecewise.greater_equal)
+    __and__ = __rand__ = operator(piecewise.bitwise_and)
+    __or__ = __ror__ = operator(piecewise.bitwise_or)
+    __xor__ = __rxor__ = operator(piecewise.bitwise_xor)
+    __invert__ = e.bitwise_not
+    __getitem__ = i.getitem
+    __setitem__ = i.setitem
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __rpow__(self, base: Any) -> Any:
+        return e.pow(base, self)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return m.matmul(creation.as_tensor(other), self)
+
+    __iadd__ = inplace(__add__)
+    __isub__ = inplace(__sub__)
+    __imul__ = inplace(__mul__)
+    __itruediv__ = inplace(__truediv__)
+    __ipow__ = inplace(__pow__)
+
+    # -- elementwise --
+
+    add, sub, mul, div, remainder, floor_divide = e.add, e.sub, e.mul, e.div, e.remainder, e.floor_divide
+    subtract, multiply, divide, true_divide = e.sub, e.mul, e.div, e.div
+    add_, sub_, mul_, div_, pow_ = map(inplace, (e.add, e.sub, e.mul, e.div, e.pow))
+    neg, negative, square, abs, sign, relu = e.neg, e.neg, e.square, e.abs, e.sign, e.relu
+    neg_, square_, abs_, relu_ = map(inplace, (e.neg, e.square, e.abs, e.relu))
+    floor, ceil, round, trunc = e.floor, e.ceil, e.round, e.trunc
+    pow, sqrt, rsqrt, reciprocal = e.pow, e.sqrt, e.rsqrt, e.reciprocal
+    exp, exp2, expm1, log, log1p, log2, log10 = e.exp, e.exp2, e.expm1, e.log, e.log1p, e.log2, e.log10
+    sqrt_, exp_, log_, sigmoid_, tanh_ = map(inplace, (e.sqrt, e.exp, e.log, e.sigmoid, e.tanh))
+    sin, cos, tan, asin, acos, atan, atan2 = e.sin, e.cos, e.tan, e.asin, e.acos, e.atan, e.atan2
+    sin_, cos_ = map(inplace, (e.sin, e.cos))
+    sinh, cosh, tanh, asinh, acosh, atanh = e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh
+    sigmoid, clamp, clip, clamp_min, clamp_max = e.sigmoid, e.clamp, e.clamp, e.clamp_min, e.clamp_max
+    clamp_, reciprocal_, masked_fill_ = map(inplace, (e.clamp, e.reciprocal, e.masked_fill))
+    maximum, minimum, masked_fill, isnan, isinf = e.maximum, e.minimum, e.masked_fill, e.isnan, e.isinf
+    isfinite, logical_not, logical_and, logical_or = e.isfinite, e.logical_not, e.logical_and, e.logical_or
+    eq, ne, lt, le, gt, ge = e.eq, e.ne, e.lt, e.le, e.gt, e.ge
+
+    def where(self, condition: Any, other: Any) -> Tensor:
+        """This tensor where the condition holds, ``other`` elsewhere."""
+        return e.where(condition, self, other)
+
+    # -- reductions --
+
+    sum, mean, prod, amax, amin, max, min = (
+        r.sum, r.mean, r.prod, r.amax, r.amin, r.max, r.min,
+    )  # fmt: skip
+    var, std, logsumexp, norm, cumsum = r.var, r.std, r.logsumexp, r.norm, r.cumsum
+    any, all, argmax, argmin, argsort = r.any, r.all, r.argmax, r.argmin, r.argsort
+    sort, topk, softmax, log_softmax = r.sort, r.topk, r.softmax, r.log_softmax
+
+    # -- products --
+
+    matmul, mm, mv, bmm, dot, outer = m.matmul, m.mm, m.mv, m.bmm, m.dot, m.outer
+
+    # -- shape and index --
+
+    reshape, view, view_as, reshape_as = s.reshape, s.view, s.view_as, s.reshape_as
+    permute, transpose, swapaxes, movedim, t = s.permute, s.transpose, s.swapaxes, s.movedim, s.t
+    expand, expand_as, broadcast_to, sum_to_size = s.expand, s.expand_as, s.broadcast_to, s.sum_to_size
+    squeeze, unsqueeze, flatten, ravel, unflatten = (
+        s.squeeze, s.unsqueeze, s.flatten, s.ravel, s.unflatten,
+    )  # fmt: skip
+    split, chunk, unbind, narrow, select = s.split, s.chunk, s.unbind, s.narrow, s.select
+    flip, roll, tril, triu, diag, diagonal = s.flip, s.roll, s.tril, s.triu, s.diag, s.diagonal
+    clone, gather, scatter_add, index_select = s.clone, i.gather, i.scatter_add, i.index_select
+    copy_, fill_, zero_, nonzero = i.copy_, i.fill_, i.zero_, i.nonzero
+    scatter_add_ = inplace(i.scatter_add)
+    uniform_, normal_ = creation.uniform_, creation.normal_
+
+    @property
+    def T(self) -> Tensor:
+        """Its dims in reverse order, as a view."""
+        return s.permute(self, tuple(reversed(range(self.array.ndim))))
+
+    @property
+    def mT(self) -> Tensor:
+        """Each matrix transposed, as a view."""
+        if self.array.ndim < 2:
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.array.ndim}D")
+        return s.transpose(self, -2, -1)
+
+    def alias(self) -> Tensor:
+        """The same memory under another name, with history."""
+        return apply(shape_ops.alias, (self,), {})
+
+
+made.cls = Tensor

@@ -1,0 +1,65 @@
+"""What every test shares: PyTorch to compare with where it is installed, and fixed random numbers.
+
+With GRADWRIGHT_REQUIRE_TORCH=1 a missing PyTorch fails the run; without it, the comparisons are skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import warnings
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+collect_ignore = ["seed_programs"]  # run by tests, but hold none
+
+settings.register_profile("dev", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def torch_version() -> str | None:
+    """The installed PyTorch's version, without importing it."""
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def torch_is_required() -> bool:
+    return os.environ.get("GRADWRIGHT_REQUIRE_TORCH", "") not in ("", "0")
+
+
+def pytest_configure() -> None:
+    # Here as well as in the fixture, so that a test module's own importorskip cannot skip unseen.
+    if torch_is_required() and torch_version() is None:
+        raise pytest.UsageError("GRADWRIGHT_REQUIRE_TORCH is set, but torch is not installed")
+
+
+def pytest_report_header() -> str:
+    version = torch_version()
+    return f"torch: {version}" if version else "torch: not installed, comparisons with it are skipped"
+
+
+@pytest.fixture(scope="session")
+def torch() -> ModuleType:
+    """PyTorch, on one thread. Skips the test if it is not installed; fails if it is installed but broken."""
+    if torch_version() is None:
+        if torch_is_required():
+            pytest.fail("GRADWRIGHT_REQUIRE_TORCH is set, but torch is not installed")
+        pytest.skip("torch is not installed: comparison with PyTorch not made")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import torch
+    torch.set_num_threads(1)
+    return torch
+
+
+@pytest.fixture(autouse=True)
+def seed() -> int:
+    """Seed NumPy's global generator, so that a test draws the same numbers whatever ran before it."""
+    np.random.seed(0)
+    return 0

@@ -1,0 +1,214 @@
+"""Each example runs as a program, and its numbers agree with an independent computation."""
+
+import functools
+import math
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@functools.cache
+def output(name: str) -> str:
+    """What the example prints."""
+    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@functools.cache
+def module(name: str) -> dict:
+    """The example's names, without its main()."""
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def numbers(text: str) -> list[float]:
+    return [float(token) for token in re.findall(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?", text)]
+
+
+def row(text: str, start: str) -> str:
+    """The rest of the one line that begins with `start`."""
+    line, = [line for line in text.splitlines() if line.lstrip().startswith(start)]
+    return line.lstrip().removeprefix(start)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_every_example_runs_and_says_what_it_shows(name):
+    assert output(name)
+    assert module(name)["__doc__"]
+    assert callable(module(name)["main"])
+
+
+# ---- custom_exp -----------------------------------------------------------------------------------------
+
+
+def test_custom_exp():
+    text = output("custom_exp")
+    truth = pytest.approx(np.exp([1, 2, 3]), abs=5e-5)
+    assert numbers(row(text, "custom")) == truth
+    assert numbers(row(text, "built in")) == truth
+    assert "True" in row(text, "first derivative right:")
+    assert "True" in row(text, "second derivative right:")
+
+
+# ---- legendre_fit ---------------------------------------------------------------------------------------
+
+
+@functools.cache
+def legendre_by_hand(steps: int = 2000) -> tuple[np.ndarray, dict[int, float]]:
+    """The coefficients, and the loss at each step: the same descent in NumPy, with its gradient by hand."""
+    x = np.linspace(-math.pi, math.pi, 2000)
+    coefficients = np.array([0.0, -1.0, 0.0, 0.3])
+    losses = {}
+    for step in range(steps):
+        a, b, c, d = coefficients
+        u = c + d * x
+        p3, slope = (5 * u**3 - 3 * u) / 2, (15 * u**2 - 3) / 2
+        residual = a + b * p3 - np.sin(x)
+        losses[step] = residual @ residual
+        gradient = [residual.sum(), residual @ p3, residual @ (b * slope), residual @ (b * slope * x)]
+        coefficients = coefficients - 5e-6 * 2 * np.array(gradient)
+    return coefficients, losses
+
+
+def test_legendre_fit_prints_the_descent():
+    text = output("legendre_fit")
+    coefficients, losses = legendre_by_hand()
+    printed = {int(step): loss for step, loss in map(numbers, re.findall(r"step.*", text))}
+    assert list(printed) == [*range(0, 2000, 100), 1999]
+    assert printed == pytest.approx({step: losses[step] for step in printed}, rel=1e-5)
+    assert numbers(row(text, "sin(x) =")) == pytest.approx(list(coefficients), abs=6e-5)
+
+
+def test_legendre_fit_as_a_function():
+    import gradwright as gw
+
+    reported = []
+    result = module("legendre_fit")["fit"](
+        steps=250, dtype=gw.float64, report=lambda step, loss: reported.append((step, loss)))
+    coefficients, losses = legendre_by_hand(250)
+    assert list(result) == pytest.approx([*coefficients, losses[249]], rel=1e-12, abs=1e-14)
+    assert [step for step, _ in reported] == [0, 100, 200, 249]
+    assert dict(reported) == pytest.approx({step: losses[step] for step, _ in reported}, rel=1e-12)
+
+
+# ---- linear_function ------------------------------------------------------------------------------------
+
+
+def test_linear_function():
+    text = output("linear_function")
+    assert row(text, "with bias:") == " first derivative True, second True"
+    assert row(text, "without:") == " first derivative True, second True"
+    assert "Linear(in_features=3, out_features=1, bias=True)\n" in text
+
+    x, y = module("linear_function")["data"]()
+    solution = np.linalg.lstsq(np.c_[x, np.ones(len(x))], y, rcond=None)[0].ravel()
+    for name in ["learned:", "least squares:"]:
+        assert numbers(row(text, name)) == pytest.approx(solution, abs=2e-4)
+
+
+# ---- graph_walk -----------------------------------------------------------------------------------------
+
+
+def test_graph_walk():
+    text = output("graph_walk")
+    tree = [(len(line) - len(line.lstrip()), line.split()[0])
+            for line in text.splitlines() if re.match(r" *\w+(Backward\d|Grad)\b", line)]
+    assert tree == [
+        (0, "SumBackward0"),
+        (4, "AddBackward0"),
+        (8, "PowBackward0"), (12, "AccumulateGrad"),
+        (8, "MulBackward0"),
+        (12, "PowBackward0"), (16, "AccumulateGrad"),
+        (12, "AccumulateGrad"),
+    ]
+    assert text.count("(as above)") == 1
+    assert text.count("saved _saved_exponent, _saved_self\n") == 2
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    assert numbers(row(text, "x.grad:").split("=")[0]) == list(2 * x + y**3)
+    assert numbers(row(text, "y.grad:").split("=")[0]) == list(3 * y**2 * x)
+    assert row(text, "inside no_grad, a result has no node:") == " None"
+
+
+def test_a_deep_graph_is_walked_without_recursion():
+    import gradwright as gw
+
+    x = y = gw.ones((), requires_grad=True)
+    for _ in range(20_000):
+        y = y + 1
+    nodes = list(module("graph_walk")["walk"](y.grad_fn))
+    assert len(nodes) == 20_001
+    assert nodes[-1][0] == 20_000
+    assert nodes[-1][1].variable is x
+
+
+# ---- double_backward ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "verdicts", "second"), [
+    ("Square", ["right", "right"], 2),
+    ("Exp", ["right", "right"], math.exp(0.5)),
+    ("Sinh", ["right", "right"], math.sinh(0.5)),
+    ("SinhBad", ["right", "WRONG"], None),
+    ("Cube", ["right", "right"], 3),
+])
+def test_double_backward(name, verdicts, second):
+    first, twice, derivative, truth = row(output("double_backward"), f"{name} ").split()
+    assert [first, twice] == verdicts
+    if second is None:
+        assert derivative == "missing"
+    else:
+        assert float(derivative) == float(truth) == pytest.approx(second, abs=5e-7)
+
+
+# ---- gamma_fit ------------------------------------------------------------------------------------------
+
+
+def test_gamma_fit():
+    special, stats = pytest.importorskip("scipy.special"), pytest.importorskip("scipy.stats")
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    text = output("gamma_fit")
+    assert "first derivative True, second True" in row(text, "log gamma:")
+
+    # The mean's coefficients from scikit-learn. Given those, y / mean is gamma distributed with mean 1,
+    # and SciPy fits the shape.
+    bmi, y = module("gamma_fit")["data"]()
+    z = (bmi - bmi.mean()) / bmi.std()
+    regression = linear_model.GammaRegressor(alpha=0, solver="newton-cholesky", tol=1e-10).fit(z[:, None], y)
+    ratio = y / regression.predict(z[:, None])
+    k, _, scale = stats.gamma.fit(ratio, floc=0)
+    assert k * scale == pytest.approx(1)
+
+    # The Hessian by hand; its mixed terms in k vanish at the optimum.
+    design = np.stack([np.ones_like(z), z])
+    a_error, b_error = np.sqrt(np.diag(np.linalg.inv(k * (design * ratio) @ design.T)))
+    k_error = 1 / math.sqrt(len(y) * (k**2 * special.polygamma(1, k) - k))
+
+    near = functools.partial(pytest.approx, abs=2e-6)
+    a, b = regression.intercept_, regression.coef_[0]
+    assert numbers(row(text, "a ")) == near([a, a_error, a])
+    assert numbers(row(text, "b ")) == near([b, b_error, b])
+    assert numbers(row(text, "log k")) == near([math.log(k), k_error])
+    shape, factor = numbers(row(text, "k ="))
+    assert shape == pytest.approx(k, abs=1e-4)
+    assert factor == pytest.approx(math.exp(b / bmi.std()), abs=1e-4)
+
+
+def test_poly_gamma_is_right_to_third_order():
+    special = pytest.importorskip("scipy.special")
+    pytest.importorskip("sklearn")
+    import gradwright as gw
+
+    x = gw.tensor([0.3, 1.0, 5.0], dtype=gw.float64, requires_grad=True)
+    derivative = module("gamma_fit")["log_gamma"](x)
+    for order in range(3):
+        derivative, = gw.autograd.grad(derivative.sum(), x, create_graph=True)
+        truth = special.polygamma(order, x.tolist())
+        np.testing.assert_allclose(derivative.detach().numpy(), truth, rtol=1e-14)

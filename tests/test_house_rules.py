@@ -1,0 +1,122 @@
+"""The house rules that a program can check (import layers are checked by import-linter)."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gradwright
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "gradwright"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+LINE_LIMIT = 400
+LINE_LIMITS = {"tensor.py": 500}
+ARRAY_LIBRARIES = {"array_api_strict", "cupy", "numpy", "scipy"}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def report(rule: str, breaches: list[str]) -> None:
+    """Fail once, with every breach of a rule on its own line."""
+    if breaches:
+        pytest.fail("\n  ".join([f"{rule}:", *breaches]), pytrace=False)
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path)))
+
+
+def imported(node: ast.AST) -> set[str]:
+    """The top-level packages that an import statement names."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return {node.module.partition(".")[0]}
+    return set()
+
+
+def caught(handler: ast.ExceptHandler) -> set[str]:
+    """The names of the exceptions that a handler catches; a bare one catches BaseException."""
+    if handler.type is None:
+        return {"BaseException"}
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return {ast.unparse(t).rpartition(".")[2] for t in types}
+
+
+def test_the_package_is_found() -> None:
+    assert SOURCES, f"no sources under {PACKAGE}"
+
+
+def test_files_are_short() -> None:
+    breaches = []
+    for path in SOURCES:
+        limit = LINE_LIMITS.get(path.relative_to(PACKAGE).as_posix(), LINE_LIMIT)
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > limit:
+            breaches.append(f"{relative(path)}: {lines} lines, at most {limit}")
+    report("files over the limit", breaches)
+
+
+def test_every_source_file_has_its_tests() -> None:
+    breaches = []
+    for path in SOURCES:
+        inside = path.relative_to(PACKAGE)
+        if any(part.startswith("_") for part in inside.parts):
+            continue
+        mirror = ROOT / "tests" / inside.with_name(f"test_{inside.name}")
+        if not mirror.is_file():
+            breaches.append(f"{relative(path)} has no {relative(mirror)}")
+    report("tests/ does not mirror src/", breaches)
+
+
+def test_formulas_and_modules_know_only_xp() -> None:
+    formulas = [path for path in SOURCES if path.relative_to(PACKAGE).parts[0] in ("ops", "nn")]
+    breaches = [
+        f"{relative(path)}:{node.lineno} imports {', '.join(sorted(found))}"
+        for path in formulas
+        for node in nodes(path)
+        if (found := imported(node) & ARRAY_LIBRARIES)
+    ]
+    report("array libraries imported under ops/ or nn/", breaches)
+
+
+def test_exceptions_are_caught_by_name() -> None:
+    breaches = [
+        f"{relative(path)}:{node.lineno} catches {', '.join(sorted(broad))}"
+        for path in SOURCES
+        for node in nodes(path)
+        if isinstance(node, ast.ExceptHandler) and (broad := caught(node) & {"Exception", "BaseException"})
+    ]
+    report("handlers that catch everything", breaches)
+
+
+def test_what_is_left_to_do_has_an_issue() -> None:
+    folders = [ROOT / name for name in ("src", "examples", "benchmarks")]
+    breaches = [
+        f"{relative(path)}:{number} {line.strip()}"
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"\b(TODO|FIXME|XXX)\b", line) and "issue" not in line
+    ]
+    report("TODO without an issue", breaches)
+
+
+def test_every_exported_name_is_documented() -> None:
+    breaches = [name for name in gradwright.__all__ if not documented(getattr(gradwright, name))]
+    report("exported without a docstring", breaches)
+
+
+def documented(value: object) -> bool:
+    """Whether a module, class or function has a docstring of its own, or a constant's class has one."""
+    if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value):
+        return bool((value.__doc__ or "").strip())
+    return bool(inspect.getdoc(value))
