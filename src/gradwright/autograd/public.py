@@ -124,6 +124,12 @@ def _given(g: Any) -> Any:
     return wrap(g.copy() if hasattr(g, "copy") else g)
 
 
+def Variable(data: Any, requires_grad: bool = False) -> Any:  # noqa: N802 - PyTorch's old name
+    """What PyTorch's old ``Variable(t)`` is today: a tensor over the same memory."""
+    out = data.detach()
+    return out.requires_grad_() if requires_grad else out
+
+
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
     values = (value,) if isinstance(value, TensorBase) else tuple(value) if isinstance(value, (list, tuple)) else None
     if values is None:
