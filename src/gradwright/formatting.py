@@ -60,7 +60,11 @@ def set_printoptions(
 
 
 def tensor_repr(
-    array: Any, *, grad: str = "", prefix: str = "tensor(", default_dtype: DTypeLike = np.float32
+    array: Any,
+    *,
+    grad: str = "",
+    prefix: str = "tensor(",
+    default_dtype: DTypeLike = np.float32,
 ) -> str:
     """The repr of a tensor that holds ``array``.
 

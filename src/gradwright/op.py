@@ -76,7 +76,7 @@ class Op:
     inputs: tuple[str, ...]
     static: tuple[str, ...]
     kind: str
-    node: str | Callable[..., str]
+    node: str
     samples: Sequence[Sample] = ()
     variadic: bool = False
     several: bool = False
@@ -103,10 +103,6 @@ class Op:
         return Op(self.name, self.forward, self.inputs, self.static, self.kind, node, (),
                   self.variadic, self.several, self.rules)  # fmt: skip
 
-    def node_name(self, static: dict[str, Any]) -> str:
-        """The name that this call's graph node bears."""
-        return self.node if isinstance(self.node, str) else self.node(**static)
-
     def __call__(self, *arrays: Any, **static: Any) -> Any:
         for array in arrays:
             if hasattr(array, "_apply"):
@@ -120,7 +116,7 @@ class Op:
 table: dict[str, Op] = {}
 
 
-def op(*, kind: str = "general", node: str | Callable[..., str] | None = None, samples: Sequence[Sample] = (),
+def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
        several: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 

@@ -23,6 +23,7 @@ from gradwright.op import Op
 _new = object.__new__
 _ndarray = np.ndarray
 _NUMPY = numpy_backend.namespace
+_F32 = np.dtype(np.float32)
 _FAILURES = (ValueError, TypeError, IndexError)
 
 
@@ -63,7 +64,8 @@ def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     def call(x: Any, y: Any) -> Any:
         a = x.array
         cls = y.__class__
-        if cls is float or cls is int:
+        number = cls is float or cls is int
+        if number:
             numbers = _CONSTANTS.get(a.dtype if a.__class__ is _ndarray else a.__class__)
             if numbers is None:
                 return slow(x, y)
@@ -72,12 +74,10 @@ def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
             except OverflowError:
                 return slow(x, y)
             b = y.array
-            broadcast = 0
         elif isinstance(y, TensorBase):
             b = y.array
             if a.dtype is not b.dtype:
                 return slow(x, y)
-            broadcast = 0 if a.shape == b.shape else 4
             if y._view is not None:
                 refresh(y)
         else:
@@ -91,19 +91,20 @@ def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
             raise explained(op, (x, y), {}, e) from None
         out._counter = [0]
         out._view = None
+        out._node = None
         if x._node is None:
             if y._node is None:
-                out._node = None
                 return out
-            case = 2 + broadcast
+            case = 2
         else:
-            case = (1 if y._node is None else 3) + broadcast
+            case = 1 if y._node is None else 3
         if not differentiable or not recording.get():
-            out._node = None
             return out
+        if not number and a.shape != b.shape:
+            case += 4
         record = records[case]
         if record is None:
-            record = records[case] = build(op, (case & 1 == 1, case & 2 == 2), broadcast == 4, op.node_name({}))
+            record = records[case] = build(op, (case & 1 == 1, case & 2 == 2), case > 4, op.node)
         out._node = record(x, y, out)
         return out
 
@@ -121,10 +122,11 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
 
     def call(x: Any) -> Any:
         nonlocal record
-        if not isinstance(x, TensorBase):
-            raise TypeError(f"{op.name}(): argument 'input' must be Tensor, not {kind(x)}")
-        a = x.array
-        if slow is not None and a.dtype.kind not in "fc":
+        try:
+            a = x.array
+        except AttributeError:
+            raise TypeError(f"{op.name}(): argument 'input' must be Tensor, not {kind(x)}") from None
+        if slow is not None and a.dtype is not _F32 and a.dtype.kind not in "fc":
             return slow(x)
         if x._view is not None:
             refresh(x)
@@ -132,11 +134,11 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
         out.array = forward(_NUMPY, a)
         out._counter = [0]
         out._view = None
+        out._node = None
         if x._node is None or not differentiable or not recording.get():
-            out._node = None
             return out
         if record is None:
-            record = build(op, (True,), False, op.node_name({}))
+            record = build(op, (True,), False, op.node)
         out._node = record(x, out)
         return out
 
@@ -148,6 +150,8 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
 
     Raises what the operation raises, with the operation's name and the shapes it was given.
     """
+    if len(args) == 1 and not op.several and not op.variadic:
+        return _apply_to_one(op, args[0], static)
     arrays = []
     needs = False
     for x in args:
@@ -166,10 +170,9 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     if needs and op.rules and recording.get():
         mask = tuple([x._node is not None for x in args])
         broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)
-        name = op.node_name(static)
-        record = op.records.get((mask, broadcast, name))
+        record = op.records.get((mask, broadcast))
         if record is None:
-            record = op.records[mask, broadcast, name] = build(op, mask, broadcast, name)
+            record = op.records[mask, broadcast] = build(op, mask, broadcast, op.node)
         node = record(args, out, static) if op.variadic else record(*args, out, static)
         if op.several:
             node._shapes = [(r.shape, r.dtype) for r in result]
@@ -181,6 +184,29 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
         for o in out if op.several else (out,):
             if _shares(o.array, arrays[0]):
                 mark_view(o, args[0], op, static)
+    return out
+
+
+def _apply_to_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
+    """`apply` for one argument and one result, which most calls are."""
+    try:
+        a = x.array
+    except AttributeError:
+        raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}") from None
+    if x._view is not None:
+        refresh(x)
+    try:
+        result = op.forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a, **static)
+    except _FAILURES as e:
+        raise explained(op, (x,), static, e) from None
+    out = wrap(result)
+    if x._node is not None and op.rules and recording.get():
+        record = op.records.get(None)
+        if record is None:
+            record = op.records[None] = build(op, (True,), False, op.node)
+        out._node = record(x, out, static)
+    if op.kind == "view" and _shares(result, a):
+        mark_view(out, x, op, static)
     return out
 
 

@@ -23,105 +23,127 @@ def is_inference_mode_enabled() -> bool:
 
 
 class _Mode:
-    """Sets recording on entry and restores it on exit; also decorates functions and generator functions."""
+    """A context manager that may be entered again and again, and that decorates functions and generator functions."""
 
-    def __init__(self, mode: bool) -> None:
-        self.mode = mode
-        self._before: list[tuple[bool, bool]] = []
+    __slots__ = ("_before",)
+    _before: list[Any]
+
+    def _switch(self) -> Any:
+        """Change the mode and return what `_restore` needs."""
+        raise NotImplementedError
+
+    def _restore(self, before: Any) -> None:
+        recording.set(before)
 
     def __enter__(self) -> None:
-        self._before.append((recording.get(), _inference.get()))
-        recording.set(self.mode and not _inference.get())
+        self._before.append(self._switch())
 
     def __exit__(self, *exc: object) -> None:
-        was_recording, was_inference = self._before.pop()
-        recording.set(was_recording)
-        _inference.set(was_inference)
-
-    def again(self) -> _Mode:
-        """A fresh context manager like this one, so that decorated functions may recurse."""
-        return type(self)(self.mode)
+        self._restore(self._before.pop())
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isgeneratorfunction(fn):
+        if not inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
-            def generate(*args: Any, **kwargs: Any) -> Any:
-                steps, send = fn(*args, **kwargs), None
-                while True:
-                    try:
-                        with self.again():
-                            value = steps.send(send)
-                    except StopIteration as stop:
-                        return stop.value
-                    send = yield value
+            def call(*args: Any, **kwargs: Any) -> Any:
+                before = self._switch()
+                try:
+                    return fn(*args, **kwargs)
+                finally:
+                    self._restore(before)
 
-            return generate
+            return call
 
         @functools.wraps(fn)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with self.again():
-                return fn(*args, **kwargs)
+        def generate(*args: Any, **kwargs: Any) -> Any:
+            steps, sent = fn(*args, **kwargs), None
+            try:
+                while True:
+                    before = self._switch()
+                    try:
+                        value = steps.send(sent)
+                    finally:
+                        self._restore(before)
+                    sent = yield value
+            except StopIteration as stop:
+                return stop.value
 
-        return call
-
-
-def _bare(cls: type, args: tuple[Any, ...]) -> Any:
-    """Serve ``@no_grad`` written without parentheses."""
-    made = object.__new__(cls)
-    if args and callable(args[0]):
-        made.__init__()  # type: ignore[misc]
-        return made(args[0])
-    return made
+        return generate
 
 
 class no_grad(_Mode):
-    """Record nothing inside: ``with no_grad():`` or ``@no_grad()``."""
+    """Record nothing inside: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``."""
 
-    def __new__(cls, *args: Any) -> Any:
-        return _bare(cls, args)
+    __slots__ = ()
 
-    def __init__(self, mode: bool = False) -> None:
-        super().__init__(False)
+    def __new__(cls, fn: Callable[..., Any] | None = None) -> Any:
+        self = object.__new__(cls)
+        self._before = []
+        return self if fn is None else self(fn)
+
+    def _switch(self) -> bool:
+        before = recording.get()
+        recording.set(False)
+        return before
 
 
 class enable_grad(_Mode):
     """Record again inside a `no_grad` block (but not inside `inference_mode`)."""
 
-    def __new__(cls, *args: Any) -> Any:
-        return _bare(cls, args)
+    __slots__ = ()
 
-    def __init__(self, mode: bool = True) -> None:
-        super().__init__(True)
+    def __new__(cls, fn: Callable[..., Any] | None = None) -> Any:
+        self = object.__new__(cls)
+        self._before = []
+        return self if fn is None else self(fn)
+
+    def _switch(self) -> bool:
+        before = recording.get()
+        recording.set(not _inference.get())
+        return before
 
 
 class set_grad_enabled(_Mode):
     """Switch recording on or off: from the call on, or for a ``with`` block, or as a decorator."""
 
-    def __init__(self, mode: bool) -> None:
-        super().__init__(bool(mode))
-        self._at_call = (recording.get(), _inference.get())
-        recording.set(self.mode and not _inference.get())
+    __slots__ = ("_at_call", "mode")
 
-    def __enter__(self) -> None:
-        self._before.append(self._at_call)
+    def __init__(self, mode: bool) -> None:
+        self._before = []
+        self.mode = bool(mode)
+        self._at_call: bool | None = None
+        self._at_call = self._switch()
+
+    def _switch(self) -> bool:
+        before = recording.get() if self._at_call is None else self._at_call
+        self._at_call = None
         recording.set(self.mode and not _inference.get())
+        return before
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        recording.set(self._at_call[0])
+        if self._at_call is not None:
+            recording.set(self._at_call)
+            self._at_call = None
         return super().__call__(fn)
 
 
 class inference_mode(_Mode):
     """Record nothing inside, and let no `enable_grad` switch it back on; ``inference_mode(False)`` leaves it again."""
 
-    def __init__(self, mode: bool = True) -> None:
-        super().__init__(bool(mode))
+    __slots__ = ("mode",)
 
-    def __new__(cls, *args: Any) -> Any:
-        return _bare(cls, args)
+    def __new__(cls, mode: Any = True) -> Any:
+        self = object.__new__(cls)
+        self._before = []
+        self.mode = True if callable(mode) else bool(mode)
+        return self(mode) if callable(mode) else self
 
-    def __enter__(self) -> None:
-        self._before.append((recording.get(), _inference.get()))
+    def _switch(self) -> tuple[bool, bool]:
+        before = recording.get(), _inference.get()
         _inference.set(self.mode)
         recording.set(not self.mode)
+        return before
+
+    def _restore(self, before: tuple[bool, bool]) -> None:
+        recording.set(before[0])
+        _inference.set(before[1])

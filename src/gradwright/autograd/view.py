@@ -85,7 +85,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
     ``needs_grad``: whether the new value carries history.
     """
     strides = getattr(x.array, "strides", ())
-    if any(s == 0 and n > 1 for s, n in zip(strides, x.array.shape, strict=False)):
+    if 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, x.array.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -162,7 +162,7 @@ def rebase(x: Any, out: TensorBase) -> None:
     base = view.base
     mask = (base._node is not None, out._node is not None)
     if any(mask):
-        key = (mask, False, "CopySlices")
+        key = (mask, False)
         record = write_view.records.get(key)
         if record is None:
             record = write_view.records[key] = build(write_view, mask, False, "CopySlices")

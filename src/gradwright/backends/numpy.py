@@ -33,25 +33,23 @@ def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """A read-only view of ``x`` in a larger shape: new and stretched axes get stride 0."""
+    """A read-only view of ``x`` in a larger shape."""
     x = np.asarray(x)
-    lead = len(shape) - x.ndim
-    strides = (0,) * lead + tuple(
-        0 if n == 1 != m else s for n, m, s in zip(x.shape, shape[lead:], x.strides, strict=True)
-    )
-    if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True)):
-        raise ValueError(f"cannot broadcast an array of shape {x.shape} to {shape}")
-    if x.size == 0 or 0 in shape:
+    if x.ndim:
         return np.broadcast_to(x, shape)
-    out = np.lib.stride_tricks.as_strided(x, shape, strides) if x.base is not None else _stretch(x, shape, strides)
+    out = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
     out.flags.writeable = False
     return out
 
 
-def _stretch(x: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    if not x.flags.c_contiguous:
-        return np.lib.stride_tricks.as_strided(x, shape, strides)
-    return np.ndarray(shape, x.dtype, x, 0, strides)
+def reshape(x: Any, shape: tuple[int, ...]) -> Any:
+    """The same entries in row-major order under another shape."""
+    return x.reshape(shape)
+
+
+def squeeze(x: Any, axis: tuple[int, ...]) -> Any:
+    """A view without axes of length 1."""
+    return x.squeeze(axis)
 
 
 def expand_dims(x: Any, *, axis: int = 0) -> Any:
@@ -109,7 +107,7 @@ def einsum(*xs: Any, equation: str) -> Any:
 
 namespace = SimpleNamespace(**{name: getattr(np, name) for name in np.__all__ if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, broadcast_to, expand_dims, permute_dims, put, scatter_add, write_view, einsum,
+    sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, put, scatter_add, write_view, einsum,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 register(namespace, np.ndarray, np.generic)

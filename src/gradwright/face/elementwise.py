@@ -220,8 +220,8 @@ def inplace(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def store(x: Any, out: Any) -> Any:
     """Write a result into ``x``; RuntimeError if its dtype is of a higher category than that of ``x``."""
-    have, got = dtypes.of(x.array.dtype), dtypes.of(out.array.dtype)
-    if got is not have:
+    if out.array.dtype is not x.array.dtype:
+        have, got = dtypes.of(x.array.dtype), dtypes.of(out.array.dtype)
         if got.category > have.category:
             names = [dtypes.LEGACY.get(d.name, d.name).removesuffix("Tensor") for d in (got, have)]
             raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")

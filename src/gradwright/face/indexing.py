@@ -16,6 +16,7 @@ from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 
 _copied = _shape.copy.variant("CopyBackwards")
+_picked, _selected = (_index.index.variant(name) for name in ("IndexBackward0", "SelectBackward0"))
 _BASIC = (int, slice, type(None), type(...))
 
 
@@ -50,8 +51,9 @@ def _index_array(k: Any) -> Any:
 
 def getitem(self: Any, key: Any) -> Any:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
-    parts, _ = key_of(key)
-    return apply(_index.index, (self,), {"key": parts})
+    parts, basic = key_of(key)
+    op = _picked if not basic else _selected if isinstance(parts[0], int) else _index.index
+    return apply(op, (self,), {"key": parts})
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:

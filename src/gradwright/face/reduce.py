@@ -24,9 +24,18 @@ class Extremum(NamedTuple):
     indices: Any
 
 
+_DIMMED = {
+    _reduce.sum: _reduce.sum.variant("SumBackward1"),
+    _reduce.mean: _reduce.mean.variant("MeanBackward1"),
+    _reduce.prod: _reduce.prod.variant("ProdBackward1"),
+}
+
+
 def _run(op: Op, function: str, x: Any, dim: Any, keepdim: bool, **static: Any) -> Any:
+    if dim is None:
+        return apply(op, (x,), {"axis": None, "keepdims": keepdim, **static})
     axis = dims(function, dim, x.array.ndim)
-    return apply(op, (x,), {"axis": axis, "keepdims": bool(keepdim), **static})
+    return apply(_DIMMED.get(op, op), (x,), {"axis": axis, "keepdims": bool(keepdim), **static})
 
 
 def _widened(x: Any, dtype: Any) -> Any:

@@ -12,14 +12,7 @@ _KEYS = [
 ]
 
 
-def _index_name(key):
-    first = key[0] if key else ...
-    if any(not isinstance(k, (int, slice, type(None), type(...))) for k in key):
-        return "IndexBackward0"
-    return "SelectBackward0" if isinstance(first, int) else "SliceBackward0"
-
-
-@builtin(kind="view", node=_index_name, samples=_KEYS)
+@builtin(kind="view", node="SliceBackward0", samples=_KEYS)
 def index(xp, x, *, key):
     """``x[key]``: a view for ints, slices, None and ..., a copy where the key holds index arrays or masks."""
     return x[key]

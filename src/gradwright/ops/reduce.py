@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod as product
 
 from gradwright.op import A, Sample, builtin
-from gradwright.ops.shape import broadcast_to
 
 _AXES = [
     Sample(A(3, 4), axis=None, keepdims=False),
@@ -27,7 +26,7 @@ _SPREAD = [
 
 def spread(xp, g, shape, axis, keepdims):
     """``g``, the shape of a reduction's result, stretched back to the shape of its input."""
-    return broadcast_to(kept(xp, g, shape, axis, keepdims), shape=shape)
+    return xp.broadcast_to(kept(xp, g, shape, axis, keepdims) if axis is not None or keepdims else g, shape)
 
 
 def kept(xp, y, shape, axis, keepdims):
@@ -43,11 +42,7 @@ def count(shape, axis):
     return product(shape if axis is None else [shape[i] for i in axis])
 
 
-def _name(stem):
-    return lambda axis, **_: f"{stem}Backward{0 if axis is None else 1}"
-
-
-@builtin(kind="reduction", node=_name("Sum"), samples=_AXES)
+@builtin(kind="reduction", node="SumBackward0", samples=_AXES)
 def sum(xp, x, *, axis=None, keepdims=False):
     """Sum of the entries over ``axis``; the sum of none is 0."""
     return xp.sum(x, axis=axis, keepdims=keepdims)
@@ -56,7 +51,7 @@ def sum(xp, x, *, axis=None, keepdims=False):
 sum.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g, x_shape, axis, keepdims))
 
 
-@builtin(kind="reduction", node=_name("Mean"), samples=_AXES)
+@builtin(kind="reduction", node="MeanBackward0", samples=_AXES)
 def mean(xp, x, *, axis=None, keepdims=False):
     """Mean of the entries over ``axis``; the mean of none is NaN."""
     return xp.sum(x, axis=axis, keepdims=keepdims) / xp.asarray(count(x.shape, axis), dtype=x.dtype)
@@ -67,7 +62,7 @@ mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / max(count(x_sha
 
 @builtin(
     kind="reduction",
-    node=_name("Prod"),
+    node="ProdBackward0",
     samples=[*_AXES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=(1,), keepdims=False)],
 )
 def prod(xp, x, *, axis=None, keepdims=False):

@@ -40,9 +40,11 @@ def sum_to(xp, g, shape):
     """Sum ``g`` down to ``shape``: the reverse of broadcasting."""
     if g.shape == shape:
         return g
+    if not shape:
+        return xp.sum(g, axis=None, keepdims=False)
     lead = g.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 != g.shape[i + lead])
-    return xp.reshape(xp.sum(g, axis=axes), shape)
+    return xp.reshape(xp.sum(g, axis=axes, keepdims=False), shape)
 
 
 @builtin(kind="view", node="UnsqueezeBackward0", samples=[Sample(A(2, 3), axis=0), Sample(A(2, 3), axis=2)])
