@@ -63,8 +63,9 @@ def of(like: Any) -> dtype:
         return like
     if like is float:
         return default()
+    plain = isinstance(like, (str, type, np.dtype))
     try:
-        return _by_numpy[np.dtype(like)]
+        return _by_numpy[np.dtype(like if plain else str(like).rpartition(".")[2])]  # another library's: its name
     except (KeyError, TypeError):
         known = ", ".join(d.name for d in _by_numpy.values())
         raise TypeError(f"dtype: expected one of {known}, but got {like!r}") from None

@@ -20,7 +20,7 @@ from gradwright.face import linalg as m
 from gradwright.face import reduce as r
 from gradwright.face import shape as s
 from gradwright.face.arguments import one_dim, sizes, to_dtype
-from gradwright.face.elementwise import inplace, operator
+from gradwright.face.elementwise import inplace, inplace_operator, operator
 from gradwright.formatting import tensor_repr
 from gradwright.ops import arithmetic, piecewise
 from gradwright.ops import shape as shape_ops
@@ -273,7 +273,7 @@ class Tensor(TensorBase):
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Any = None) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves it depends on; see `gradwright.autograd.backward`."""
-        public.backward((self,), (gradient,), retain_graph, create_graph, inputs=inputs)
+        public.backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same memory without history; in-place writes to either are noticed by the graph."""
@@ -415,11 +415,11 @@ class Tensor(TensorBase):
     def __rmatmul__(self, other: Any) -> Any:
         return m.matmul(creation.as_tensor(other), self)
 
-    __iadd__ = inplace(__add__)
-    __isub__ = inplace(__sub__)
-    __imul__ = inplace(__mul__)
-    __itruediv__ = inplace(__truediv__)
-    __ipow__ = inplace(__pow__)
+    __iadd__ = inplace_operator(__add__)
+    __isub__ = inplace_operator(__sub__)
+    __imul__ = inplace_operator(__mul__)
+    __itruediv__ = inplace_operator(__truediv__)
+    __ipow__ = inplace_operator(__pow__)
 
     # -- elementwise --
 

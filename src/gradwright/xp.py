@@ -68,8 +68,7 @@ def asarray(obj: Any, *, dtype: Any = None, copy: Any = None) -> Any:
 
 def astype(x: Any, dtype: Any, *, copy: Any = True) -> Any:
     """``x`` converted to ``dtype``."""
-    name = dtypes.of(dtype).name
-    return apply(_shape.astype, (x,), {"dtype": name, "source": x.array.dtype.name})
+    return apply(_shape.astype, (x,), {"dtype": dtypes.of(dtype).name, "source": dtypes.of(x.array.dtype).name})
 
 
 def zeros(shape: Any, *, dtype: Any = None) -> Any:
@@ -82,14 +81,14 @@ def ones(shape: Any, *, dtype: Any = None) -> Any:
     return wrap(_plain.ones(shape, dtype=dtypes.numpy_dtype(dtype or dtypes.default())))
 
 
-def zeros_like(x: Any) -> Any:
-    """Zeros of the shape and dtype of ``x``."""
-    return wrap(_plain.zeros_like(x.array))
+def zeros_like(x: Any, *, shape: Any = None) -> Any:
+    """Zeros of the dtype and library of ``x``, of its shape unless another is named."""
+    return wrap(backends.namespace(x.array).zeros_like(x.array, shape=shape))
 
 
-def ones_like(x: Any) -> Any:
-    """Ones of the shape and dtype of ``x``."""
-    return wrap(_plain.ones_like(x.array))
+def ones_like(x: Any, *, shape: Any = None) -> Any:
+    """Ones of the dtype and library of ``x``, of its shape unless another is named."""
+    return wrap(backends.namespace(x.array).ones_like(x.array, shape=shape))
 
 
 def arange(n: int) -> Any:

@@ -74,10 +74,12 @@ def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
             except OverflowError:
                 return slow(x, y)
             b = y.array
+            xp = _NUMPY
         elif isinstance(y, TensorBase):
             b = y.array
-            if a.dtype is not b.dtype:
+            if a.dtype is not b.dtype and a.dtype != b.dtype:
                 return slow(x, y)
+            xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
             if y._view is not None:
                 refresh(y)
         else:
@@ -86,7 +88,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
             refresh(x)
         out = _new(made.cls)
         try:
-            out.array = forward(_NUMPY, a, b)
+            out.array = forward(xp, a, b)
         except _FAILURES as e:
             raise explained(op, (x, y), {}, e) from None
         out._counter = [0]
@@ -126,12 +128,12 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             a = x.array
         except AttributeError:
             raise TypeError(f"{op.name}(): argument 'input' must be Tensor, not {kind(x)}") from None
-        if slow is not None and a.dtype is not _F32 and a.dtype.kind not in "fc":
+        if slow is not None and a.dtype is not _F32 and getattr(a.dtype, "kind", "f") not in "fc":
             return slow(x)
         if x._view is not None:
             refresh(x)
         out = _new(made.cls)
-        out.array = forward(_NUMPY, a)
+        out.array = forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a)
         out._counter = [0]
         out._view = None
         out._node = None
@@ -151,7 +153,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     Raises what the operation raises, with the operation's name and the shapes it was given.
     """
     if len(args) == 1 and not op.several and not op.variadic:
-        return _apply_to_one(op, args[0], static)
+        return apply_one(op, args[0], static)
     arrays = []
     needs = False
     for x in args:
@@ -175,7 +177,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
             record = op.records[mask, broadcast] = build(op, mask, broadcast, op.node)
         node = record(args, out, static) if op.variadic else record(*args, out, static)
         if op.several:
-            node._shapes = [(r.shape, r.dtype) for r in result]
+            node._shapes = [r.shape for r in result]
             for k, o in enumerate(out):
                 o._node = Output(node, k)
         else:
@@ -187,7 +189,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     return out
 
 
-def _apply_to_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
+def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
     """`apply` for one argument and one result, which most calls are."""
     try:
         a = x.array

@@ -31,16 +31,17 @@ def run(
     """
     pending: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    xp = None
     for node, g in roots:
-        xp = backends.namespace(g)
         if node in pending:
             pending[node] = pending[node] + g
         else:
             pending[node] = g
             heappush(heap, (-node._seq, node))
-    wanted = None if targets is None else set(targets)
-    route = None if wanted is None else leading_to(wanted, pending)
+    xp = backends.namespace(g)
+    wanted = route = None
+    if targets is not None:
+        wanted = set(targets)
+        route = leading_to(wanted, pending)
     leaves: list[tuple[Node, Any]] = []
     found: dict[Node, Any] = {}
     before = recording.get()
@@ -52,21 +53,22 @@ def run(
             hooks = node._hooks
             if hooks is not None:
                 g = hooks.before(g)
-            if wanted is not None and node in wanted:
-                found[node] = g
-            targets_of = node._next
-            if not targets_of:
+            if wanted is not None:
+                if node in wanted:
+                    found[node] = g
+                if node not in route:
+                    continue
+            outgoing = node._next
+            if not outgoing:
                 leaves.append((node, g))
-                continue
-            if route is not None and node not in route:
                 continue
             results = node._run(xp, g)
             if hooks is not None:
                 results = hooks.after(results, g)
             if not keep_graph:
                 node._saved = None
-            for target, result in zip(targets_of, results, strict=True):
-                if result is None or (route is not None and target not in route and target not in wanted):
+            for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop
+                if result is None or (wanted is not None and target not in route and target not in wanted):
                     continue
                 if target in pending:
                     pending[target] = pending[target] + result

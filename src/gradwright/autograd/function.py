@@ -54,8 +54,12 @@ class BackwardNode(Node):
     """Shape and dtype of each input; None for one that is no tensor."""
     _outputs: list[tuple[tuple[int, ...], Any]]
     """Shape and dtype of each output that is a tensor."""
-    _ports: dict[int, Any]
+    _ports: dict[int, Any] | None = None
     """If there are several outputs: weak references to the `Output` of each differentiable one."""
+
+    @property
+    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+        return self.needs_input_grad
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Keep tensors (or None) for backward, guarded against being changed in place in between.
@@ -99,13 +103,13 @@ class BackwardNode(Node):
         if not isinstance(node, int):
             return unpack(self, packed, f"saved_tensors[{k}]")
         out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
-        if self._ports:
+        if self._ports is not None:
             out._node = self._ports[node]() or Output(self, node)
         return out
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
-        result = self._function._vjp()(self, *grads)
+        result = self._function._derivative()(self, *grads)
         checked = _checked(self, result if type(result) is tuple else (result,))
         if recording.get():
             return checked
@@ -122,7 +126,7 @@ class BackwardNode(Node):
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
-        return self._function._vjp()(self, *grads)
+        return self._function._derivative()(self, *grads)
 
     __call__ = apply
 
@@ -139,14 +143,15 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
             f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)})"
         )
     checked: list[Any] = []
-    for i, (r, meta, needed) in enumerate(zip(result, metas, node.needs_input_grad, strict=True)):
+    for i, meta in enumerate(metas):
+        r = result[i]
         if meta is None:
             if r is not None:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {i + 1}, "
                     "but the corresponding forward input was not a Variable"
                 )
-        elif needed:
+        elif node.needs_input_grad[i]:
             if r is not None:
                 if not isinstance(r, TensorBase):
                     raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}")
@@ -226,15 +231,16 @@ class Function(metaclass=FunctionMeta):
     vjp = backward
 
     @classmethod
-    def _vjp(cls) -> Callable[..., Any]:
-        has_backward = cls.backward is not Function.backward
-        has_vjp = cls.vjp is not Function.vjp
-        if has_backward and has_vjp:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
-                "one of them."
-            )
-        return cls.vjp if has_vjp else cls.backward
+    def _derivative(cls) -> Callable[..., Any]:
+        """The user's backward, or vjp, which is another name of it."""
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is Function.backward:
+            return cls.vjp
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+            "of them."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -275,9 +281,8 @@ class Function(metaclass=FunctionMeta):
         if node._dirty:
             _check_dirty(node, outputs, needed)
         if needed:
-            cls._vjp()
+            cls._derivative()
             node._seq = ticket()
-            node._mask = needs
             node._next = tuple([n for n in nodes if n is not None])
             node._metas = [(a.array.shape, a.array.dtype) if isinstance(a, TensorBase) else None for a in args]
         outputs = _attached(node, args, outputs, needed)
@@ -302,7 +307,7 @@ def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, An
 
 def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
     for t in node._dirty:
-        if not any(t is o for o in outputs):
+        if not _among(t, outputs):
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
         check_writable(t, needed)
@@ -313,44 +318,52 @@ def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> No
 
 def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...], needed: bool) -> tuple[Any, ...]:
     """The outputs with ``node`` as their history; packs up what was saved."""
-    made_outputs = tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
+    owned = tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
     if not needed:
-        return made_outputs
-    packs: list[Any] = [None if t is None else pack(t) for t in node._to_save]
-    node._outputs = [_meta(o) for o in made_outputs]
-    node._ports = {}
-    for k, (o, out) in enumerate(zip(outputs, made_outputs, strict=True)):
-        if not isinstance(out, TensorBase) or out.array.dtype.kind not in "fc" or any(o is t for t in node._flat):
+        return owned
+    saved = node._to_save
+    packs: list[Any] = [None if t is None else pack(t) for t in saved]
+    node._outputs = [(o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else ((), float) for o in owned]
+    if len(outputs) > 1:
+        node._ports = {}
+    for k, out in enumerate(owned):
+        original = outputs[k]
+        if not isinstance(out, TensorBase) or out.array.dtype.kind not in "fc" or _among(original, node._flat):
             continue
         history: Node = node
-        if len(outputs) > 1:
+        if node._ports is not None:
             history = Output(node, k)
             node._ports[k] = weakref.ref(history)
-        if out._view is not None and any(o is t for t in node._dirty):
+        if out._view is not None and _among(original, node._dirty):
             rebase(out, wrap(out.array, history, out._counter))
         else:
             out._node = history
-        for j, t in enumerate(node._to_save):
-            if t is o:
+        for j, t in enumerate(saved):
+            if t is original:
                 packs[j] = (*packs[j][:3], k)
     node._saved = packs
-    node._to_save = node._dirty = node._flat = ()
-    return made_outputs
+    node._to_save = ()
+    return owned
 
 
-def _meta(o: Any) -> Any:
-    return (o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else ((), float)
+def _among(t: Any, many: Sequence[Any]) -> bool:
+    """Whether ``t`` itself is one of ``many`` (``in`` would compare values)."""
+    for other in many:
+        if other is t:
+            return True
+    return False
 
 
 def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
     """An output that may bear this Function's history: an input returned as it came becomes a view of itself."""
-    if any(o is t for t in dirty):
+    returned = _among(o, args)
+    if not returned and o._view is None:
         return o
-    returned = any(o is a for a in args)
-    if returned or o._view is not None:
-        base = o if o._view is None else o._view.base
-        o = wrap(o.array, None, o._counter) if returned else o
-        o._view = View(base, None, "function")
+    if _among(o, dirty):
+        return o
+    base = o if o._view is None else o._view.base
+    o = wrap(o.array, None, o._counter) if returned else o
+    o._view = View(base, None, "function")
     return o
 
 

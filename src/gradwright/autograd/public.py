@@ -36,9 +36,8 @@ def backward(
             freed by an earlier pass.
     """
     outputs = _sequence("backward", "tensors", tensors)
-    grads = _cotangents(outputs, grad_tensors, create_graph)
+    roots = _roots(outputs, grad_tensors, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(outputs, grads)
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
         return
@@ -98,9 +97,8 @@ def grad(
         if allow_unused is False:
             raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got False")
         allow_unused = True
-    grads = _cotangents(outs, grad_outputs, create_graph)
+    roots = _roots(outs, grad_outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(outs, grads)
     nodes = [_node(t) for t in ins]
     found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=nodes)
     results: list[Any] = []
@@ -131,8 +129,11 @@ def Variable(data: Any, requires_grad: bool = False) -> Any:  # noqa: N802 - PyT
 
 
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
-    values = (value,) if isinstance(value, TensorBase) else tuple(value) if isinstance(value, (list, tuple)) else None
-    if values is None:
+    if isinstance(value, TensorBase):
+        values: tuple[Any, ...] = (value,)
+    elif isinstance(value, (list, tuple)):
+        values = tuple(value)
+    else:
         raise TypeError(f"{function}: {argument} must be a Tensor or a sequence of Tensors, got {kind(value)}")
     for i, v in enumerate(values):
         if not isinstance(v, TensorBase):
@@ -148,37 +149,39 @@ def _node(t: Any) -> Any:
     return t._node
 
 
-def _roots(outputs: Sequence[Any], grads: Sequence[Any]) -> list[tuple[Any, Any]]:
-    for i, t in enumerate(outputs):
-        if t._node is None:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-    return [(t._node, g) for t, g in zip(outputs, grads, strict=True)]
-
-
-def _cotangents(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[Any]:
+def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    """The node of each output with its cotangent, checked: a Tensor if the pass is to be recorded, else an array."""
     if given is None:
         given = (None,) * len(outputs)
     elif isinstance(given, TensorBase):
         given = (given,)
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
-    grads = []
-    for i, (t, g) in enumerate(zip(outputs, given, strict=True)):
+    roots = []
+    for i, t in enumerate(outputs):
+        g = given[i]
+        if t._node is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if g is None:
-            if t._node is not None and t.array.size != 1:
+            if t.array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            g = wrap(_one(t.array))
-        elif not isinstance(g, TensorBase):
-            raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
-        elif g.array.shape != t.array.shape:
-            raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g.array.shape)} and output[{i}] has a shape "
-                f"of {Size(t.array.shape)}."
-            )
-        elif g.array.dtype != t.array.dtype:
-            g = g.to(t.array.dtype)
-        grads.append(g if create_graph else g.array)
-    return grads
+            one = _one(t.array)
+            roots.append((t._node, wrap(one) if create_graph else one))
+        else:
+            g = _cotangent(i, t, g)
+            roots.append((t._node, g if create_graph else g.array))
+    return roots
+
+
+def _cotangent(i: int, t: Any, g: Any) -> Any:
+    if not isinstance(g, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
+    if g.array.shape != t.array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g.array.shape)} and output[{i}] has a shape "
+            f"of {Size(t.array.shape)}."
+        )
+    return g if g.array.dtype == t.array.dtype else g.to(t.array.dtype)
 
 
 def _one(array: Any) -> Any:

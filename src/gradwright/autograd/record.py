@@ -225,4 +225,5 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[
 
 def filled(node: Any, xp: Any, bundle: dict[int, Any]) -> list[Any]:
     """The cotangents of all outputs of a node, zeros where none came."""
-    return [bundle[k] if k in bundle else xp.zeros(shape, dtype=dtype) for k, (shape, dtype) in enumerate(node._shapes)]
+    like = next(iter(bundle.values()))
+    return [bundle[k] if k in bundle else xp.zeros_like(like, shape=shape) for k, shape in enumerate(node._shapes)]

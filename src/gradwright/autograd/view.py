@@ -117,29 +117,25 @@ def assign(x: Any, out: TensorBase) -> Any:
     new, old = out.array, x.array
     node = out._node
     if new.shape != old.shape:
-        raise RuntimeError(
-            f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}"
-        )
+        raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
     check_writable(x, node is not None)
     if node is not None:
         _protect(node, x, out)
-    if x._view is not None:
-        if recording.get():
+    if recording.get():
+        if x._view is not None:
             rebase(x, out)
-    elif recording.get():
-        x._node = node
-    if type(old) is type(new) and not hasattr(old, "flags"):
-        x.array = new
-    else:
-        _write(x, new)
+        else:
+            x._node = node
+    writable(x)[...] = new
     x._counter[0] += 1
     return x
 
 
-def _write(x: Any, new: Any) -> None:
-    if not x.array.shape and not hasattr(x.array, "__setitem__"):
+def writable(x: Any) -> Any:
+    """The memory of ``x`` as an array that can be written: a 0-d result held as a scalar becomes an array first."""
+    if not hasattr(x.array, "__setitem__"):
         x.array = x.array.reshape(())
-    x.array[...] = new
+    return x.array
 
 
 def _protect(node: Any, x: Any, out: TensorBase) -> None:
@@ -171,6 +167,4 @@ def rebase(x: Any, out: TensorBase) -> None:
 
 def alias_of(t: Any) -> Any:
     """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
-    if not hasattr(t.array, "__setitem__"):
-        t.array = t.array.reshape(())
-    return wrap(t.array, None, t._counter)
+    return wrap(writable(t), None, t._counter)

@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from typing import Any
 
-EXTRAS = ("einsum", "put", "scatter_add", "write_view")
+EXTRAS = ("einsum", "ones_like", "put", "scatter_add", "write_view", "zeros_like")  # the `_like`s take a shape
 
-_by_type: dict[type, Any] = {}
+
+class _ByType(dict[type, Any]):
+    """Array types and their namespaces; a subclass is looked up once."""
+
+    def __missing__(self, cls: type) -> Any:
+        for base in cls.__mro__[1:]:
+            if base in self:
+                self[cls] = self[base]
+                return self[base]
+        raise TypeError(f"expected an array or a Tensor, got {cls.__name__}")
+
+
+_by_type = _ByType()
 
 
 def register(namespace: Any, *types: type) -> None:
     """Make ``namespace`` the `xp` of arrays of these types."""
-    for t in types:
-        _by_type[t] = namespace
+    _by_type.update(dict.fromkeys(types, namespace))
 
 
 def namespace(array: Any) -> Any:
@@ -24,12 +35,4 @@ def namespace(array: Any) -> Any:
 
     Raises TypeError if the value is no array of a registered library.
     """
-    cls = type(array)
-    try:
-        return _by_type[cls]
-    except KeyError:
-        for base in cls.__mro__[1:]:
-            if base in _by_type:
-                _by_type[cls] = _by_type[base]
-                return _by_type[base]
-    raise TypeError(f"expected an array or a Tensor, got {cls.__name__}")
+    return _by_type[type(array)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
@@ -78,10 +78,10 @@ def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
 
 def to_dtype(x: Any, d: Any) -> Any:
     """``x`` as another dtype, recorded; ``x`` itself if it has it already."""
-    target = dtypes.numpy_dtype(d)
-    if x.array.dtype == target:
+    target = dtypes.of(d)
+    if x.array.dtype is target.dtype or (source := dtypes.of(x.array.dtype)) is target:
         return x
-    return apply(astype, (x,), {"dtype": target.name, "source": x.array.dtype.name})
+    return apply(astype, (x,), {"dtype": target.name, "source": source.name})
 
 
 def promote_types(a: dtypes.dtype, b: dtypes.dtype) -> dtypes.dtype:
@@ -129,7 +129,7 @@ def _combined(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dty
 
 
 def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[Any] | None:
-    """The values as tensors of one dtype; None if one is neither tensor, number nor NumPy array."""
+    """The values as tensors of one dtype and library; None if one is neither tensor, number nor NumPy array."""
     tensors: list[Any] = []
     for v in values:
         if isinstance(v, np.ndarray):
@@ -140,9 +140,10 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
     common = result_type(*tensors)
     if floating and common.category < dtypes.FLOAT:
         common = dtypes.default()
+    xp = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
     try:
         return [
-            to_dtype(v, common) if isinstance(v, TensorBase) else wrap(np.array(v).astype(common.dtype))
+            to_dtype(v, common) if isinstance(v, TensorBase) else wrap(xp.asarray(np.array(v).astype(common.dtype)))
             for v in tensors
         ]
     except OverflowError as e:

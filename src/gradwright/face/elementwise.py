@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, binary, unary
+from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
@@ -130,7 +130,7 @@ def pow(input: Any, exponent: Any) -> Any:
             tensor_arg("pow", input)
         kind_ = input.array.dtype.kind
         if kind_ == "f" or kind_ == "c":
-            return apply(_power, (input,), {"exponent": exponent})
+            return apply_one(_power, input, {"exponent": exponent})
         if type(exponent) is float:
             return pow(to_dtype(input, dtypes.default()), exponent)
         if exponent < 0:
@@ -208,13 +208,20 @@ def inplace(function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a function: its result is written into its first argument, history and all."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        out = function(self, *args, **kwargs)
-        if out is NotImplemented:
-            return out
-        return store(self, out)
+        return store(self, function(self, *args, **kwargs))
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
     call.__doc__ = f"In-place form of `{function.__name__}`."
+    return call
+
+
+def inplace_operator(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`inplace` for an operator of two arguments."""
+
+    def call(self: Any, other: Any) -> Any:
+        out = method(self, other)
+        return out if out is NotImplemented else store(self, out)
+
     return call
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
+from gradwright.autograd.apply import apply, apply_one
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.face.arguments import dims, one_dim, tensor_arg, to_dtype
 from gradwright.face.elementwise import maximum, minimum
@@ -33,9 +33,9 @@ _DIMMED = {
 
 def _run(op: Op, function: str, x: Any, dim: Any, keepdim: bool, **static: Any) -> Any:
     if dim is None:
-        return apply(op, (x,), {"axis": None, "keepdims": keepdim, **static})
+        return apply_one(op, x, {"axis": None, "keepdims": keepdim, **static})
     axis = dims(function, dim, x.array.ndim)
-    return apply(_DIMMED.get(op, op), (x,), {"axis": axis, "keepdims": bool(keepdim), **static})
+    return apply_one(_DIMMED.get(op, op), x, {"axis": axis, "keepdims": bool(keepdim), **static})
 
 
 def _widened(x: Any, dtype: Any) -> Any:

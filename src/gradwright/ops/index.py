@@ -28,7 +28,7 @@ index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
 )
 def unindex(xp, x, *, shape, key):
     """Zeros of ``shape`` with ``x`` added at ``key``: what `index` does to a cotangent."""
-    return xp.put(xp.zeros(shape, dtype=x.dtype), x, key=key, accumulate=True)
+    return xp.put(xp.zeros_like(x, shape=shape), x, key=key, accumulate=True)
 
 
 unindex.vjp(x=lambda xp, g, key: index(g, key=key))
@@ -45,7 +45,7 @@ def put(xp, x, value, *, key):
 
 
 put.vjp(
-    x=lambda xp, g, value_shape, key: put(g, xp.zeros(value_shape, dtype=g.dtype), key=key),
+    x=lambda xp, g, value_shape, key: put(g, xp.zeros_like(g, shape=value_shape), key=key),
     value=lambda xp, g, key: index(g, key=key),
 )
 
@@ -67,7 +67,7 @@ def write_view(xp, base, value, *, read):
 
 
 write_view.vjp(
-    base=lambda xp, g, value_shape, read: write_view(g, xp.zeros(value_shape, dtype=g.dtype), read=read),
+    base=lambda xp, g, value_shape, read: write_view(g, xp.zeros_like(g, shape=value_shape), read=read),
     value=lambda xp, g, read: read(g),
 )
 
@@ -84,7 +84,7 @@ def take_along_axis(xp, x, indices, *, axis):
 
 
 take_along_axis.vjp(
-    x=lambda xp, g, x_shape, indices, axis: scatter_add(xp.zeros(x_shape, dtype=g.dtype), indices, g, axis=axis)
+    x=lambda xp, g, x_shape, indices, axis: scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
 )
 
 

@@ -103,7 +103,7 @@ def _einsum_slope(xp, g, xs, xs_shape, equation, i):
     seen = set(result).union(*(t for t, _ in others)) if others else set(result)
     for letter, n in zip(terms[i], xs_shape[i], strict=True):
         if letter not in seen:
-            others.append((letter, xp.ones((n,), dtype=g.dtype)))
+            others.append((letter, xp.ones_like(g, shape=(n,))))
     swapped = ",".join([result, *(t for t, _ in others)]) + "->" + terms[i]
     return xp.einsum(g, *(x for _, x in others), equation=swapped)
 

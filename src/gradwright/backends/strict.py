@@ -1,0 +1,19 @@
+"""array-api-strict as `xp`: it refuses whatever the array API standard does not promise, so it proves a formula portable.
+
+Importing this module makes its arrays known; it needs the ``dev`` extra.
+"""
+
+from __future__ import annotations
+
+from gradwright.backends import register
+from gradwright.backends.generic import Extended
+
+try:
+    import array_api_strict
+except ImportError as e:
+    raise ImportError(
+        "gradwright.backends.strict needs array-api-strict: pip install 'gradwright[dev]'", name="array_api_strict"
+    ) from e
+
+namespace = Extended(array_api_strict)
+register(namespace, type(array_api_strict.empty(0)))
