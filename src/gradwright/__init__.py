@@ -3,8 +3,11 @@
 An autograd engine with PyTorch's names and contract on NumPy; ``import gradwright as torch`` is often enough.
 """
 
-from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
-from gradwright.tensor import Tensor  # first: the package's ``tensor`` must end up the function, not this module
+# First, so that the name `tensor` ends up creation's function and not the module.
+from gradwright.tensor import Tensor
+
+# isort: split
+
 from gradwright import autograd, nn, xp
 from gradwright.autograd.grad_mode import (
     enable_grad,
@@ -14,11 +17,49 @@ from gradwright.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.creation import (
-    arange, as_tensor, asarray, empty, empty_like, eye, from_numpy, full, full_like, linspace, manual_seed, ones,
-    ones_like, rand, rand_like, randint, randn, randn_like, randperm, tensor, zeros, zeros_like,
-)  # fmt: skip
-from gradwright.dtypes import Size, complex64, complex128, device, dtype, float16, float32, float64
+    arange,
+    as_tensor,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    manual_seed,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from gradwright.dtypes import (
+    Size,
+    complex64,
+    complex128,
+    device,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 from gradwright.dtypes import boolean as bool
 from gradwright.dtypes import complex64 as cfloat
 from gradwright.dtypes import complex128 as cdouble
@@ -26,7 +67,6 @@ from gradwright.dtypes import default as get_default_dtype
 from gradwright.dtypes import float16 as half
 from gradwright.dtypes import float32 as float
 from gradwright.dtypes import float64 as double
-from gradwright.dtypes import int8, int16, int32, int64, uint8, uint16, uint32, uint64
 from gradwright.dtypes import int16 as short
 from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
@@ -34,28 +74,173 @@ from gradwright.dtypes import set_default as set_default_dtype
 from gradwright.errors import GradcheckError, GradientWarning
 from gradwright.face.arguments import promote_types, result_type
 from gradwright.face.elementwise import (
-    abs, absolute, acos, acosh, add, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, asin, asinh, atan,
-    atan2, atanh, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, clamp, clamp_max, clamp_min, clip, cos, cosh,
-    div, divide, eq, exp, exp2, expm1, float_power, floor, floor_divide, ge, greater, greater_equal, gt, isfinite, isinf,
-    isnan, le, less, less_equal, log, log1p, log2, log10, logical_and, logical_not, logical_or, logical_xor, lt,
-    masked_fill, maximum, minimum, mul, multiply, ne, neg, negative, not_equal, pow, reciprocal, relu, remainder, round,
-    rsqrt, rsub, sigmoid, sign, sin, sinh, sqrt, square, sub, subtract, tan, tanh, true_divide, trunc, where,
-)  # fmt: skip
+    abs,
+    absolute,
+    acos,
+    acosh,
+    add,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    ceil,
+    clamp,
+    clamp_max,
+    clamp_min,
+    clip,
+    cos,
+    cosh,
+    div,
+    divide,
+    eq,
+    exp,
+    exp2,
+    expm1,
+    float_power,
+    floor,
+    floor_divide,
+    ge,
+    greater,
+    greater_equal,
+    gt,
+    isfinite,
+    isinf,
+    isnan,
+    le,
+    less,
+    less_equal,
+    log,
+    log1p,
+    log2,
+    log10,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    masked_fill,
+    maximum,
+    minimum,
+    mul,
+    multiply,
+    ne,
+    neg,
+    negative,
+    not_equal,
+    pow,
+    reciprocal,
+    relu,
+    remainder,
+    round,
+    rsqrt,
+    rsub,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    sub,
+    subtract,
+    tan,
+    tanh,
+    true_divide,
+    trunc,
+    where,
+)
 from gradwright.face.indexing import gather, index_select, nonzero, scatter_add
 from gradwright.face.linalg import bmm, dot, einsum, matmul, mm, mv, outer
 from gradwright.face.reduce import (
-    all, amax, amin, any, argmax, argmin, argsort, cumsum, log_softmax, logsumexp, max, mean, min, norm, prod, softmax,
-    sort, std, sum, topk, var,
-)  # fmt: skip
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    argsort,
+    cumsum,
+    log_softmax,
+    logsumexp,
+    max,
+    mean,
+    min,
+    norm,
+    prod,
+    softmax,
+    sort,
+    std,
+    sum,
+    topk,
+    var,
+)
 from gradwright.face.shape import (
-    broadcast_to, cat, chunk, clone, concat, concatenate, diag, diagonal, flatten, flip, movedim, narrow,
-    permute, ravel, reshape, roll, select, split, squeeze, stack, swapaxes, t, transpose, tril, triu, unbind, unflatten,
+    broadcast_to,
+    cat,
+    chunk,
+    clone,
+    concat,
+    concatenate,
+    diag,
+    diagonal,
+    flatten,
+    flip,
+    movedim,
+    narrow,
+    permute,
+    ravel,
+    reshape,
+    roll,
+    select,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    t,
+    transpose,
+    tril,
+    triu,
+    unbind,
+    unflatten,
     unsqueeze,
-)  # fmt: skip
+)
 from gradwright.formatting import set_printoptions
 from gradwright.op import Op, op
 
 __version__ = "0.1.0"
-__all__ = sorted(n for n in globals() if not n.startswith("_"))
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "any", "arange", "arccos", "arccosh",
+    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor", "asarray",
+    "asin", "asinh", "atan", "atan2", "atanh", "autograd", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "bmm", "bool", "broadcast_to", "cat", "cdouble", "ceil", "cfloat", "chunk", "clamp", "clamp_max",
+    "clamp_min", "clip", "clone", "complex128", "complex64", "concat", "concatenate", "cos", "cosh", "cumsum",
+    "device", "diag", "diagonal", "div", "divide", "dot", "double", "dtype", "einsum", "empty", "empty_like",
+    "enable_grad", "eq", "exp", "exp2", "expm1", "eye", "flatten", "flip", "float", "float16", "float32", "float64",
+    "float_power", "floor", "floor_divide", "from_numpy", "full", "full_like", "gather", "ge", "get_default_dtype",
+    "GradcheckError", "GradientWarning", "greater", "greater_equal", "gt", "half", "index_select", "inference_mode",
+    "int", "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "isfinite", "isinf",
+    "isnan", "le", "less", "less_equal", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "matmul",
+    "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv", "narrow", "ne", "neg",
+    "negative", "nn", "no_grad", "nonzero", "norm", "not_equal", "ones", "ones_like", "Op", "op", "outer",
+    "permute", "pow", "prod", "promote_types", "rand", "rand_like", "randint", "randn", "randn_like", "randperm",
+    "ravel", "reciprocal", "relu", "remainder", "reshape", "result_type", "roll", "round", "rsqrt", "rsub",
+    "scatter_add", "select", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "sigmoid",
+    "sign", "sin", "sinh", "Size", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub",
+    "subtract", "sum", "swapaxes", "t", "tan", "tanh", "Tensor", "tensor", "topk", "transpose", "tril", "triu",
+    "true_divide", "trunc", "uint16", "uint32", "uint64", "uint8", "unbind", "unflatten", "unsqueeze", "var",
+    "where", "xp", "zeros", "zeros_like",
+]
 
 _keep_large_buffers()

@@ -145,7 +145,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     """Numbers from ``start`` (0 if only one argument is given) to below ``end`` by ``step``."""
     if end is None:
         start, end = 0, start
-    bounds = [b.item() if isinstance(b, TensorBase) else b for b in (start, end, step)]
+    bounds = [b.array.item() if isinstance(b, TensorBase) else b for b in (start, end, step)]
     if bounds[2] == 0:
         raise RuntimeError("arange(): step must be nonzero")
     if (bounds[1] - bounds[0]) * bounds[2] < 0:
@@ -161,7 +161,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, but got {steps}")
     d = np.dtype(_dtype(dtype))
-    a, b = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
+    a, b = (v.array.item() if isinstance(v, TensorBase) else v for v in (start, end))
     if steps < 2 or d.kind != "f":
         return _finish(np.linspace(a, b, steps).astype(d), None, device, requires_grad)
     step = (d.type(b) - d.type(a)) / d.type(steps - 1)  # from both ends, in the dtype itself, as PyTorch does

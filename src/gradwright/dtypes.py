@@ -135,9 +135,10 @@ class device:
     """
 
     __slots__ = ("index", "type")
+    type: str
 
     def __init__(self, type: Any = "cpu", index: Any = None) -> None:
-        name = type.type if isinstance(type, device) else type
+        name = str(type) if isinstance(type, device) else type
         if not isinstance(name, str):
             raise TypeError(f"device: expected a string or a device, got {name!r}")
         if name.partition(":")[0] != "cpu":

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradwright import backends
@@ -80,6 +80,7 @@ class Op:
     samples: Sequence[Sample] = ()
     variadic: bool = False
     several: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict)
 
@@ -100,13 +101,12 @@ class Op:
 
     def variant(self, node: str) -> Op:
         """The same operation under another node name, as PyTorch names its overloads."""
-        return Op(self.name, self.forward, self.inputs, self.static, self.kind, node, (),
-                  self.variadic, self.several, self.rules)  # fmt: skip
+        return replace(self, node=node, samples=(), records={})
 
     def __call__(self, *arrays: Any, **static: Any) -> Any:
         for array in arrays:
             if hasattr(array, "_apply"):
-                return array._apply(self, arrays, static)
+                return array._apply(self, arrays, self.defaults | static)
         return self.forward(backends.namespace(arrays[0]), *arrays, **static)
 
     def __repr__(self) -> str:
@@ -137,7 +137,8 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         default = "".join(w.title() for w in name.split("_")) + "Backward0"
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  any(p.kind is p.VAR_POSITIONAL for p in arrays), several)  # fmt: skip
+                  any(p.kind is p.VAR_POSITIONAL for p in arrays), several,
+                  {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made
 

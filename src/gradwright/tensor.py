@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, creation, dtypes
+from gradwright import backends, creation, dtypes, xp
 from gradwright.autograd import public
 from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, made, wrap
+from gradwright.autograd.base import TensorBase, made
 from gradwright.autograd.graph import AccumulateGrad, node_of
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.view import alias_of, refresh
@@ -393,8 +393,8 @@ class Tensor(TensorBase):
     __matmul__ = m.matmul
     __neg__ = e.neg
     __abs__ = e.abs
-    __eq__ = operator(piecewise.equal)  # type: ignore[assignment]
-    __ne__ = operator(piecewise.not_equal)  # type: ignore[assignment]
+    __eq__ = operator(piecewise.equal)
+    __ne__ = operator(piecewise.not_equal)
     __lt__ = operator(piecewise.less)
     __le__ = operator(piecewise.less_equal)
     __gt__ = operator(piecewise.greater)
@@ -436,7 +436,7 @@ class Tensor(TensorBase):
     sin_, cos_ = map(inplace, (e.sin, e.cos))
     sinh, cosh, tanh, asinh, acosh, atanh = e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh
     sigmoid, clamp, clip, clamp_min, clamp_max = e.sigmoid, e.clamp, e.clamp, e.clamp_min, e.clamp_max
-    clamp_, reciprocal_, masked_fill_ = map(inplace, (e.clamp, e.reciprocal, e.masked_fill))
+    clamp_, reciprocal_, masked_fill_ = inplace(e.clamp), inplace(e.reciprocal), inplace(e.masked_fill)
     maximum, minimum, masked_fill, isnan, isinf = e.maximum, e.minimum, e.masked_fill, e.isnan, e.isinf
     isfinite, logical_not, logical_and, logical_or = e.isfinite, e.logical_not, e.logical_and, e.logical_or
     eq, ne, lt, le, gt, ge = e.eq, e.ne, e.lt, e.le, e.gt, e.ge
@@ -491,3 +491,4 @@ class Tensor(TensorBase):
 
 
 made.cls = Tensor
+backends.register(xp, Tensor)

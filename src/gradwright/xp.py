@@ -6,7 +6,6 @@ second set of formulas.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from gradwright.backends import numpy as numpy_backend
 from gradwright.op import Op, table
 from gradwright.ops import linalg as _linalg
 from gradwright.ops import shape as _shape
-from gradwright.tensor import Tensor
 
 _plain = numpy_backend.namespace
 bool = dtypes.boolean
@@ -32,8 +30,7 @@ def _bound(op: Op) -> Any:
 
     def call(*args: Any, **static: Any) -> Any:
         n = len(args) if op.variadic else len(op.inputs)
-        static.update(zip(op.static, args[n:], strict=False))
-        return apply(op, args[:n], static)
+        return apply(op, args[:n], op.defaults | dict(zip(op.static, args[n:], strict=False)) | static)
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.__doc__
@@ -103,6 +100,3 @@ class linalg:
     def diagonal(x: Any, *, offset: int = 0) -> Any:
         """The diagonal of each matrix."""
         return apply(table["diagonal"], (x,), {"offset": offset})
-
-
-backends.register(sys.modules[__name__], Tensor)

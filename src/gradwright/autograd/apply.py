@@ -168,7 +168,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
         result = op.forward(xp, *arrays, **static)
     except _FAILURES as e:
         raise explained(op, args, static, e) from None
-    out = [wrap(r) for r in result] if op.several else wrap(result)
+    out: Any = [wrap(r) for r in result] if op.several else wrap(result)
     if needs and op.rules and recording.get():
         mask = tuple([x._node is not None for x in args])
         broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)

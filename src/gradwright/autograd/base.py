@@ -19,6 +19,9 @@ class TensorBase:
 
     __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_view", "array")
 
+    to: Any
+    """Conversion; defined by Tensor, as are the operators."""
+
     array: Any
     _node: Any
     _counter: list[int]

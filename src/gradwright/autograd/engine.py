@@ -38,10 +38,8 @@ def run(
             pending[node] = g
             heappush(heap, (-node._seq, node))
     xp = backends.namespace(g)
-    wanted = route = None
-    if targets is not None:
-        wanted = set(targets)
-        route = leading_to(wanted, pending)
+    wanted: set[Node] = set() if targets is None else set(targets)
+    route = leading_to(wanted, pending) if wanted else wanted
     leaves: list[tuple[Node, Any]] = []
     found: dict[Node, Any] = {}
     before = recording.get()
@@ -53,7 +51,7 @@ def run(
             hooks = node._hooks
             if hooks is not None:
                 g = hooks.before(g)
-            if wanted is not None:
+            if wanted:
                 if node in wanted:
                     found[node] = g
                 if node not in route:
@@ -62,13 +60,13 @@ def run(
             if not outgoing:
                 leaves.append((node, g))
                 continue
-            results = node._run(xp, g)
+            results: Any = node._run(xp, g)
             if hooks is not None:
                 results = hooks.after(results, g)
             if not keep_graph:
                 node._saved = None
             for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop
-                if result is None or (wanted is not None and target not in route and target not in wanted):
+                if result is None or (wanted and target not in route and target not in wanted):
                     continue
                 if target in pending:
                     pending[target] = pending[target] + result
@@ -77,7 +75,7 @@ def run(
                     heappush(heap, (-target._seq, target))
             g = results = result = None
         g = None
-        if wanted is None:
+        if targets is None:
             _accumulate(xp, leaves)
     finally:
         recording.set(before)

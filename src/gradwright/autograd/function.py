@@ -250,7 +250,7 @@ class Function(metaclass=FunctionMeta):
         """
         if kwargs:
             args = _positional(cls, args, kwargs)
-        node = _new(cls._node_class)
+        node: BackwardNode = _new(cls._node_class)
         node._hooks = None
         node._saved = ()
         nodes = []

@@ -131,6 +131,7 @@ class inference_mode(_Mode):
     """Record nothing inside, and let no `enable_grad` switch it back on; ``inference_mode(False)`` leaves it again."""
 
     __slots__ = ("mode",)
+    mode: bool
 
     def __new__(cls, mode: Any = True) -> Any:
         self = object.__new__(cls)

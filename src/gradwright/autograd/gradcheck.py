@@ -184,7 +184,7 @@ def numerical_jacobian(
 
 def analytical_jacobian(out: Any, varied: Sequence[Any]) -> list[tuple[np.ndarray[Any, Any], set[Any]]]:
     """By the backward pass: for each input the matrix d out / d x, a row per entry of x; and the dtypes it came in."""
-    jacobians = [(np.zeros((x.array.size, out.array.size), x.array.dtype), set()) for x in varied]
+    jacobians: list[tuple[np.ndarray[Any, Any], set[Any]]] = [(np.zeros((x.array.size, out.array.size), x.array.dtype), set()) for x in varied]
     one_hot = np.zeros(out.array.shape, out.array.dtype)
     flat = one_hot.reshape(-1)
     for k in range(out.array.size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gradwright import backends
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.graph import AccumulateGrad
@@ -53,11 +54,10 @@ def backward(
 
 def _accumulate(t: Any, g: Any) -> None:
     if type(t._node) is AccumulateGrad:
-        t._node._run(type(g), g) if not isinstance(g, TensorBase) else t._node._run(g.__array_namespace__(), g)
+        t._node._run(backends.namespace(g), g)
         return
-    new = as_tensor(g)
-    old = t.grad
-    t._grad = wrap(new.array.copy(), new._node) if old is None else wrap((old + new).array, (old + new)._node)
+    new, old = as_tensor(g), t.grad
+    t._grad = wrap(new.array.copy(), new._node) if old is None else old + new
 
 
 def grad(
@@ -122,7 +122,7 @@ def _given(g: Any) -> Any:
     return wrap(g.copy() if hasattr(g, "copy") else g)
 
 
-def Variable(data: Any, requires_grad: bool = False) -> Any:  # noqa: N802 - PyTorch's old name
+def Variable(data: Any, requires_grad: bool = False) -> Any:
     """What PyTorch's old ``Variable(t)`` is today: a tensor over the same memory."""
     out = data.detach()
     return out.requires_grad_() if requires_grad else out

@@ -1,7 +1,7 @@
 """Views and in-place writes: tensors that share memory share a version counter, and writes rebase history.
 
 A view knows its base and the chain of view operations between them. Writing through it rebases the *base* on a
-`CopySlices` node; the view and its siblings notice that the counter has moved and read their history anew from the base.
+`CopySlices` node; the view and its siblings notice that the counter has moved and read their history from the base anew.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _protect(node: Any, x: Any, out: TensorBase) -> None:
         return
     saved = list(node._saved)
     for k in range(node._packed):
-        array, counter, version, origin = saved[k]
+        array, counter, _, origin = saved[k]
         if array is x.array:
             saved[k] = (array.copy(), [0], 0, origin)
         elif counter is out._counter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,10 @@ import numpy as np
 
 from gradwright.backends import register
 
-_add, _mul, _max, _min = np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce
+_add: Any = np.add.reduce
+_mul: Any = np.multiply.reduce
+_max: Any = np.maximum.reduce
+_min: Any = np.minimum.reduce
 
 
 _LARGE, _ROW = 1 << 17, 1024
@@ -129,9 +133,21 @@ def einsum(*xs: Any, equation: str) -> Any:
     return out if len(xs) > 1 else np.array(out)  # of one operand NumPy may return a view
 
 
+def diagonal(x: Any, *, offset: int = 0) -> Any:
+    """A view of the diagonal of each matrix, which may be written if ``x`` may."""
+    out = np.linalg.diagonal(x, offset=offset)
+    out.flags.writeable = x.flags.writeable
+    return out
+
+
 namespace = SimpleNamespace(**{name: getattr(np, name) for name in np.__all__ if not name.startswith("_")})
 for _f in (
     sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, put, scatter_add, write_view, einsum,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
+namespace.linalg = SimpleNamespace(diagonal=diagonal)
 register(namespace, np.ndarray, np.generic)
+
+# An overflow or a division by zero inside an operation gives inf or nan, as IEEE says and PyTorch does; NumPy's warning
+# about it would name a line of this library. Warnings about the user's own NumPy code are left as they are.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradwright\.")

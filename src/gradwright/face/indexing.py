@@ -26,10 +26,7 @@ def key_of(key: Any) -> tuple[tuple[Any, ...], bool]:
     basic = True
     out = []
     for k in parts:
-        if isinstance(k, (bool, np.bool_)) or (not isinstance(k, _BASIC) and not hasattr(k, "__index__")):
-            k = _index_array(k)
-            basic = False
-        elif isinstance(k, TensorBase) and k.array.ndim:
+        if isinstance(k, (bool, np.bool_)) or (not isinstance(k, _BASIC) and not hasattr(k, "__index__")) or (isinstance(k, TensorBase) and k.array.ndim):
             k = _index_array(k)
             basic = False
         elif not isinstance(k, _BASIC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
 
+_LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046
 _REAL = [Sample(A(3, 4)), Sample(A())]
 _POSITIVE = [Sample(A(3, 4, low=0.3, high=3.0)), Sample(A(low=0.5))]
 _UNIT = [Sample(A(3, 4, low=-0.9, high=0.9))]
@@ -70,9 +71,6 @@ def log10(xp, x):
 
 
 log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
-
-_LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046
-
 
 @builtin(kind="elementwise", node="SinBackward0", samples=_REAL)
 def sin(xp, x):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from gradwright.op import A, Sample, builtin
 
 _KEYS = [
-    Sample(A(4, 5), key=(slice(1, 3),)),
-    Sample(A(4, 5), key=(1,)),
+    Sample(A(4, 5), key=(slice(1, 3), ...)),
+    Sample(A(4, 5), key=(1, ...)),
     Sample(A(4, 5), key=(slice(None, None, 2), None, -1)),
-    Sample(A(4, 5), key=(..., slice(0, 5, 3))),
+    Sample(A(4, 5), key=(..., slice(5, None, -3))),
+    Sample(A(4, 5), key=(A(values=[0, 2, 0]), A(values=[[4], [1]]))),
+    Sample(A(2, 3), key=(A(values=[[True, False, True], [False, False, True]]),)),
 ]
 
 
@@ -24,7 +26,11 @@ index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
 @builtin(
     kind="linear",
     node="UnindexBackward0",
-    samples=[Sample(A(2, 5), shape=(4, 5), key=(slice(1, 3),)), Sample(A(5), shape=(4, 5), key=(1,))],
+    samples=[
+        Sample(A(2, 5), shape=(4, 5), key=(slice(1, 3), ...)),
+        Sample(A(5), shape=(4, 5), key=(1, ...)),
+        Sample(A(3), shape=(4, 5), key=(A(values=[0, 2, 0]), A(values=[4, 1, 4]))),
+    ],
 )
 def unindex(xp, x, *, shape, key):
     """Zeros of ``shape`` with ``x`` added at ``key``: what `index` does to a cotangent."""
@@ -37,7 +43,11 @@ unindex.vjp(x=lambda xp, g, key: index(g, key=key))
 @builtin(
     kind="linear",
     node="IndexPutBackward0",
-    samples=[Sample(A(4, 5), A(2, 5), key=(slice(1, 3),)), Sample(A(4, 5), A(5), key=(1,))],
+    samples=[
+        Sample(A(4, 5), A(2, 5), key=(slice(1, 3), ...)),
+        Sample(A(4, 5), A(5), key=(1, ...)),
+        Sample(A(4, 5), A(2), key=(A(values=[0, 2]), A(values=[4, 1]))),
+    ],
 )
 def put(xp, x, value, *, key):
     """A copy of x in which ``x[key]`` is ``value`` (already of the shape of ``x[key]``)."""
@@ -54,8 +64,8 @@ put.vjp(
     kind="general",
     node="CopySlices",
     samples=[
-        Sample(A(3, 4), A(4, 2), read=lambda t: permute_dims(index(t, key=(slice(0, 2),)), axes=(1, 0))),
-        Sample(A(3, 4), A(2), read=lambda t: index(index(t, key=(1,)), key=(slice(1, 3),))),
+        Sample(A(3, 4), A(4, 2), read=lambda t: permute_dims(index(t, key=(slice(0, 2), ...)), axes=(1, 0))),
+        Sample(A(3, 4), A(2), read=lambda t: index(index(t, key=(1, ...)), key=(slice(1, 3),))),
     ],
 )
 def write_view(xp, base, value, *, read):
@@ -103,14 +113,16 @@ scatter_add.vjp(
 )
 
 
-@builtin(node="IndexSelectBackward0", samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0)])
+@builtin(node="IndexSelectBackward0", samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)])
 def take(xp, x, indices, *, axis):
     """The slices of x at a 1-d array of indices along ``axis``."""
     return xp.take(x, indices, axis=axis)
 
 
 def _take_slope(xp, g, x_shape, indices, axis):
-    return unindex(g, shape=x_shape, key=(slice(None),) * axis + (indices,))
+    along = (1,) * axis + indices.shape + (1,) * (len(x_shape) - axis - 1)
+    indices = xp.broadcast_to(xp.reshape(indices, along), g.shape)
+    return scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
 
 
 take.vjp(x=_take_slope)
@@ -125,12 +137,14 @@ def diagonal(xp, x, *, offset):
 diagonal.vjp(x=lambda xp, g, x_shape, offset: undiagonal(g, shape=x_shape, offset=offset))
 
 
-@builtin(kind="linear", node="DiagEmbedBackward0", samples=[Sample(A(3), shape=(3, 4), offset=0)])
+@builtin(
+    kind="linear",
+    node="DiagEmbedBackward0",
+    samples=[Sample(A(3), shape=(3, 4), offset=0), Sample(A(2, 2), shape=(2, 3, 3), offset=-1)],
+)
 def undiagonal(xp, x, *, shape, offset):
     """Zeros of ``shape`` with ``x`` on a diagonal of the last two axes."""
-    n, (row, col) = x.shape[-1], (max(-offset, 0), max(offset, 0))
-    steps = xp.arange(n)
-    return xp.put(xp.zeros(shape, dtype=x.dtype), x, key=(..., steps + row, steps + col), accumulate=True)
+    return xp.write_view(xp.zeros_like(x, shape=shape), x, read=lambda y: xp.linalg.diagonal(y, offset=offset))
 
 
 undiagonal.vjp(x=lambda xp, g, offset: diagonal(g, offset=offset))

@@ -54,10 +54,10 @@ sum.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g, x_shape, axis, ke
 @builtin(kind="reduction", node="MeanBackward0", samples=_AXES)
 def mean(xp, x, *, axis=None, keepdims=False):
     """Mean of the entries over ``axis``; the mean of none is NaN."""
-    return xp.sum(x, axis=axis, keepdims=keepdims) / xp.asarray(count(x.shape, axis), dtype=x.dtype)
+    return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
-mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / max(count(x_shape, axis), 1), x_shape, axis, keepdims))
+mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / count(x_shape, axis), x_shape, axis, keepdims))
 
 
 @builtin(
@@ -124,7 +124,7 @@ def var(xp, x, *, axis=None, keepdims=False, correction=1):
 
 def _centred(xp, x, axis):
     total = xp.sum(x, axis=axis, keepdims=True) if x.ndim else x
-    return x - total / xp.asarray(count(x.shape, axis), dtype=x.dtype)
+    return x - total / count(x.shape, axis)
 
 
 def _freedom(xp, x, axis, correction):

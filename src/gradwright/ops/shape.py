@@ -68,28 +68,33 @@ squeeze.vjp(x=lambda xp, g, x_shape: xp.reshape(g, x_shape))
 @builtin(
     kind="linear",
     node="CatBackward0",
-    samples=[Sample(A(2, 3), A(1, 3), axis=0), Sample(A(2, 1), A(2, 2), A(2, 3), axis=1)],
+    samples=[Sample(A(2, 3), A(1, 3), axis=0), Sample(A(2, 1), A(2, 2), A(2, 3), axis=-1)],
 )
 def concat(xp, *xs, axis=0):
     """Arrays joined end to end along ``axis``."""
     return xp.concat(xs, axis=axis)
 
 
+def _along(axis, ndim, part):
+    """The index that takes ``part`` along one axis."""
+    return (slice(None),) * (axis % ndim) + (part, ...)
+
+
 def _piece(xp, g, xs_shape, axis, i):
     start = sum(shape[axis] for shape in xs_shape[:i])
-    return g[(slice(None),) * axis + (slice(start, start + xs_shape[i][axis]),)]
+    return g[_along(axis, g.ndim, slice(start, start + xs_shape[i][axis]))]
 
 
 concat.vjp(xs=_piece)
 
 
-@builtin(kind="linear", node="StackBackward0", samples=[Sample(A(2, 3), A(2, 3), axis=0), Sample(A(2), A(2), axis=1)])
+@builtin(kind="linear", node="StackBackward0", samples=[Sample(A(2, 3), A(2, 3), axis=0), Sample(A(2), A(2), axis=-1)])
 def stack(xp, *xs, axis=0):
     """Arrays of one shape joined along a new axis."""
     return xp.stack(xs, axis=axis)
 
 
-stack.vjp(xs=lambda xp, g, axis, i: g[(slice(None),) * axis + (i,)])
+stack.vjp(xs=lambda xp, g, axis, i: g[_along(axis, g.ndim, i)])
 
 
 @builtin(
@@ -101,7 +106,7 @@ stack.vjp(xs=lambda xp, g, axis, i: g[(slice(None),) * axis + (i,)])
 def split(xp, x, *, sizes, axis):
     """Views of consecutive pieces along ``axis``, of the given sizes."""
     ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
-    return [x[(slice(None),) * axis + (slice(end - n, end),)] for n, end in zip(sizes, ends, strict=True)]
+    return [x[_along(axis, x.ndim, slice(end - n, end))] for n, end in zip(sizes, ends, strict=True)]
 
 
 split.vjp(x=lambda xp, g, axis: xp.concat(g, axis=axis))
@@ -110,7 +115,7 @@ split.vjp(x=lambda xp, g, axis: xp.concat(g, axis=axis))
 @builtin(kind="view", node="UnbindBackward0", samples=[Sample(A(2, 3), axis=0), Sample(A(2, 3), axis=1)], several=True)
 def unstack(xp, x, *, axis):
     """Views of the slices along ``axis``, which is dropped."""
-    return [x[(slice(None),) * axis + (k,)] for k in range(x.shape[axis])]
+    return [x[_along(axis, x.ndim, k)] for k in range(x.shape[axis])]
 
 
 unstack.vjp(x=lambda xp, g, axis: xp.stack(g, axis=axis))

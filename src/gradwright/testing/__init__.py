@@ -1,8 +1,8 @@
 """Checking operations with their samples, as the built-in ones are checked.
 
-    from gradwright.testing import check_derivatives
-    for sample in my_op.samples:
-        check_derivatives(my_op, sample)
+from gradwright.testing import check_derivatives
+for sample in my_op.samples:
+check_derivatives(my_op, sample)
 """
 
 from gradwright.testing.derivatives import check_derivatives, check_passes, check_portable
