@@ -12,13 +12,20 @@ from gradwright.errors import kind
 from gradwright.face.arguments import sizes, tensor_arg, to_dtype
 
 
-class _Source:
-    generator = np.random.default_rng(0)
+class _Random:
+    generator: Any = None
+
+
+def _generator() -> Any:
+    """The source of random numbers, made when first asked for: loading NumPy's takes a while."""
+    if _Random.generator is None:
+        _Random.generator = np.random.default_rng()
+    return _Random.generator
 
 
 def manual_seed(seed: int) -> None:
     """Start the random numbers anew from ``seed``. The stream is NumPy's PCG64, not PyTorch's."""
-    _Source.generator = np.random.default_rng(seed)
+    _Random.generator = np.random.default_rng(seed)
 
 
 def _finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
@@ -173,14 +180,14 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Uniform random numbers from [0, 1)."""
     d = _dtype(dtype)
-    array = _Source.generator.random(sizes("rand", size), np.float32 if d == np.float32 else np.float64)
+    array = _generator().random(sizes("rand", size), np.float32 if d == np.float32 else np.float64)
     return _finish(np.asarray(array).astype(d, copy=False), None, device, requires_grad)
 
 
 def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Normal random numbers of mean 0 and variance 1."""
     d = _dtype(dtype)
-    array = _Source.generator.standard_normal(sizes("randn", size), np.float32 if d == np.float32 else np.float64)
+    array = _generator().standard_normal(sizes("randn", size), np.float32 if d == np.float32 else np.float64)
     return _finish(np.asarray(array).astype(d, copy=False), None, device, requires_grad)
 
 
@@ -189,13 +196,13 @@ def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device:
     """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
     if size is None:
         low, high, size = 0, low, high
-    array = np.asarray(_Source.generator.integers(low, high, sizes("randint", (size,))))
+    array = np.asarray(_generator().integers(low, high, sizes("randint", (size,))))
     return _finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
 
 
 def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Any:
     """The numbers 0 to n - 1 in random order."""
-    return _finish(_Source.generator.permutation(n), dtypes.int64 if dtype is None else dtype, device, False)
+    return _finish(_generator().permutation(n), dtypes.int64 if dtype is None else dtype, device, False)
 
 
 def _like(make: Any, name: str) -> Any:

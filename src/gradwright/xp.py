@@ -30,7 +30,11 @@ def _bound(op: Op) -> Any:
 
     def call(*args: Any, **static: Any) -> Any:
         n = len(args) if op.variadic else len(op.inputs)
-        return apply(op, args[:n], op.defaults | dict(zip(op.static, args[n:], strict=False)) | static)
+        static = op.defaults | dict(zip(op.static, args[n:], strict=False)) | static
+        if op.kind == "reduction" and static["axis"] is not None:
+            axis = static["axis"]
+            static["axis"] = tuple(a % args[0].array.ndim for a in (axis if isinstance(axis, tuple) else (axis,)))
+        return apply(op, args[:n], static)
 
     call.__name__ = call.__qualname__ = op.name
     call.__doc__ = op.__doc__

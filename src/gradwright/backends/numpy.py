@@ -140,7 +140,8 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
     return out
 
 
-namespace = SimpleNamespace(**{name: getattr(np, name) for name in np.__all__ if not name.startswith("_")})
+# vars, not dir: NumPy loads some of its submodules only when they are asked for, and that takes longer than all of this.
+namespace = SimpleNamespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
     sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, put, scatter_add, write_view, einsum,
 ):  # fmt: skip

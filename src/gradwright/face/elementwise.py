@@ -128,8 +128,7 @@ def pow(input: Any, exponent: Any) -> Any:
     if type(exponent) is int or type(exponent) is float:
         if not isinstance(input, TensorBase):
             tensor_arg("pow", input)
-        kind_ = input.array.dtype.kind
-        if kind_ == "f" or kind_ == "c":
+        if getattr(input.array.dtype, "kind", "f") in "fc":
             return apply_one(_power, input, {"exponent": exponent})
         if type(exponent) is float:
             return pow(to_dtype(input, dtypes.default()), exponent)

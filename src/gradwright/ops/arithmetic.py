@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gradwright.op import A, Sample, builtin
 
 _PAIR = [Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A(2, 3))]
@@ -117,16 +119,16 @@ pow.vjp(
 )
 
 
-@builtin(kind="elementwise", node="PowBackward2", samples=[Sample(A(3, 4), base=2.0), Sample(A(), base=0.5)])
+@builtin(kind="elementwise", node="PowBackward2", samples=[Sample(A(3, 4), base=2.0), Sample(A(), base=0.5), Sample(A(2, low=0.5), base=0)])
 def exponential(xp, x, *, base):
     """Power of a number: y = b**x, dy/dx = y log b (0 where b = 0 and x >= 0)."""
-    return xp.asarray(base, dtype=x.dtype) ** x
+    return base**x
 
 
 exponential.vjp(
-    x=lambda xp, g, x, out, base: g * (out * xp.log(xp.asarray(base, dtype=x.dtype)))
+    x=lambda xp, g, x, out, base: g * (out * (math.log(base) if base > 0 else math.nan))
     if base
-    else g * xp.where(x >= 0, xp.zeros_like(out), out * xp.log(xp.asarray(base, dtype=x.dtype)))
+    else g * xp.where(x >= 0, xp.zeros_like(out), -out)
 )
 
 

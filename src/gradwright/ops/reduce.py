@@ -119,7 +119,7 @@ min.vjp(x=_extremum_slope)
 @builtin(kind="reduction", node="VarBackward0", samples=_SPREAD)
 def var(xp, x, *, axis=None, keepdims=False, correction=1):
     """Variance over ``axis``: sum (x - mean)**2 / (n - correction); NaN if n <= correction, as 0/0."""
-    return xp.sum(_centred(xp, x, axis) ** 2, axis=axis, keepdims=keepdims) / _freedom(xp, x, axis, correction)
+    return xp.sum(_centred(xp, x, axis) ** 2, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction)
 
 
 def _centred(xp, x, axis):
@@ -127,13 +127,13 @@ def _centred(xp, x, axis):
     return x - total / count(x.shape, axis)
 
 
-def _freedom(xp, x, axis, correction):
+def _freedom(x, axis, correction):
     n = count(x.shape, axis) - correction
-    return xp.asarray(n if n > 0 else 0, dtype=x.dtype)
+    return n if n > 0 else 0
 
 
 def _var_slope(xp, g, x, axis, keepdims, correction):
-    return kept(xp, g, x.shape, axis, keepdims) * (2 * _centred(xp, x, axis)) / _freedom(xp, x, axis, correction)
+    return kept(xp, g, x.shape, axis, keepdims) * (2 * _centred(xp, x, axis)) / _freedom(x, axis, correction)
 
 
 var.vjp(x=_var_slope)
@@ -143,7 +143,7 @@ var.vjp(x=_var_slope)
 def std(xp, x, *, axis=None, keepdims=False, correction=1):
     """Standard deviation over ``axis``, the square root of the variance; infinite slope where it is 0."""
     squares = xp.sum(_centred(xp, x, axis) ** 2, axis=axis, keepdims=keepdims)
-    return xp.sqrt(squares / _freedom(xp, x, axis, correction))
+    return xp.sqrt(squares / _freedom(x, axis, correction))
 
 
 std.vjp(
@@ -244,13 +244,13 @@ def all(xp, x, *, axis=None, keepdims=False):
     return xp.all(xp.astype(x, xp.bool), axis=axis, keepdims=keepdims)
 
 
-@builtin(kind="reduction", samples=[Sample(A(3, 4), axis=1, keepdims=False)])
+@builtin(samples=[Sample(A(3, 4), axis=1, keepdims=False), Sample(A(3, 4), axis=None, keepdims=False)])
 def argmax(xp, x, *, axis=None, keepdims=False):
     """Index of the first largest entry along ``axis`` (of the flattened array if None)."""
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@builtin(kind="reduction", samples=[Sample(A(3, 4), axis=1, keepdims=False)])
+@builtin(samples=[Sample(A(3, 4), axis=1, keepdims=False), Sample(A(3, 4), axis=None, keepdims=False)])
 def argmin(xp, x, *, axis=None, keepdims=False):
     """Index of the first smallest entry along ``axis`` (of the flattened array if None)."""
     return xp.argmin(x, axis=axis, keepdims=keepdims)
