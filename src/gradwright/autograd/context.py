@@ -1,0 +1,161 @@
+"""The node of a user's Function, which is also its ``ctx``, and the check of what its backward returns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.graph import Bundle, Node, Output
+from gradwright.autograd.hooks import as_tensor
+from gradwright.autograd.record import freed, unpack
+from gradwright.backends import numpy as numpy_backend
+from gradwright.errors import GradientWarning, kind, size
+
+
+class BackwardNode(Node):
+    """The node of a user's Function, and the ``ctx`` of its forward and backward.
+
+    Any attribute may be set on it. Attributes that gradwright sets:
+        needs_input_grad: for each input of forward, whether it is a tensor that requires grad.
+        saved_tensors: what `save_for_backward` was given; its last call wins.
+    """
+
+    _function: Any
+    needs_input_grad: tuple[bool, ...]
+    _to_save: tuple[Any, ...] = ()
+    _dirty: tuple[Any, ...] = ()
+    _flat: tuple[Any, ...] = ()
+    _materialize = True
+    _metas: list[tuple[tuple[int, ...], Any] | None]
+    """Shape and dtype of each input; None for one that is no tensor."""
+    _outputs: list[tuple[tuple[int, ...], Any]]
+    """Shape and dtype of each output that is a tensor."""
+    _ports: dict[int, Any] | None = None
+    """If there are several outputs: weak references to the `Output` of each differentiable one."""
+
+    @property
+    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+        return self.needs_input_grad
+
+    def save_for_backward(self, *tensors: TensorBase | None) -> None:
+        """Keep tensors (or None) for backward, guarded against being changed in place in between.
+
+        Raises TypeError for anything that is no tensor: put other things on ctx as attributes.
+        """
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, TensorBase):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type {kind(t)}: "
+                    "set it as an attribute of ctx instead"
+                )
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: TensorBase) -> None:
+        """Declare inputs that forward changes in place; each must also be returned as an output."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: TensorBase) -> None:
+        """Declare outputs that have no derivative; they will not require grad, and their cotangents are zeros."""
+        self._flat = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs that no gradient reached."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given.
+
+        Raises RuntimeError once the graph has been freed, or if a saved tensor was changed in place since.
+        """
+        if self._saved is None:
+            raise freed(self)
+        if self._to_save:  # still inside forward
+            return self._to_save
+        return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(self._saved)])
+
+    def _unpacked(self, k: int, packed: tuple[Any, ...]) -> Any:
+        array, counter, version, node = packed
+        if not isinstance(node, int):
+            return unpack(self, packed, f"saved_tensors[{k}]")
+        out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
+        if self._ports is not None:
+            out._node = self._ports[node]() or Output(self, node)
+        return out
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
+        result = self._function._derivative()(self, *grads)
+        checked = _checked(self, result if type(result) is tuple else (result,))
+        if recording.get():
+            return checked
+        return [None if r is None else r.array for r in checked]
+
+    def _filled(self, g: Bundle) -> list[Any]:
+        """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
+        zeros = numpy_backend.namespace.zeros
+        missing = self._materialize
+        return [
+            as_tensor(g[i]) if i in g else wrap(zeros(shape, dtype=dtype)) if missing else None
+            for i, (shape, dtype) in enumerate(self._outputs)
+        ]
+
+    def apply(self, *grads: Any) -> Any:
+        """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
+        return self._function._derivative()(self, *grads)
+
+    __call__ = apply
+
+
+def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
+    """One gradient per input that needs one, of that input's shape and dtype; an error that says which is not."""
+    metas = node._metas
+    name = node.name()
+    extra = len(result) - len(metas)
+    if extra > 0 and all(r is None for r in result[len(metas) :]):
+        result = result[: len(metas)]
+    elif extra:
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)})"
+        )
+    checked: list[Any] = []
+    for i, meta in enumerate(metas):
+        r = result[i]
+        if meta is None:
+            if r is not None:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, "
+                    "but the corresponding forward input was not a Variable"
+                )
+        elif node.needs_input_grad[i]:
+            if r is not None:
+                if not isinstance(r, TensorBase):
+                    raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}")
+                if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
+                    r = _fitted(name, i, r, *meta)
+            checked.append(r)
+    return checked
+
+
+def _fitted(name: str, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    got = r.array.shape
+    if got != shape:
+        lead = len(got) - len(shape)
+        if lead < 0 or any(n not in (1, m) for n, m in zip(shape, got[lead:], strict=True)):
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
+                f"compatible with {size(shape)}"
+            )
+        warnings.warn(
+            f"{name} returned a gradient of shape {size(got)} for input {i} of shape {size(shape)}: it is summed down. "
+            f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean.",
+            GradientWarning,
+            stacklevel=2,
+        )
+        r = r.sum_to_size(shape)
+    if r.array.dtype != dtype:
+        r = r.to(dtype)
+    return r
