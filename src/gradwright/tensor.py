@@ -190,8 +190,8 @@ class Tensor(TensorBase):
     def requires_grad(self, value: bool) -> None:
         if self._node is not None and type(self._node) is not AccumulateGrad:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if not value:
             self._node = None
@@ -234,8 +234,8 @@ class Tensor(TensorBase):
                 )
             if value.array.dtype != self.array.dtype:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{dtypes.of(value.array.dtype)}' to a tensor with dtype "
-                    f"'{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype."
+                    f"attempting to assign a gradient with dtype '{dtypes.of(value.array.dtype)}' to a tensor with "
+                    f"dtype '{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype."
                 )
         self._grad = value
 
@@ -482,7 +482,7 @@ class Tensor(TensorBase):
     def mT(self) -> Tensor:
         """Each matrix transposed, as a view."""
         if self.array.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.array.ndim}D")
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices, got {self.array.ndim}D")
         return s.transpose(self, -2, -1)
 
     def alias(self) -> Tensor:

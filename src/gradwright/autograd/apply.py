@@ -225,8 +225,8 @@ def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Except
     shapes = [a.array.shape for a in args if isinstance(a, TensorBase)]
     if op.kind == "elementwise" and len(shapes) > 1 and (clash := _clash(shapes)):
         return RuntimeError(
-            f"The size of tensor a ({clash[0]}) must match the size of tensor b ({clash[1]}) at non-singleton dimension "
-            f"{clash[2]}: {op.name}() got shapes {' and '.join(map(size, shapes))}, which do not broadcast"
+            f"The size of tensor a ({clash[0]}) must match the size of tensor b ({clash[1]}) at non-singleton "
+            f"dimension {clash[2]}: {op.name}() got shapes {' and '.join(map(size, shapes))}, which do not broadcast"
         )
     given = ", ".join([f"shape {size(s)}" for s in shapes] + [f"{k}={v!r}" for k, v in static.items()])
     cls = type(error) if type(error) in _FAILURES[1:] else RuntimeError

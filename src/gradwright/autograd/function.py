@@ -89,8 +89,8 @@ class Function(metaclass=FunctionMeta):
         if cls.backward is Function.backward:
             return cls.vjp
         raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
-            "of them."
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+            "one of them."
         )
 
     @classmethod
@@ -199,7 +199,7 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
 
 def _among(t: Any, many: Sequence[Any]) -> bool:
     """Whether ``t`` itself is one of ``many`` (``in`` would compare values)."""
-    for other in many:
+    for other in many:  # noqa: SIM110 - a generator would cost more than the loop, on every call
         if other is t:
             return True
     return False

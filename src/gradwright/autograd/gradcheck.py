@@ -184,7 +184,9 @@ def numerical_jacobian(
 
 def analytical_jacobian(out: Any, varied: Sequence[Any]) -> list[tuple[np.ndarray[Any, Any], set[Any]]]:
     """By the backward pass: for each input the matrix d out / d x, a row per entry of x; and the dtypes it came in."""
-    jacobians: list[tuple[np.ndarray[Any, Any], set[Any]]] = [(np.zeros((x.array.size, out.array.size), x.array.dtype), set()) for x in varied]
+    jacobians: list[tuple[np.ndarray[Any, Any], set[Any]]] = [
+        (np.zeros((x.array.size, out.array.size), x.array.dtype), set()) for x in varied
+    ]
     one_hot = np.zeros(out.array.shape, out.array.dtype)
     flat = one_hot.reshape(-1)
     for k in range(out.array.size):
@@ -208,8 +210,8 @@ def _analytical(out: Any, varied: Sequence[Any], nondet_tol: float, dtypes: bool
             raise GradcheckError("Gradient has dtype mismatch")
         if not np.allclose(first, second, rtol=0, atol=nondet_tol, equal_nan=True):
             raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                "different values, although analytical gradient matches numerical gradient. The tolerance for "
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different values, although analytical gradient matches numerical gradient. The tolerance for "
                 f"nondeterminism was {nondet_tol}."
             )
         yield first
@@ -255,7 +257,7 @@ def _check_undefined(outputs: Sequence[Any], varied: Sequence[Any]) -> None:
         try:
             alone = grad(out, varied, ones[i], retain_graph=True, allow_unused=True)
         except (RuntimeError, TypeError, AttributeError, ValueError) as e:
-            raise GradcheckError(f"Expected backward function to handle undefined output grads, but it raised: {e}") from e
+            raise GradcheckError(f"Expected backward function to handle undefined output grads; it raised: {e}") from e
         for a, b in zip(alone, full, strict=True):
             x, y = (np.zeros(()) if g is None else g.array for g in (a, b))
             if not np.allclose(x, y, equal_nan=True):
@@ -272,8 +274,8 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
         any_varied = True
         if x.array.dtype.name not in ("float64", "complex128"):
             warnings.warn(
-                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
-                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
+                "will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=3,
             )
         if any(s == 0 and n > 1 for s, n in zip(x.stride(), x.array.shape, strict=True)):

@@ -95,7 +95,9 @@ def grad(
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
     if materialize_grads:
         if allow_unused is False:
-            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got False")
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
+            )
         allow_unused = True
     roots = _roots(outs, grad_outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph

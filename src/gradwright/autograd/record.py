@@ -124,7 +124,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool, name: str) -> Callable[
     text, scope, names, packed = (_variadic if op.variadic else _fixed)(op, mask, broadcast)
     filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), scope)
+    exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
     scope["Class"] = type(name, (OpNode,), {
         "__slots__": ("_shapes",) if op.several else (), "_run": scope["_run"], "_mask": tuple(mask),
         "_names": names, "_packed": packed, "_variadic": op.variadic,

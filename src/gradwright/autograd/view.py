@@ -1,7 +1,7 @@
 """Views and in-place writes: tensors that share memory share a version counter, and writes rebase history.
 
 A view knows its base and the chain of view operations between them. Writing through it rebases the *base* on a
-`CopySlices` node; the view and its siblings notice that the counter has moved and read their history from the base anew.
+`CopySlices` node; the view and its siblings notice that the counter has moved and re-read their history from the base.
 """
 
 from __future__ import annotations
