@@ -482,7 +482,7 @@ class Tensor(TensorBase):
     def mT(self) -> Tensor:
         """Each matrix transposed, as a view."""
         if self.array.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices, got {self.array.ndim}D")
+            raise RuntimeError(f"tensor.mT is only supported on matrices or stacks of them, got {self.array.ndim}D")
         return s.transpose(self, -2, -1)
 
     def alias(self) -> Tensor:

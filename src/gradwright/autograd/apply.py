@@ -15,7 +15,7 @@ from gradwright.autograd.base import TensorBase, made, wrap
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.graph import Output
 from gradwright.autograd.record import build
-from gradwright.autograd.view import mark_view, refresh
+from gradwright.autograd.view import mark_view, refresh, writable
 from gradwright.backends import numpy as numpy_backend
 from gradwright.errors import kind, size
 from gradwright.op import Op
@@ -42,7 +42,14 @@ class _Numbers(dict[float, Any]):
 
 
 def _numbers(dtype: type) -> tuple[_Numbers, _Numbers]:
-    return _Numbers(lambda v: np.array(v, dtype)), _Numbers(dtype)
+    """The numbers to set beside arrays of ``dtype``, and those to set beside its scalars."""
+
+    def constant(value: float) -> Any:
+        array = np.array(value, dtype)
+        array.flags.writeable = False  # it is shared by every operation with this number
+        return array
+
+    return _Numbers(constant), _Numbers(dtype)
 
 
 _f32, _f64 = _numbers(np.float32), _numbers(np.float64)
@@ -197,6 +204,8 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}") from None
     if x._view is not None:
         refresh(x)
+    if op.kind == "view":
+        a = writable(x)
     try:
         result = op.forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a, **static)
     except _FAILURES as e:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad, recording
 from gradwright.autograd.graph import AccumulateGrad
@@ -90,6 +91,8 @@ def check_writable(x: Any, needs_grad: bool) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+    if not getattr(writable(x).flags, "writeable", True):
+        raise RuntimeError("unsupported operation: the memory of the written-to tensor is read-only. Please clone() it.")
     if not recording.get():
         return
     view = x._view
@@ -134,7 +137,7 @@ def assign(x: Any, out: TensorBase) -> Any:
 def writable(x: Any) -> Any:
     """The memory of ``x`` as an array that can be written: a 0-d result held as a scalar becomes an array first."""
     if not hasattr(x.array, "__setitem__"):
-        x.array = x.array.reshape(())
+        x.array = backends.namespace(x.array).asarray(x.array)
     return x.array
 
 

@@ -1,0 +1,115 @@
+"""Holding a function of the face against PyTorch's function of the same name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwright
+
+_DTYPES = {"float64": 1e-9, "float32": 2e-4, "float16": 3e-2}
+
+
+class Same:
+    """Runs a call on gradwright and on PyTorch, and compares all that comes out.
+
+    ``same(f, x, y)`` runs ``f(module, x, y)`` with both modules on tensors of the given NumPy arrays (other arguments
+    are handed on as they are), and compares: the values, dtypes and shapes of the results, the names of their nodes,
+    the gradients of all floating inputs for random cotangents, and the gradients of those. If PyTorch raises, an error
+    of the same type is expected.
+    """
+
+    def __init__(self, torch: ModuleType) -> None:
+        self.torch = torch
+
+    def __call__(self, f: Callable[..., Any], *inputs: Any, order: int = 2, names: bool = True) -> None:
+        ours = _attempt(_Side(gradwright), f, inputs, order)
+        theirs = _attempt(_Side(self.torch), f, inputs, order)
+        if isinstance(theirs, Exception) or isinstance(ours, Exception):
+            assert type(ours) is type(theirs), f"gradwright: {ours!r}, PyTorch: {theirs!r}"
+            return
+        for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert len(a) == len(b), f"order {k}: {len(a)} tensors, PyTorch has {len(b)}"
+            for j, (mine, other) in enumerate(zip(a, b, strict=True)):
+                _compare(f"order {k}, tensor {j}", mine, other, names=names and k == 0)
+
+
+class _Side:
+    """One of the two libraries, with what differs between them."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def tensor(self, value: Any, needs_grad: bool) -> Any:
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return value
+        t = self.module.tensor(value)
+        return t.requires_grad_() if needs_grad and t.dtype.is_floating_point else t
+
+
+def _attempt(side: _Side, f: Callable[..., Any], inputs: tuple[Any, ...], order: int) -> Any:
+    try:
+        return _run(side, f, inputs, order)
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as e:
+        return e
+
+
+def _run(side: _Side, f: Callable[..., Any], inputs: tuple[Any, ...], order: int) -> list[list[Any]]:
+    xs = [side.tensor(x, order > 0) for x in inputs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each library's own deprecations
+        found = [list(_flat(f(side.module, *xs)))]
+    generator = np.random.default_rng(3)
+    leaves = [x for x in xs if getattr(x, "requires_grad", False)]
+    for _ in range(order):
+        ys = [y for y in found[-1] if y is not None and y.requires_grad]
+        if not ys or not leaves:
+            break
+        vs = [
+            side.tensor(np.asarray(generator.standard_normal(tuple(y.shape))).astype(_name(y)), True) for y in ys
+        ]
+        found.append(list(side.module.autograd.grad(ys, leaves, vs, create_graph=True, allow_unused=True)))
+        leaves += vs
+    return found
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for v in value:
+            yield from _flat(v)
+    else:
+        yield value
+
+
+def _name(t: Any) -> str:
+    return str(t.dtype).removeprefix("torch.")
+
+
+def _values(t: Any) -> Any:
+    return np.asarray(t.detach().numpy())
+
+
+def _compare(where: str, mine: Any, other: Any, *, names: bool) -> None:
+    if mine is None or other is None:
+        empty = [t for t in (mine, other) if t is not None]
+        assert not any(np.any(_values(t)) for t in empty), f"{where}: a gradient is missing in one of the two"
+        return
+    if not hasattr(other, "dtype"):
+        assert mine == other, where
+        return
+    assert _name(mine) == _name(other), f"{where}: dtype {_name(mine)}, PyTorch has {_name(other)}"
+    assert tuple(mine.shape) == tuple(other.shape), f"{where}: shape {mine.shape}, PyTorch has {other.shape}"
+    tolerance = _DTYPES.get(_name(mine), 0)
+    np.testing.assert_allclose(_values(mine), _values(other), tolerance, tolerance, err_msg=where)
+    if names:
+        assert type(mine.grad_fn).__name__ == type(other.grad_fn).__name__, where
+
+
+@pytest.fixture(scope="session")
+def same(torch: ModuleType) -> Same:
+    return Same(torch)
