@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
-from gradwright.face.arguments import sizes, tensor_arg, to_dtype
+from gradwright.face.arguments import promote_types, result_type, sizes, tensor_arg, to_dtype
 
 
 class _Random:
@@ -40,48 +41,45 @@ def _finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     return t
 
 
-def _array(data: Any) -> Any:
-    """Data as a NumPy array of the dtype PyTorch infers: floats the default dtype, ints int64."""
-    if isinstance(data, TensorBase):
-        return np.array(data.array)
+def _array(data: Any, dtype: Any = None) -> Any:
+    """Data as a new NumPy array of this dtype, or of the one PyTorch infers: floats the default dtype, ints int64."""
+    data = _unwrapped(data)
     if isinstance(data, (np.ndarray, np.generic)):
-        array = np.array(data)
-        dtypes.of(array.dtype)
-        return array
-    found = _plain(data)
+        return np.array(data, (dtypes.of(data.dtype) if dtype is None else dtypes.of(dtype)).dtype)
+    found: dict[Any, dtypes.dtype] = {}
+    values = _plain(data, found)
+    d = functools.reduce(promote_types, found.values()) if found else dtypes.default()
+    if dtype is not None:
+        d = dtypes.of(dtype)
     try:
-        array = np.array(found)
-    except ValueError as e:
-        raise ValueError(f"tensor(): expected nested sequences of equal lengths: {e}") from None
-    if array.dtype.kind not in "biufc":
-        wrong = next((v for v in _leaves(found) if not isinstance(v, (bool, int, float, complex))), data)
-        raise TypeError(f"tensor(): could not infer the dtype of {kind(wrong)}: data must be numbers, got {wrong!r}")
-    if array.dtype.kind == "f" and not _has_numpy(data):
-        array = array.astype(dtypes.default().dtype)
-    elif array.dtype.kind == "c" and not _has_numpy(data):
-        array = array.astype(dtypes.complex_partner(dtypes.default()).dtype)
-    return array
+        return np.array(values, d.dtype)
+    except OverflowError:
+        raise RuntimeError(f"tensor(): value cannot be converted to type {d.name} without overflow") from None
+    except (TypeError, ValueError) as e:
+        raise type(e)(f"tensor(): data must be numbers in nested sequences of equal lengths: {e}") from None
 
 
-def _plain(data: Any) -> Any:
-    """Nested sequences with the tensors in them turned into numbers or lists."""
+def _unwrapped(data: Any) -> Any:
+    """The array in a tensor, or that another library's object offers; anything else as it is."""
     if isinstance(data, TensorBase):
-        return data.array.tolist()
-    return [_plain(d) for d in data] if isinstance(data, (list, tuple, range)) else data
+        return data.array
+    return np.asarray(data) if hasattr(data, "__array__") and not isinstance(data, np.generic) else data
 
 
-def _leaves(data: Any) -> Any:
-    for d in data if isinstance(data, list) else [data]:
-        if isinstance(d, list):
-            yield from _leaves(d)
-        else:
-            yield d
-
-
-def _has_numpy(data: Any) -> bool:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return isinstance(data, (np.ndarray, np.generic))
+def _plain(data: Any, found: dict[Any, dtypes.dtype]) -> Any:
+    """Nested sequences with the tensors in them turned into numbers; ``found`` gets the dtype of each sort of them."""
+    if isinstance(data, (list, tuple, range)):
+        return [_plain(d, found) for d in data]
+    if type(data) in found:
+        return data
+    data = _unwrapped(data)
+    if isinstance(data, (np.ndarray, np.generic)):
+        found[data.dtype] = dtypes.of(data.dtype)
+        return data.tolist()
+    if not isinstance(data, (bool, int, float, complex)):
+        raise TypeError(f"tensor(): could not infer the dtype of {kind(data)}: data must be numbers, got {data!r}")
+    found[type(data)] = result_type(data)
+    return data
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -92,15 +90,15 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
     """
-    return _finish(_array(data), dtype, device, requires_grad)
+    return _finish(_array(data, dtype), None, device, requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """``data`` as a tensor: a tensor as it is, a NumPy array without a copy where the dtype allows it."""
     if isinstance(data, TensorBase):
         return data if dtype is None else to_dtype(data, dtype)
-    array = data if isinstance(data, np.ndarray) else _array(data)
-    return _finish(array, dtype, device, False)
+    array = data if isinstance(data, np.ndarray) else _array(data, dtype)
+    return _finish(array, array.dtype if dtype is None else dtype, device, False)
 
 
 asarray = as_tensor
@@ -121,30 +119,46 @@ def _dtype(dtype: Any) -> Any:
     return (dtypes.default() if dtype is None else dtypes.of(dtype)).dtype
 
 
+def _size(function: str, given: Any) -> tuple[int, ...]:
+    size = sizes(function, given)
+    if size and min(size) < 0:
+        raise RuntimeError(f"{function}(): Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+    return size
+
+
+def _random(function: str, draw: Any, given: Any, dtype: Any) -> Any:
+    d = dtypes.default() if dtype is None else dtypes.of(dtype)
+    if not d.is_floating_point:
+        raise NotImplementedError(f"{function}(): not implemented for {d}; expected a floating-point dtype")
+    array = draw(_size(function, given), np.float32 if d is dtypes.float32 else np.float64)
+    return np.asarray(array).astype(d.dtype, copy=False)
+
+
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Zeros of the given size."""
-    return _finish(np.zeros(sizes("zeros", size), _dtype(dtype)), None, device, requires_grad)
+    return _finish(np.zeros(_size("zeros", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones of the given size."""
-    return _finish(np.ones(sizes("ones", size), _dtype(dtype)), None, device, requires_grad)
+    return _finish(np.ones(_size("ones", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Whatever the memory holds, of the given size."""
-    return _finish(np.empty(sizes("empty", size), _dtype(dtype)), None, device, requires_grad)
+    return _finish(np.empty(_size("empty", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """``fill_value`` everywhere; the dtype is that of the number unless named."""
-    array = np.full(sizes("full", (size,)), _array(fill_value))
-    return _finish(array, dtype, device, requires_grad)
+    array = np.full(_size("full", (size,)), _array(fill_value, dtype))
+    return _finish(array, None, device, requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones on the diagonal, zeros elsewhere."""
-    return _finish(np.eye(n, m, dtype=_dtype(dtype)), None, device, requires_grad)
+    rows, columns = _size("eye", (n, n if m is None else m))
+    return _finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, device, requires_grad)
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
@@ -179,16 +193,14 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Uniform random numbers from [0, 1)."""
-    d = _dtype(dtype)
-    array = _generator().random(sizes("rand", size), np.float32 if d == np.float32 else np.float64)
-    return _finish(np.asarray(array).astype(d, copy=False), None, device, requires_grad)
+    array = _random("rand", _generator().random, size, dtype)
+    return _finish(array, None, device, requires_grad)
 
 
 def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Normal random numbers of mean 0 and variance 1."""
-    d = _dtype(dtype)
-    array = _generator().standard_normal(sizes("randn", size), np.float32 if d == np.float32 else np.float64)
-    return _finish(np.asarray(array).astype(d, copy=False), None, device, requires_grad)
+    array = _random("randn", _generator().standard_normal, size, dtype)
+    return _finish(array, None, device, requires_grad)
 
 
 def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
@@ -196,13 +208,16 @@ def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device:
     """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
     if size is None:
         low, high, size = 0, low, high
-    array = np.asarray(_generator().integers(low, high, sizes("randint", (size,))))
+    if low >= high:
+        raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
+    array = np.asarray(_generator().integers(low, high, _size("randint", (size,))))
     return _finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
 
 
 def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Any:
     """The numbers 0 to n - 1 in random order."""
-    return _finish(_generator().permutation(n), dtypes.int64 if dtype is None else dtype, device, False)
+    array = _generator().permutation(*_size("randperm", (n,)))
+    return _finish(array, dtypes.int64 if dtype is None else dtype, device, False)
 
 
 def _like(make: Any, name: str) -> Any:
@@ -230,5 +245,5 @@ def uniform_(self: Any, a: float = 0.0, b: float = 1.0) -> Any:
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
     """Fill in place with normal random numbers."""
     if std < 0:
-        raise RuntimeError(f"normal_ expects std >= 0.0, but found std {std}")
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return self.copy_(mean + std * randn(self.array.shape, dtype=self.array.dtype))

@@ -56,13 +56,11 @@ _by_numpy = {d.dtype: d for d in map(dtype, _names.split())}
 def of(like: Any) -> dtype:
     """The dtype that ``like`` names: one of ours, NumPy's, or Python's ``float``, ``int``, ``bool``, ``complex``.
 
-    >>> of("float64"), of(int)
-    (torch.float64, torch.int64)
+    >>> of("float64"), of(int), of(float)
+    (torch.float64, torch.int64, torch.float64)
     """
     if isinstance(like, dtype):
         return like
-    if like is float:
-        return default()
     plain = isinstance(like, (str, type, np.dtype))
     try:
         return _by_numpy[np.dtype(like if plain else str(like).rpartition(".")[2])]  # another library's: its name

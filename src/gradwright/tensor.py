@@ -125,7 +125,7 @@ class Tensor(TensorBase):
     def __repr__(self) -> str:
         grad = ""
         if self.grad_fn is not None:
-            grad = f"grad_fn=<{self.grad_fn.name()}>"
+            grad = f"grad_fn=<{type(self.grad_fn).__name__}>"
         elif self.requires_grad:
             grad = "requires_grad=True"
         return tensor_repr(self.array, grad=grad, default_dtype=dtypes.default().dtype)
@@ -198,11 +198,13 @@ class Tensor(TensorBase):
         elif self.array.dtype.kind not in "fc":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         elif self._node is None:
+            self._view = None  # a leaf is the base of its own history
             self._node = AccumulateGrad(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
-        self.requires_grad = requires_grad
+        if self._node is None or not requires_grad:
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -380,7 +382,7 @@ class Tensor(TensorBase):
     __add__ = operator(arithmetic.add)
     __radd__ = operator(arithmetic.add, reflected=True)
     __sub__ = operator(arithmetic.subtract)
-    __rsub__ = operator(arithmetic.subtract, reflected=True)
+    __rsub__ = operator(arithmetic.subtract.variant("RsubBackward1"), reflected=True)
     __mul__ = operator(arithmetic.multiply)
     __rmul__ = operator(arithmetic.multiply)
     __truediv__ = operator(arithmetic.divide, floating=True)

@@ -6,6 +6,7 @@ second set of formulas.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,13 @@ def asarray(obj: Any, *, dtype: Any = None, copy: Any = None) -> Any:
 
 
 def astype(x: Any, dtype: Any, *, copy: Any = True) -> Any:
-    """``x`` converted to ``dtype``."""
-    return apply(_shape.astype, (x,), {"dtype": dtypes.of(dtype).name, "source": dtypes.of(x.array.dtype).name})
+    """``x`` converted to ``dtype``; nothing flows back through whole numbers and booleans."""
+    target, source = dtypes.of(dtype), dtypes.of(x.array.dtype)
+    op = _shape.astype if target.category >= dtypes.FLOAT else _cut
+    return apply(op, (x,), {"dtype": target.name, "source": source.name})
+
+
+_cut = replace(_shape.astype, rules={}, records={})
 
 
 def zeros(shape: Any, *, dtype: Any = None) -> Any:

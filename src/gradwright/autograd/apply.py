@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, made, wrap
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.graph import Output
@@ -58,11 +58,12 @@ _CONSTANTS: dict[Any, _Numbers] = {
 }  # fmt: skip
 
 
-def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False) -> Callable[[Any, Any], Any]:
     """The callable ``f(x, y)`` of an elementwise operation of two arguments.
 
     Serves tensors of one dtype, and Python numbers beside float32 or float64 tensors; everything else goes to
-    ``slow(x, y)``, which converts its arguments and calls again with two tensors, or returns NotImplemented.
+    ``slow(x, y)``, which converts its arguments and calls again with two tensors, or returns NotImplemented. So do
+    whole numbers and booleans if the operation is ``floating``: computes in floating point.
     """
     forward = op.forward
     differentiable = bool(op.rules)
@@ -85,6 +86,8 @@ def binary(op: Op, slow: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
         elif isinstance(y, TensorBase):
             b = y.array
             if a.dtype is not b.dtype and a.dtype != b.dtype:
+                return slow(x, y)
+            if floating and a.dtype is not _F32 and getattr(a.dtype, "kind", "f") not in "fc":
                 return slow(x, y)
             xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
             if y._view is not None:
@@ -237,9 +240,10 @@ def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Except
             f"The size of tensor a ({clash[0]}) must match the size of tensor b ({clash[1]}) at non-singleton "
             f"dimension {clash[2]}: {op.name}() got shapes {' and '.join(map(size, shapes))}, which do not broadcast"
         )
-    given = ", ".join([f"shape {size(s)}" for s in shapes] + [f"{k}={v!r}" for k, v in static.items()])
-    cls = type(error) if type(error) in _FAILURES[1:] else RuntimeError
-    return cls(f"{op.name}(): {error} (called with {given})")
+    given = [f"{dtypes.of(a.array.dtype).name} {size(a.array.shape)}" for a in args if isinstance(a, TensorBase)]
+    given += [f"{k}={v!r}" for k, v in static.items()]
+    cls = IndexError if isinstance(error, IndexError) else RuntimeError
+    return cls(f"{op.name}(): {error} (called with {', '.join(given)})")
 
 
 def _clash(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int] | None:

@@ -113,7 +113,7 @@ class BackwardNode(Node):
 def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
     """One gradient per input that needs one, of that input's shape and dtype; an error that says which is not."""
     metas = node._metas
-    name = node.name()
+    name = type(node).__name__
     extra = len(result) - len(metas)
     if extra > 0 and all(r is None for r in result[len(metas) :]):
         result = result[: len(metas)]

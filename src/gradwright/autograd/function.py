@@ -186,7 +186,7 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
             history = Output(node, k)
             node._ports[k] = weakref.ref(history)
         if out._view is not None and _among(original, node._dirty):
-            rebase(out, wrap(out.array, history, out._counter))
+            rebase(out._view.base, out._view.steps, wrap(out.array, history, out._counter))
         else:
             out._node = history
         for j, t in enumerate(saved):
@@ -214,7 +214,7 @@ def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
         return o
     base = o if o._view is None else o._view.base
     o = wrap(o.array, None, o._counter) if returned else o
-    o._view = View(base, None, "function")
+    o._view = View(base, (), "function")
     return o
 
 
@@ -248,7 +248,7 @@ class _Once(Node):
         self._seq = ticket()
         self._next, self._mask = ctx._next, ctx._mask
         self._hooks, self._saved = None, ()
-        self._who = ctx.name()
+        self._who = type(ctx).__name__
 
     def _run(self, xp: Any, g: Any) -> Any:
         raise RuntimeError(

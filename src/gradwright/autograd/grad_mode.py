@@ -71,8 +71,8 @@ class _Mode:
         return generate
 
 
-class no_grad(_Mode):
-    """Record nothing inside: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``."""
+class _Bare(_Mode):
+    """A mode without arguments, which also decorates without parentheses."""
 
     __slots__ = ()
 
@@ -80,6 +80,12 @@ class no_grad(_Mode):
         self = object.__new__(cls)
         self._before = []
         return self if fn is None else self(fn)
+
+
+class no_grad(_Bare):
+    """Record nothing inside: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``."""
+
+    __slots__ = ()
 
     def _switch(self) -> bool:
         before = recording.get()
@@ -87,15 +93,10 @@ class no_grad(_Mode):
         return before
 
 
-class enable_grad(_Mode):
+class enable_grad(_Bare):
     """Record again inside a `no_grad` block (but not inside `inference_mode`)."""
 
     __slots__ = ()
-
-    def __new__(cls, fn: Callable[..., Any] | None = None) -> Any:
-        self = object.__new__(cls)
-        self._before = []
-        return self if fn is None else self(fn)
 
     def _switch(self) -> bool:
         before = recording.get()

@@ -12,6 +12,7 @@ A node never refers to a tensor strongly, only to arrays and other nodes, so gra
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import weakref
 from collections.abc import Sequence
@@ -72,7 +73,12 @@ class Node:
         return self._hooked().metadata
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+def operation(node: Node) -> str:
+    """The operation that a node goes back through, as messages call it: ``Mul``. (``node.name`` may be the user's.)"""
+    return re.sub(r"Backward\d*$", "", type(node).__name__)
 
 
 class Bundle(dict[int, Any]):
@@ -135,6 +141,8 @@ class AccumulateGrad(Node):
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         leaf = self._leaf()
+        if leaf is not None and leaf._node is None:  # it was frozen since
+            return ()
         holder = self if leaf is None else leaf
         old = holder._grad
         if isinstance(g, TensorBase):

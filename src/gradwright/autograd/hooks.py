@@ -52,6 +52,13 @@ class Hooks:
         """Keep the gradient of ``t`` in its ``.grad`` (``t`` itself is not kept alive)."""
         self.retained.append(weakref.ref(t))
 
+    def release(self, t: TensorBase) -> bool:
+        """Undo `retain`; False if it was not called."""
+        kept = [ref for ref in self.retained if ref() is not t]
+        found = len(kept) < len(self.retained)
+        self.retained = kept
+        return found
+
     def before(self, g: Any) -> Any:
         """The cotangent after tensor hooks, `retain_grad` and pre-hooks have seen it."""
         for fn in list(self.tensor.values()):

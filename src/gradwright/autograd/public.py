@@ -44,7 +44,7 @@ def backward(
         return
     targets = _sequence("backward", "inputs", inputs)
     if not targets:
-        raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_node(t) for t in targets])
     for t in dict.fromkeys(targets):
         g = found.get(t._node)

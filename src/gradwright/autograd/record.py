@@ -28,7 +28,7 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad, Node, ticket
+from gradwright.autograd.graph import AccumulateGrad, Node, operation, ticket
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY
 from gradwright.errors import size
@@ -44,7 +44,7 @@ class OpNode(Node):
 
     __slots__ = ()
     _names: tuple[str, ...] = ()
-    """What is in ``_saved``, in order."""
+    """What is in ``_saved``, in order; if no tensor is among it, it is in ``_kept``, which backward does not free."""
     _packed = 0
     """How many of them, the first ones, are tensors packed with their version."""
     _variadic = False
@@ -56,13 +56,13 @@ class OpNode(Node):
         if name.startswith("_saved_"):
             for k, n in enumerate(self._names):
                 if _SAVED_AS.get(n, n) == name[7:]:
-                    if self._saved is None:
+                    if self._packed and self._saved is None:
                         raise freed(self)
                     return self._unpacked(k)
-        raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _unpacked(self, k: int) -> Any:
-        value = self._saved[k]
+        value = (self._saved if self._packed else self._kept)[k]
         if k >= self._packed:
             return value
         if self._variadic:
@@ -99,7 +99,7 @@ def freed(owner: Node) -> RuntimeError:
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         f"been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-        f"saved tensors after calling backward. (The node is {owner.name()}.)"
+        f"saved tensors after calling backward. (The node is {type(owner).__name__}.)"
     )
 
 
@@ -110,12 +110,12 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
     made = ""
     if maker is not None and type(maker) is not AccumulateGrad:
         maker, index = maker._edge()
-        made = f", which is output {index} of {maker.name()},"
+        made = f", which is output {index} of {operation(maker)},"
     legacy = LEGACY.get(array.dtype.name, array.dtype.name)
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{legacy} {size(array.shape)}]{made or ','} is at version {counter[0]}; expected version {version} "
-        f"instead. ({owner.name()} saved it as {name!r}: use the out-of-place form, or clone it before it is changed.)"
+        f"[torch.{legacy} {size(array.shape)}]{made} is at version {counter[0]}; expected version {version} "
+        f"instead. ({type(owner).__name__} saved it as {name!r}: use the out-of-place form, or clone it before it is changed.)"
     )
 
 
@@ -126,7 +126,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool, name: str) -> Callable[
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
     scope["Class"] = type(name, (OpNode,), {
-        "__slots__": ("_shapes",) if op.several else (), "_run": scope["_run"], "_mask": tuple(mask),
+        "__slots__": (*["_shapes"] * op.several, *["_kept"] * (not packed)), "_run": scope["_run"], "_mask": tuple(mask),
         "_names": names, "_packed": packed, "_variadic": op.variadic,
     })  # fmt: skip
     return scope["record"]
@@ -159,21 +159,23 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str
     tensors, others = _saved_names(op, needed, broadcast)
     packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" for n in tensors]
     values = [f"{n[:-6]}.array.shape" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+    where = "_saved" if tensors else "_kept"
     lines = [
         f"def record({', '.join(op.inputs)}, out, static=None):",
         "    node = new(Class)",
         "    node._seq = ticket()",
         "    node._hooks = None",
         f"    node._next = ({''.join(f'{n}._node, ' for n in needed)})",
-        f"    node._saved = ({''.join(f'{v}, ' for v in packs + values)})",
+        f"    node.{where} = ({''.join(f'{v}, ' for v in packs + values)})",
         "    return node",
         "",
         "def _run(self, xp, g):",
     ]
-    if tensors or others:
+    if tensors:
         lines += ["    if self._saved is None: raise freed(self)"]
+    if tensors or others:
         parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" for n in tensors] + others
-        lines += [f"    {', '.join(parts)}, = self._saved"]
+        lines += [f"    {', '.join(parts)}, = self.{where}"]
     for n in tensors:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
@@ -195,6 +197,7 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[
     tensors, others = _saved_names(op, [xs], False)
     values = [f"tuple([pack(x) for x in {xs}])" for _ in tensors]
     values += [f"tuple([x.array.shape for x in {xs}])" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+    where = "_saved" if tensors else "_kept"
     which = [i for i, m in enumerate(mask) if m]
     lines = [
         f"def record({xs}, out, static):",
@@ -202,12 +205,12 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[
         "    node._seq = ticket()",
         "    node._hooks = None",
         f"    node._next = ({''.join(f'{xs}[{i}]._node, ' for i in which)})",
-        f"    node._saved = ({''.join(f'{v}, ' for v in values)})",
+        f"    node.{where} = ({''.join(f'{v}, ' for v in values)})",
         "    return node",
         "",
         "def _run(self, xp, g):",
-        "    if self._saved is None: raise freed(self)",
-        f"    {', '.join([*tensors, *others])}, = self._saved",
+        *(["    if self._saved is None: raise freed(self)"] if tensors else []),
+        f"    {', '.join([*tensors, *others])}, = self.{where}",
     ]
     if tensors:
         lines += [

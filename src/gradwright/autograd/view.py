@@ -6,12 +6,13 @@ A view knows its base and the chain of view operations between them. Writing thr
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad, recording
-from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.graph import AccumulateGrad, operation
 from gradwright.autograd.record import OpNode, build
 from gradwright.errors import size
 from gradwright.op import Op
@@ -23,31 +24,36 @@ class View:
 
     Attributes:
         base: the tensor that owns the memory; never itself a view.
-        steps: the view operations from the base, each with its static arguments; None if the history of the view must
-            not be re-read (the output of a user's Function).
+        steps: the view operations from the base: a chain of pairs, all but the last operation, and that one with its
+            static arguments; () at the base.
         version: the version at which the view's node was last read from the base.
         origin: None, or why in-place writes through it are refused: "no_grad", "several" or "function".
     """
 
     __slots__ = ("base", "origin", "steps", "version")
 
-    def __init__(self, base: TensorBase, steps: tuple[Any, ...] | None, origin: str | None) -> None:
+    def __init__(self, base: TensorBase, steps: tuple[Any, ...], origin: str | None) -> None:
         self.base = base
         self.steps = steps
         self.version = base._counter[0]
         self.origin = origin
 
-    def read(self, array: Any) -> Any:
-        """What the view shows of ``array``, an array or Tensor shaped like the base."""
-        for op, static in self.steps or ():
-            array = op(array, **static)
-        return array
+
+def read(array: Any, steps: tuple[Any, ...]) -> Any:
+    """What a view shows of ``array``, an array or Tensor shaped like its base."""
+    chain = []
+    while steps:
+        steps, step = steps
+        chain.append(step)
+    for op, static in reversed(chain):
+        array = op(array, **static)
+    return array
 
 
 def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
     """Note that ``out`` is the view of ``x`` that ``op`` makes."""
     parent = x._view
-    steps = ((op, static),) if parent is None else None if parent.steps is None else (*parent.steps, (op, static))
+    steps = (() if parent is None else parent.steps), (op, static)
     origin = parent.origin if parent is not None and parent.origin is not None else None
     if origin is None:
         origin = "no_grad" if not recording.get() else "several" if op.several else None
@@ -56,28 +62,49 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
 
 
 def refresh(x: Any) -> None:
-    """Read the history of a view anew from its base, if the shared memory has been written since."""
+    """Read the history of a view anew from its base, if the shared memory has been written since.
+
+    Raises RuntimeError if that cannot be done, because of where the view comes from.
+    """
     view = x._view
-    if view.version == x._counter[0] or view.steps is None or view.origin is not None:
+    if view.version == x._counter[0]:
+        return
+    if view.origin is not None:
+        if recording.get() and (x._node is not None or view.base._node is not None):
+            raise _forbidden(x, "its base or another view of its base has been")
         return
     with enable_grad():
-        x._node = view.read(view.base)._node if view.base._node is not None else None
+        _rehang(x, read(view.base, view.steps)._node if view.base._node is not None else None)
     view.version = x._counter[0]
 
 
+def _rehang(x: Any, node: Any) -> None:
+    """Make ``node`` the history of ``x``; `retain_grad` from now on keeps the gradient of the new value."""
+    old = x._node
+    x._node = node
+    if old is not None and node is not None and old._hooks is not None and old._hooks.release(x):
+        node._hooked().retain(x)
+
+
 _ORIGINS = {
-    "no_grad": "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that "
+    "no_grad": "A view was created in no_grad mode and {what} modified inplace with grad mode enabled. Given that "
     "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
     "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
     "outside (if you want the inplace to be tracked).",
-    "several": "Output {nr} of {name} is a view and is being modified inplace. This view is the output of a function "
+    "several": "Output {nr} of {name} is a view and {what} modified inplace. This view is the output of a function "
     "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
     "replace the inplace operation by an out-of-place one.",
-    "function": "Output {nr} of {name} is a view and is being modified inplace. This view was created inside a custom "
+    "function": "Output {nr} of {name} is a view and {what} modified inplace. This view was created inside a custom "
     "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
     "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
     "forbidden. You can fix this by cloning the output of the custom Function.",
 }
+
+
+def _forbidden(x: Any, what: str) -> RuntimeError:
+    node, nr = x._node._edge() if x._node is not None else (None, 0)
+    name = "a function" if node is None else operation(node)
+    return RuntimeError(_ORIGINS[x._view.origin].format(nr=nr, name=name, what=what))
 
 
 def check_writable(x: Any, needs_grad: bool) -> None:
@@ -91,17 +118,18 @@ def check_writable(x: Any, needs_grad: bool) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
-    if not getattr(writable(x).flags, "writeable", True):
-        raise RuntimeError("unsupported operation: the memory of the written-to tensor is read-only. Please clone() it.")
+    view = x._view
+    if _locked(writable(x)):
+        if view is None or _locked(view.base.array):
+            raise RuntimeError("unsupported operation: the written-to memory is read-only. Please clone() the tensor.")
+        x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
     if not recording.get():
         return
-    view = x._view
     if view is not None:
         refresh(x)
         base = view.base._node
-        if (needs_grad or x._node is not None or base is not None) and view.origin is not None:
-            node, nr = x._node._edge() if x._node is not None else (None, 0)
-            raise RuntimeError(_ORIGINS[view.origin].format(nr=nr, name=node.name() if node else "a view"))
+        if view.origin is not None and (needs_grad or x._node is not None or base is not None):
+            raise _forbidden(x, "is being")
         if type(base) is AccumulateGrad:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if type(x._node) is AccumulateGrad:
@@ -109,6 +137,10 @@ def check_writable(x: Any, needs_grad: bool) -> None:
             "a leaf Variable that requires grad is being used in an in-place operation. "
             "(Do it inside no_grad(), or on x.data, or out of place.)"
         )
+
+
+def _locked(array: Any) -> bool:
+    return hasattr(array, "flags") and not array.flags.writeable
 
 
 def assign(x: Any, out: TensorBase) -> Any:
@@ -123,12 +155,14 @@ def assign(x: Any, out: TensorBase) -> Any:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
     check_writable(x, node is not None)
     if node is not None:
-        _protect(node, x, out)
+        _protect(node, old, x, out)
     if recording.get():
         if x._view is not None:
-            rebase(x, out)
+            rebase(x._view.base, x._view.steps, out)
+        elif node is None and x._node is not None:
+            rebase(x, (), out)  # it keeps a history, through which nothing flows
         else:
-            x._node = node
+            _rehang(x, node)
     writable(x)[...] = new
     x._counter[0] += 1
     return x
@@ -141,31 +175,29 @@ def writable(x: Any) -> Any:
     return x.array
 
 
-def _protect(node: Any, x: Any, out: TensorBase) -> None:
-    """What the node saved of ``x`` before the write is kept as a copy; what it saved of the result is now ``x``."""
-    if not isinstance(node, OpNode) or node._variadic:
+def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
+    """What the node saved of ``old``, the values of ``x``, becomes a copy; what it saved of the result is now ``x``."""
+    if not isinstance(node, OpNode) or node._variadic or not node._packed:
         return
     saved = list(node._saved)
     for k in range(node._packed):
         array, counter, _, origin = saved[k]
-        if array is x.array:
+        if array is old:
             saved[k] = (array.copy(), [0], 0, origin)
         elif counter is out._counter:
             saved[k] = (x.array, x._counter, x._counter[0] + 1, origin)
     node._saved = tuple(saved)
 
 
-def rebase(x: Any, out: TensorBase) -> None:
-    """Give the base of the view ``x`` a history in which the viewed region comes from ``out``."""
-    view = x._view
-    base = view.base
+def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
+    """Give ``base`` a history in which the region that ``steps`` view comes from ``out``."""
     mask = (base._node is not None, out._node is not None)
     if any(mask):
         key = (mask, False)
         record = write_view.records.get(key)
         if record is None:
             record = write_view.records[key] = build(write_view, mask, False, "CopySlices")
-        base._node = record(base, out, base, {"read": View(base, view.steps, None).read})
+        _rehang(base, record(base, out, base, {"read": partial(read, steps=steps)}))
 
 
 def alias_of(t: Any) -> Any:

@@ -82,6 +82,26 @@ def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
     return np.asarray(x).transpose(axes)
 
 
+def floor_divide(x: Any, y: Any) -> Any:
+    """x / y rounded down. ValueError for a whole number by 0, of which NumPy makes 0."""
+    _check_quotient(x, y)
+    return np.floor_divide(x, y)
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """What `floor_divide` leaves over, with the sign of y."""
+    _check_quotient(x, y)
+    return np.remainder(x, y)
+
+
+def _check_quotient(x: Any, y: Any) -> None:
+    kind = x.dtype.kind
+    if kind == "b":
+        raise TypeError("booleans have no quotient")
+    if kind in "iu" and not np.all(y):
+        raise ValueError("a whole number was divided by zero")
+
+
 def zeros_like(x: Any, *, shape: Any = None) -> Any:
     """Zeros of the dtype of ``x``, of its shape unless another is named."""
     return np.zeros(x.shape if shape is None else shape, x.dtype)
@@ -123,6 +143,7 @@ def write_view(base: Any, value: Any, *, read: Any) -> Any:
     """A copy of ``base`` in which the region that the view function ``read`` shows is ``value``."""
     out = np.array(base)
     region = read(out)
+    region.flags.writeable = True  # what `broadcast_to` returns is locked
     region[...] = value
     return out
 
@@ -143,7 +164,8 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, and that takes longer than all of this.
 namespace = SimpleNamespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, put, scatter_add, write_view, einsum,
+    sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder, zeros_like,
+    ones_like, put, scatter_add, write_view, einsum,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 namespace.linalg = SimpleNamespace(diagonal=diagonal)

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
-from gradwright.autograd.apply import apply
+from gradwright import backends, dtypes, xp
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.op import Op
-from gradwright.ops.shape import astype
 
 NUMBER = (bool, int, float, complex, np.generic)
 
@@ -79,9 +77,9 @@ def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
 def to_dtype(x: Any, d: Any) -> Any:
     """``x`` as another dtype, recorded; ``x`` itself if it has it already."""
     target = dtypes.of(d)
-    if x.array.dtype is target.dtype or (source := dtypes.of(x.array.dtype)) is target:
+    if x.array.dtype is target.dtype or dtypes.of(x.array.dtype) is target:
         return x
-    return apply(astype, (x,), {"dtype": target.name, "source": source.name})
+    return xp.astype(x, target)
 
 
 def promote_types(a: dtypes.dtype, b: dtypes.dtype) -> dtypes.dtype:
@@ -140,10 +138,10 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
     common = result_type(*tensors)
     if floating and common.category < dtypes.FLOAT:
         common = dtypes.default()
-    xp = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
+    library = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
     try:
         return [
-            to_dtype(v, common) if isinstance(v, TensorBase) else wrap(xp.asarray(np.array(v).astype(common.dtype)))
+            to_dtype(v, common) if isinstance(v, TensorBase) else wrap(library.asarray(np.array(v).astype(common.dtype)))
             for v in tensors
         ]
     except OverflowError as e:

@@ -27,7 +27,7 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Call
         pair = operands(op, (x, y), floating=floating)
         return NotImplemented if pair is None else call(*pair)
 
-    call = binary(op, slow)
+    call = binary(op, slow, floating=floating)
     return (lambda x, y: slow(y, x)) if reflected else call
 
 
@@ -53,6 +53,29 @@ def _floating(op: Op) -> Callable[[Any], Any]:
     return call
 
 
+def _counting(op: Op) -> Callable[[Any], Any]:
+    """A function of numbers, which refuses booleans."""
+
+    def slow(x: Any) -> Any:
+        if dtypes.of(x.array.dtype) is dtypes.boolean:
+            raise RuntimeError(f"{op.name}(): argument 'input' must hold numbers, but its dtype is torch.bool; to invert a "
+                               "mask use ~ or logical_not(), else convert it with .to(dtype)")  # fmt: skip
+        return apply_one(op, x, {})
+
+    return unary(op, slow)
+
+
+def _logical(op: Op, name: str) -> Callable[[Any, Any], Any]:
+    method = operator(op)
+
+    def call(input: Any, other: Any) -> Any:
+        return method(ne(tensor_arg(name, input), 0), ne(tensor_arg(name, other, "other", 2), 0))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{name} of what is nonzero in two tensors: of bool dtype."
+    return call
+
+
 mul = multiply = _function(_arithmetic.multiply)
 div = divide = true_divide = _function(_arithmetic.divide, floating=True)
 remainder = _function(_arithmetic.remainder)
@@ -66,9 +89,12 @@ lt = less = _function(_piecewise.less)
 le = less_equal = _function(_piecewise.less_equal)
 gt = greater = _function(_piecewise.greater)
 ge = greater_equal = _function(_piecewise.greater_equal)
-logical_and = bitwise_and = _function(_piecewise.bitwise_and)
-logical_or = bitwise_or = _function(_piecewise.bitwise_or)
-logical_xor = bitwise_xor = _function(_piecewise.bitwise_xor)
+bitwise_and = _function(_piecewise.bitwise_and)
+bitwise_or = _function(_piecewise.bitwise_or)
+bitwise_xor = _function(_piecewise.bitwise_xor)
+logical_and = _logical(_piecewise.bitwise_and, "logical_and")
+logical_or = _logical(_piecewise.bitwise_or, "logical_or")
+logical_xor = _logical(_piecewise.bitwise_xor, "logical_xor")
 bitwise_not = unary(_piecewise.bitwise_invert)
 _add = _function(_arithmetic.add)
 _sub = _function(_arithmetic.subtract)
@@ -92,16 +118,14 @@ def rsub(input: Any, other: Any) -> Any:
     return _sub(other, input)
 
 
-neg = negative = unary(_arithmetic.negative)
-square = unary(_arithmetic.square)
-abs = absolute = unary(_piecewise.abs)
-sign = unary(_piecewise.sign)
-relu = unary(_piecewise.relu)
+neg = negative = _counting(_arithmetic.negative)
+abs = absolute = _counting(_piecewise.abs)
+sign, relu = _counting(_piecewise.sign), _counting(_piecewise.relu)
 isnan = unary(_piecewise.isnan)
 isinf = unary(_piecewise.isinf)
 isfinite = unary(_piecewise.isfinite)
-floor, ceil = unary(_piecewise.floor), unary(_piecewise.ceil)
-round, trunc = unary(_piecewise.round), unary(_piecewise.trunc)
+floor, ceil = _counting(_piecewise.floor), _counting(_piecewise.ceil)
+round, trunc = _counting(_piecewise.round), _counting(_piecewise.trunc)
 reciprocal, sqrt, rsqrt = (_floating(o) for o in (_arithmetic.reciprocal, _arithmetic.sqrt, _arithmetic.rsqrt))
 exp, exp2, expm1 = (_floating(o) for o in (_elementary.exp, _elementary.exp2, _elementary.expm1))
 log, log1p = _floating(_elementary.log), _floating(_elementary.log1p)
@@ -134,30 +158,44 @@ def pow(input: Any, exponent: Any) -> Any:
             return pow(to_dtype(input, dtypes.default()), exponent)
         if exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-    if not isinstance(input, TensorBase) and isinstance(exponent, TensorBase):
-        if isinstance(input, (bool, int, float)):
-            exponent = to_dtype(exponent, result_type(exponent, input))
-            return apply(_arithmetic.exponential, (exponent,), {"base": input})
-    out = _raise(tensor_arg("pow", input), exponent)
+    elif isinstance(input, (bool, int, float)) and isinstance(exponent, TensorBase):
+        common = result_type(exponent, input)
+        if common.is_floating_point:
+            return apply_one(_arithmetic.exponential, to_dtype(exponent, common), {"base": input})
+        input = to_dtype(wrap(np.array(input)), common)
+    if result_type(tensor_arg("pow", input), exponent) is dtypes.boolean:
+        raise RuntimeError("pow(): a power of booleans is not defined; convert 'input' with .to(dtype)")
+    out = _raise(input, exponent)
     if out is NotImplemented:
         raise TypeError(f"pow(): argument 'exponent' must be Tensor or number, not {kind(exponent)}")
     return out
 
 
-float_power = pow
+def square(input: Any) -> Any:
+    """``input`` to the power of 2."""
+    return pow(input, 2)
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """`pow` in double precision."""
+    return pow(*(to_dtype(x, dtypes.float64) if isinstance(x, TensorBase) else x for x in (input, exponent)))
+
+
+_at_least = operator(_piecewise.clamp_min.variant("ClampBackward0"))
+_at_most = operator(_piecewise.clamp_max.variant("ClampBackward0"))
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` kept between ``min`` and ``max``, numbers or tensors; either may be None.
 
-    Raises ValueError if both are None.
+    Where ``input`` equals a bound it gets the whole gradient. Raises RuntimeError if both are None.
     """
     x = tensor_arg("clamp", input)
     if min is None and max is None:
-        raise ValueError("clamp(): at least one of 'min' or 'max' must not be None")
+        raise RuntimeError("clamp(): at least one of 'min' or 'max' must not be None")
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
-        x = x if min is None else maximum(x, min)
-        return x if max is None else minimum(x, max)
+        x = x if min is None else _at_least(x, min)
+        return x if max is None else _at_most(x, max)
     d = result_type(x, *(b for b in (min, max) if b is not None))
     return apply(_piecewise.clip, (to_dtype(x, d),), {"min": min, "max": max})
 

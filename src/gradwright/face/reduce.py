@@ -54,6 +54,14 @@ def _real(function: str, x: Any) -> Any:
     return x
 
 
+def _nonempty(function: str, x: Any, dim: Any) -> Any:
+    """``x``, if none of the reduced dims has length 0: there would be no extremum."""
+    for axis in dims(function, dim, x.array.ndim) or ():
+        if x.array.shape[axis] == 0:
+            raise IndexError(f"{function}(): Expected reduction dim {axis} to have non-zero size.")
+    return x
+
+
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over ``dim``; integers are summed in int64."""
     return _run(_reduce.sum, "sum", _widened(tensor_arg("sum", input), dtype), dim, keepdim)
@@ -72,16 +80,16 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 def amax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Largest entry over ``dim``; tied entries share the gradient."""
-    return _run(_reduce.max, "amax", tensor_arg("amax", input), dim, keepdim)
+    return _run(_reduce.max, "amax", _nonempty("amax", tensor_arg("amax", input), dim), dim, keepdim)
 
 
 def amin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Smallest entry over ``dim``; tied entries share the gradient."""
-    return _run(_reduce.min, "amin", tensor_arg("amin", input), dim, keepdim)
+    return _run(_reduce.min, "amin", _nonempty("amin", tensor_arg("amin", input), dim), dim, keepdim)
 
 
 _all_max, _all_min = _reduce.max.variant("MaxBackward1"), _reduce.min.variant("MinBackward1")
-_along_max, _along_min = (_index.take_along_axis.variant(n) for n in ("MaxBackward0", "MinBackward0"))
+_along_max, _along_min = _index.pick, _index.pick.variant("MinBackward0")
 
 
 def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: Op, along: Op, pair: Any) -> Any:
@@ -95,11 +103,9 @@ def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: O
     axis = one_dim(name, dim, x.array.ndim)
     if x.array.ndim == 0:
         return Extremum(apply(whole, (x,), {"axis": None, "keepdims": False}), wrap(np.int64(0)))
-    where = apply(position, (x,), {"axis": axis, "keepdims": True})
-    values = apply(along, (x, where), {"axis": axis})
-    if not keepdim:
-        values, where = values.squeeze(axis), wrap(where.array.squeeze(axis))
-    return Extremum(values, where)
+    where = apply(position, (_nonempty(name, x, axis),), {"axis": axis, "keepdims": True})
+    values = apply(along, (x, where), {"axis": axis, "keepdims": bool(keepdim)})
+    return Extremum(values, where if keepdim else wrap(where.array.squeeze(axis)))
 
 
 def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -135,7 +141,9 @@ def std(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool
 
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """log of the sum of exponentials over ``dim``, without overflow."""
-    return _run(_reduce.logsumexp, "logsumexp", tensor_arg("logsumexp", input), dim, keepdim)
+    x = tensor_arg("logsumexp", input)
+    x = to_dtype(x, dtypes.default()) if x.array.dtype.kind in "biu" else x
+    return _run(_reduce.logsumexp, "logsumexp", x, dim, keepdim)
 
 
 def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
@@ -147,9 +155,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running sum along ``dim``."""
     x = _widened(tensor_arg("cumsum", input), dtype)
-    if x.array.ndim == 0:
-        return x.clone()
-    return apply(_reduce.cumulative_sum, (x,), {"axis": one_dim("cumsum", dim, x.array.ndim)})
+    axis = one_dim("cumsum", dim, x.array.ndim)
+    return apply(_reduce.cumulative_sum, (x,), {"axis": axis}) if x.array.ndim else x.clone()
 
 
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -166,8 +173,8 @@ def _position(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
     x = tensor_arg(name, x)
     if x.array.size == 0 and dim is None:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-    axis = None if dim is None or x.array.ndim == 0 else one_dim(name, dim, x.array.ndim)
-    return apply(op, (x,), {"axis": axis, "keepdims": keepdim})
+    axis = None if dim is None else one_dim(name, dim, x.array.ndim)
+    return apply(op, (_nonempty(name, x, dim),), {"axis": axis if x.array.ndim else None, "keepdims": keepdim})
 
 
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -181,10 +188,11 @@ def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def _normalised(op: Op, name: str, x: Any, dim: int, dtype: Any) -> Any:
-    x = tensor_arg(name, x) if dtype is None else to_dtype(tensor_arg(name, x), dtype)
+    x = _real(name, tensor_arg(name, x) if dtype is None else to_dtype(tensor_arg(name, x), dtype))
+    axis = one_dim(name, dim, x.array.ndim)
     if x.array.ndim == 0:
-        return _normalised(op, name, x.reshape(1), 0, None).reshape(())
-    return apply(op, (x,), {"axis": one_dim(name, dim, x.array.ndim)})
+        return apply(op, (x.reshape(1),), {"axis": 0}).reshape(())
+    return apply(op, (x,), {"axis": axis})
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:

@@ -33,10 +33,15 @@ softplus.vjp(
 )
 
 
+def _top(xp, x, axis):
+    """What is taken from x before exponentials, against overflow: its largest entries; nothing if there are none."""
+    return xp.max(x, axis=axis, keepdims=True) if x.shape[axis] else 0
+
+
 @builtin(node="SoftmaxBackward0", samples=_ROWS)
 def softmax(xp, x, *, axis):
     """y_i = e**x_i / sum_j e**x_j along ``axis``; dx = y (g - sum(g y))."""
-    e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+    e = xp.exp(x - _top(xp, x, axis))
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
@@ -46,7 +51,7 @@ softmax.vjp(x=lambda xp, g, out, axis: out * (g - xp.sum(g * out, axis=axis, kee
 @builtin(node="LogSoftmaxBackward0", samples=_ROWS)
 def log_softmax(xp, x, *, axis):
     """y = x - log sum_j e**x_j along ``axis``; dx = g - e**y sum(g)."""
-    shifted = x - xp.max(x, axis=axis, keepdims=True)
+    shifted = x - _top(xp, x, axis)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 

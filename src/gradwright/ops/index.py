@@ -99,6 +99,23 @@ take_along_axis.vjp(
 
 
 @builtin(
+    node="MaxBackward0",
+    samples=[Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1, keepdims=k) for k in (False, True)],
+)
+def pick(xp, x, indices, *, axis, keepdims):
+    """One entry of each line along ``axis``: that at ``indices``, which have length 1 there; ``axis`` goes unless kept."""
+    y = xp.take_along_axis(x, indices, axis=axis)
+    return y if keepdims else xp.squeeze(y, axis=(axis,))
+
+
+def _pick_slope(xp, g, x_shape, indices, axis):
+    return scatter_add(xp.zeros_like(g, shape=x_shape), indices, xp.reshape(g, indices.shape), axis=axis)
+
+
+pick.vjp(x=_pick_slope)
+
+
+@builtin(
     node="ScatterAddBackward0",
     samples=[Sample(A(3, 4), A(values=[[0, 1], [2, 2], [1, 3]]), A(3, 2), axis=1)],
 )

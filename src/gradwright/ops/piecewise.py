@@ -8,7 +8,7 @@ from __future__ import annotations
 from gradwright.op import A, Sample, builtin
 
 _APART = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
-_PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, low=-1.93, high=2.07, distinct=True))]
+_PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, distinct=True)), Sample(A(3, 1, distinct=True), A(2, distinct=True))]
 
 
 @builtin(kind="elementwise", node="AbsBackward0", samples=_APART)
@@ -80,6 +80,28 @@ def _clip_slope(xp, g, x, min, max):
 clip.vjp(x=_clip_slope)
 
 
+@builtin(kind="elementwise", node="ClampMinBackward1", samples=_PAIR)
+def clamp_min(xp, x, low):
+    """The larger of x and a bound; where they are equal x gets the cotangent."""
+    return xp.maximum(x, low)
+
+
+@builtin(kind="elementwise", node="ClampMaxBackward1", samples=_PAIR)
+def clamp_max(xp, x, high):
+    """The smaller of x and a bound; where they are equal x gets the cotangent."""
+    return xp.minimum(x, high)
+
+
+clamp_min.vjp(
+    x=lambda xp, g, x, low: xp.where(x < low, xp.zeros_like(g), g),
+    low=lambda xp, g, x, low: xp.where(x < low, g, xp.zeros_like(g)),
+)
+clamp_max.vjp(
+    x=lambda xp, g, x, high: xp.where(x > high, xp.zeros_like(g), g),
+    high=lambda xp, g, x, high: xp.where(x > high, g, xp.zeros_like(g)),
+)
+
+
 @builtin(
     kind="elementwise",
     node="WhereBackward0",
@@ -134,7 +156,7 @@ def relu(xp, x):
     return xp.maximum(x, xp.zeros((), dtype=x.dtype))
 
 
-relu.vjp(x=lambda xp, g, out: xp.where(out > 0, g, xp.zeros_like(g)))
+relu.vjp(x=lambda xp, g, out: xp.where(out <= 0, xp.zeros_like(g), g))  # at NaN: g
 
 
 # Comparisons and logic: results are bool and carry no derivative.
@@ -223,5 +245,8 @@ def isinf(xp, x):
 
 @builtin(kind="elementwise", samples=_PAIR)
 def floor_divide(xp, x, y):
-    """Quotient rounded down; carries no derivative."""
-    return x // y
+    """Quotient rounded down; slope 0. A whole number divided by 0 is an error in NumPy's arrays."""
+    return xp.floor_divide(x, y)
+
+
+floor_divide.vjp(x=lambda xp, g: xp.zeros_like(g), y=lambda xp, g: xp.zeros_like(g))

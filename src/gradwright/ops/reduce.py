@@ -57,7 +57,7 @@ def mean(xp, x, *, axis=None, keepdims=False):
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
-mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / count(x_shape, axis), x_shape, axis, keepdims))
+mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / (count(x_shape, axis) or 1), x_shape, axis, keepdims))
 
 
 @builtin(
@@ -141,27 +141,27 @@ var.vjp(x=_var_slope)
 
 @builtin(kind="reduction", node="StdBackward0", samples=_SPREAD)
 def std(xp, x, *, axis=None, keepdims=False, correction=1):
-    """Standard deviation over ``axis``, the square root of the variance; infinite slope where it is 0."""
+    """Standard deviation over ``axis``, the square root of the variance; slope 0 where it is 0."""
     squares = xp.sum(_centred(xp, x, axis) ** 2, axis=axis, keepdims=keepdims)
     return xp.sqrt(squares / _freedom(x, axis, correction))
 
 
-std.vjp(
-    x=lambda xp, g, x, out, axis, keepdims, correction: _var_slope(
-        xp, g / (2 * out), x, axis, keepdims, correction
-    )
-)
+def _std_slope(xp, g, x, out, axis, keepdims, correction):
+    safe = xp.where(out == 0, xp.ones_like(out), out)
+    return _var_slope(xp, g / (2 * safe), x, axis, keepdims, correction)
+
+
+std.vjp(x=_std_slope)
 
 
 @builtin(kind="reduction", node="LogsumexpBackward0", samples=_AXES[:3])
 def logsumexp(xp, x, *, axis=None, keepdims=False):
     """log sum e**x over ``axis``, without overflow; -inf over none."""
-    top = xp.max(x, axis=axis, keepdims=True) if x.ndim else x
+    largest = xp.max if count(x.shape, axis) else xp.sum  # of none: 0
+    top = largest(x, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    out = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True) if x.ndim else xp.exp(x - top)) + top
-    if keepdims or not x.ndim:
-        return out
-    return xp.reshape(out, xp.sum(x, axis=axis, keepdims=False).shape)
+    out = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
+    return out if keepdims else xp.squeeze(out, axis=tuple(range(x.ndim)) if axis is None else axis)
 
 
 def _logsumexp_slope(xp, g, x, out, axis, keepdims):

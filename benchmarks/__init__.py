@@ -1,0 +1,1 @@
+"""gradwright measured against PyTorch: ``python -m benchmarks``."""

@@ -1,0 +1,160 @@
+"""How a program is measured on two libraries side by side.
+
+A case is written once, as a function of the library (the module `torch` or `gradwright`). It is measured in rounds: in
+each, both libraries take one sample, one going first in the even rounds and the other in the odd ones, so that what
+slows the machine for a while slows both. A figure is the median of its samples, and what counts is the ratio of two.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Figure(NamedTuple):
+    """One number that a case measures."""
+
+    name: str
+    unit: str
+    limit: float | None
+    """The highest ratio to PyTorch that is good enough; None if it is only reported."""
+
+
+class Pace(NamedTuple):
+    """How long to measure."""
+
+    rounds: int
+    seconds: float
+    """The length of one sample, for cases that are fast enough to be repeated in it."""
+
+
+class Case(NamedTuple):
+    """A program to measure, and what it yields."""
+
+    figures: tuple[Figure, ...]
+    sampler: Callable[[Any, Pace], Callable[[], tuple[float, ...]]]
+    """From the library: the function that takes one sample, a number for each figure."""
+    rounds: int | None = None
+    """The most rounds it is given, if it is a slow one."""
+
+
+class Result(NamedTuple):
+    """The samples of one figure, by round."""
+
+    figure: Figure
+    gradwright: list[float]
+    torch: list[float]
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        return median(self.gradwright), median(self.torch)
+
+    @property
+    def ratio(self) -> float:
+        ours, theirs = self.medians
+        return ours / theirs
+
+    @property
+    def good(self) -> bool | None:
+        return None if self.figure.limit is None else self.ratio <= self.figure.limit
+
+
+def timed(name: str, *, limit: float | None = None, per: int = 1) -> Callable[[Callable[[Any], Any]], Case]:
+    """Make a case of a function of the library that returns the function to time; ``per`` operations are in one call.
+
+    It may return a pair (build, run) instead: then ``run(build())`` is called, and building is not timed. If ``run``
+    returns a tensor, both libraries must agree on the first one.
+    """
+
+    def declare(make: Callable[[Any], Any]) -> Case:
+        def sampler(lib: Any, pace: Pace) -> Callable[[], tuple[float, ...]]:
+            made = make(lib)
+            build, run = made if isinstance(made, tuple) else (None, made)
+            answer = run() if build is None else run(build())
+            once = median(_seconds(build, run, 1) for _ in range(5))
+            number = max(1, round(pace.seconds / once))
+            _seconds(build, run, number)
+
+            def sample() -> tuple[float, ...]:
+                return (_seconds(build, run, number) / number / per,)
+
+            sample.answer = answer  # type: ignore[attr-defined]
+            return sample
+
+        return Case((Figure(name, "s", limit),), sampler)
+
+    return declare
+
+
+def _seconds(build: Callable[[], Any] | None, run: Callable[..., Any], number: int) -> float:
+    """How long ``number`` calls take."""
+    if build is None:
+        start = perf_counter()
+        for _ in range(number):
+            run()
+        return perf_counter() - start
+    total = 0.0
+    for _ in range(number):
+        built = build()
+        start = perf_counter()
+        run(built)
+        total += perf_counter() - start
+    return total
+
+
+def measure(case: Case, gradwright: Any, torch: Any, pace: Pace) -> Iterator[list[Result] | None]:
+    """Take the samples: yields None after each round but the last, and then the results."""
+    ours, theirs = samplers = [case.sampler(lib, pace) for lib in (gradwright, torch)]
+    _same_answer(case, getattr(ours, "answer", None), getattr(theirs, "answer", None))
+    samples: dict[Any, list[tuple[float, ...]]] = {ours: [], theirs: []}
+    for k in range(rounds_of(case, pace)):
+        if k:
+            yield None
+        for sample in samplers if k % 2 == 0 else reversed(samplers):
+            gc.collect()
+            samples[sample].append(sample())
+    columns = [list(zip(*samples[s], strict=True)) for s in (ours, theirs)]
+    yield [Result(f, list(a), list(b)) for f, a, b in zip(case.figures, *columns, strict=True)]
+
+
+def rounds_of(case: Case, pace: Pace) -> int:
+    """How many rounds a case is given."""
+    return min(pace.rounds, case.rounds or pace.rounds)
+
+
+def _same_answer(case: Case, ours: Any, theirs: Any) -> None:
+    if ours is None or theirs is None:
+        return
+    ours, theirs = (np.asarray(a.detach().numpy(), np.float64) for a in (ours, theirs))
+    if not np.allclose(ours, theirs, rtol=1e-3, atol=1e-3 * max(1e-30, float(np.abs(theirs).max()))):
+        raise AssertionError(f"{case.figures[0].name}: gradwright gives {ours}, but PyTorch {theirs}")
+
+
+def fresh(program: str) -> Any:
+    """What a program prints as JSON, run in a fresh interpreter in which gradwright and the benchmarks can be imported."""
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    out = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, check=True
+    )
+    return json.loads(out.stdout)
+
+
+def amount(value: float, unit: str) -> str:
+    """A number of seconds or bytes with three digits and a prefix: ``1.23 µs``, ``741 MB``."""
+    prefixes = {"s": ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")), "B": ((1e6, "M"), (1e3, "k"), (1.0, ""))}
+    scale, prefix = next((p for p in prefixes[unit] if abs(value) >= p[0]), prefixes[unit][-1])
+    digits = 2 - math.floor(math.log10(abs(value / scale))) if value else 0
+    return f"{value / scale:.{max(0, min(2, digits))}f} {prefix}{unit}"

@@ -1,0 +1,48 @@
+"""The command line: `gradwright run` and `gradwright demo`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import gradwright
+from gradwright.cli.run import run
+
+_EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command that ``argv`` (by default the process's arguments) names; returns the exit status."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command == "run":
+        return run(arguments.script, arguments.args)
+    if arguments.command == "demo":
+        try:
+            from gradwright.cli import demo  # noqa: PLC0415 - rich is optional
+        except ModuleNotFoundError as e:
+            if e.name is None or e.name.partition(".")[0] != "rich":
+                raise
+            print(_EXTRA.format(e.name), file=sys.stderr)
+            return 2
+        return demo.demo()
+    parser.print_help()
+    return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gradwright", description="Write your own derivatives and trust them.")
+    parser.add_argument("--version", action="version", version=f"gradwright {gradwright.__version__}")
+    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
+
+    about = "run a program that says `import torch` on gradwright"
+    command = commands.add_parser("run", help=about, description=f"{about.capitalize()}, unmodified.",
+                                  usage="gradwright run SCRIPT [ARGS]...")  # fmt: skip
+    command.add_argument("script", metavar="SCRIPT", help="the program, a Python file")
+    rest = command.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="the program's own arguments")
+    rest.required = False
+
+    about = "check the examples' derivatives and run a fit"
+    commands.add_parser("demo", help=about, description=f"{about.capitalize()} (from a checkout of the repository).")
+    return parser

@@ -1,0 +1,161 @@
+"""`import torch` on gradwright: an import hook that serves gradwright's modules under PyTorch's names.
+
+Each ``torch.a.b`` of `SHARED` is a module of its own that holds the public names of ``gradwright.a.b``, where that
+exists. Asking for anything else fails with "gradwright has no torch.X yet": AttributeError for ``torch.X``,
+ModuleNotFoundError, which is an ImportError, for ``import torch.X`` and ``from torch import X``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import gradwright
+
+# PyTorch's modules that gradwright keeps at the same path with the same meaning, those still to be written included.
+# Not among them: gradwright's own parts, some of which have the name of a different thing in PyTorch (`backends`).
+SHARED = frozenset({
+    "torch",
+    "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
+    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph",
+    "torch.fft", "torch.func", "torch.linalg", "torch.special",
+    "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils",
+    "torch.optim", "torch.optim.lr_scheduler",
+})  # fmt: skip
+
+# At the top of gradwright, and not at the top of PyTorch.
+OURS = frozenset({"GradcheckError", "GradientWarning", "Op", "op", "xp"})
+
+# The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
+VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
+
+
+def _is_available() -> bool:
+    """False: every tensor lives on the CPU."""
+    return False
+
+
+def _device_count() -> int:
+    """0: there is only the CPU."""
+    return 0
+
+
+def _manual_seed(seed: int) -> None:
+    """Nothing, as in PyTorch without the device: it has no random numbers to seed."""
+
+
+# What nearly every program asks about other devices before it goes on without them.
+_ABSENT: dict[str, Callable[..., Any]] = {"is_available": _is_available, "device_count": _device_count}
+_SUBSTITUTES: dict[str, Mapping[str, Any]] = {
+    "torch.accelerator": _ABSENT,
+    "torch.backends": {},
+    "torch.backends.mps": {"is_available": _is_available, "is_built": _is_available},
+    "torch.cuda": _ABSENT | {"manual_seed": _manual_seed, "manual_seed_all": _manual_seed},
+    "torch.version": {"__version__": VERSION, "cuda": None, "hip": None},
+}
+
+
+class TorchModule(ModuleType):
+    """A module of PyTorch's name. What it has lies in its ``__dict__``; only what it lacks comes to ``__getattr__``."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_lacking(f"{self.__name__}.{name}"), name=name, obj=self)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds and makes the modules ``torch`` and ``torch.*``; leaves all others to Python."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != "torch":
+            return None
+        if not _exists(fullname):
+            # With `name=fullname`, `from torch import X` would swallow this and raise an error without our message.
+            raise ModuleNotFoundError(_lacking(fullname), name="torch")
+        # Every one a package, even a leaf: `from torch.a import X` asks the finder about X only if torch.a is one.
+        return ModuleSpec(fullname, self, origin="gradwright", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return TorchModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The modules below come first: a function may have the name of the module it lives in (autograd.gradcheck).
+        for below in sorted(SHARED | _SUBSTITUTES.keys()):
+            if below.rpartition(".")[0] == module.__name__ and _exists(below):
+                importlib.import_module(below)
+        vars(module).update(_names(module.__name__))
+
+
+def _exists(name: str) -> bool:
+    if name not in SHARED:
+        return name in _SUBSTITUTES
+    above = name.rpartition(".")[0]
+    return (not above or _exists(above)) and importlib.util.find_spec(_source(name)) is not None
+
+
+def _source(name: str) -> str:
+    """The module of gradwright behind a module of PyTorch's name."""
+    return "gradwright" + name.removeprefix("torch")
+
+
+def _lacking(name: str) -> str:
+    return f"gradwright has no {name} yet"
+
+
+def _names(module: str) -> dict[str, Any]:
+    """What a module of PyTorch's name holds besides the modules below it."""
+    if module in _SUBSTITUTES:
+        return dict(_SUBSTITUTES[module])
+    source = importlib.import_module(_source(module))
+    names = _public(source)
+    about = {"__doc__": source.__doc__, "__file__": source.__file__}
+    if module == "torch":
+        names = {name: value for name, value in names.items() if name not in OURS}
+        about["__version__"] = VERSION
+    return names | about | {"__all__": sorted(names)}
+
+
+def _public(source: ModuleType) -> dict[str, Any]:
+    """The names of a module that are its own: those of ``__all__``, or else what is defined in gradwright."""
+    declared = getattr(source, "__all__", None)
+    return {
+        name: value
+        for name, value in vars(source).items()
+        if not isinstance(value, ModuleType)
+        and (
+            name in declared
+            if declared is not None
+            else not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("gradwright")
+        )
+    }
+
+
+_finder = _Finder()
+
+
+def install() -> None:
+    """From now on ``import torch`` imports gradwright, even where PyTorch is installed.
+
+    Raises RuntimeError if PyTorch itself has been imported already.
+    """
+    if "torch" in sys.modules and not isinstance(sys.modules["torch"], TorchModule):
+        where = getattr(sys.modules["torch"], "__file__", None) or "an unknown place"
+        raise RuntimeError(f"PyTorch is already imported in this process (from {where}): "
+                           "a program can be run on gradwright only where it is not")  # fmt: skip
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall() -> None:
+    """Undo `install`, and forget the modules it made."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for name in [name for name, module in sys.modules.items() if isinstance(module, TorchModule)]:
+        del sys.modules[name]

@@ -1,0 +1,33 @@
+"""The tests of the engine state what must be; those that ask for `T` run on gradwright and, where installed, on PyTorch.
+
+So what a test states is checked against PyTorch each time it is checked on gradwright.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import gradwright
+
+
+@pytest.fixture(params=["gradwright", "torch"])
+def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """The library under test."""
+    if request.param == "gradwright":
+        yield gradwright
+        return
+    torch = request.getfixturevalue("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield torch
+
+
+@pytest.fixture
+def leaf(T: ModuleType) -> Callable[..., Any]:
+    """``leaf(data)``: a float64 tensor that requires grad."""
+    return lambda data: T.tensor(data, dtype=T.float64, requires_grad=True)

@@ -1,0 +1,443 @@
+"""`backward` and `grad` with all their arguments. Truths are worked out by hand; PyTorch runs the same tests."""
+
+import pytest
+
+import gradwright
+
+# ---- backward --------------------------------------------------------------------------------------------
+
+
+def test_backward_of_a_scalar_needs_no_cotangent(leaf):
+    x = leaf([1.0, 2.0])
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_one_element_counts_as_a_scalar(leaf):
+    x = leaf([[3.0]])
+    (x * x).backward()
+    assert x.grad.tolist() == [[6]]
+
+
+def test_backward_of_a_0_d_tensor(leaf):
+    x = leaf(3.0)
+    (x**3).backward()
+    assert x.grad.item() == 27
+    assert x.grad.shape == ()
+
+
+def test_backward_with_a_cotangent(T, leaf):
+    x = leaf([1.0, 2.0])
+    (x * x).backward(T.tensor([10.0, 100.0], dtype=T.float64))
+    assert x.grad.tolist() == [20, 400]
+
+
+def test_gradients_accumulate(leaf):
+    x = leaf([1.0, 2.0])
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [5, 7]
+
+
+def test_accumulation_writes_into_grad_in_place(leaf):
+    x = leaf([1.0, 2.0])
+    (x * 3).sum().backward()
+    first = x.grad
+    (x * 3).sum().backward()
+    assert x.grad is first
+    assert first.tolist() == [6, 6]
+    assert first._version == 1
+
+
+def test_recorded_accumulation_makes_a_new_grad(leaf):
+    x = leaf([1.0, 2.0])
+    (x * x).sum().backward()
+    first = x.grad
+    (x * x).sum().backward(create_graph=True)
+    assert x.grad is not first
+    assert first.tolist() == [2, 4]
+    assert x.grad.tolist() == [4, 8]
+
+
+def test_diamond(leaf):
+    x = leaf(2.0)
+    y = x * x
+    a, b = y * 3, y.exp()
+    (a + b + y).backward()
+    assert x.grad.item() == pytest.approx(4 * (3 + 2.718281828459045**4 + 1), rel=1e-14)
+
+
+def test_a_tensor_on_both_sides(leaf):
+    x = leaf([1.0, 2.0])
+    y = x + x
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [8, 16]
+
+
+def test_a_diamond_of_doublings_is_linear_work(leaf):
+    x = leaf(1.0)
+    y = x
+    for _ in range(100):
+        y = y + y
+    y.backward()
+    assert x.grad.item() == 2.0**100
+
+
+def test_a_leaf_as_root(T, leaf):
+    x = leaf([1.0, 2.0])
+    x.backward(T.tensor([5.0, 6.0], dtype=T.float64))
+    assert x.grad.tolist() == [5, 6]
+
+
+def test_several_roots(T, leaf):
+    x = leaf([1.0, 2.0])
+    T.autograd.backward([x.sum(), x * x], [None, T.ones(2, dtype=T.float64)])
+    assert x.grad.tolist() == [3, 5]
+
+
+def test_the_same_root_twice(T, leaf):
+    x = leaf(3.0)
+    y = x * x
+    T.autograd.backward([y, y])
+    assert x.grad.item() == 12
+
+
+def test_a_root_below_another(T, leaf):
+    x = leaf(3.0)
+    y = x * x
+    z = y * y
+    T.autograd.backward([z, y])
+    assert x.grad.item() == 4 * 27 + 6
+
+
+def test_inputs_restricts_what_is_accumulated(leaf):
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    z = x * 2
+    (z * y).sum().backward(inputs=[x, z])
+    assert x.grad.tolist() == [6, 8]
+    assert z.grad.tolist() == [3, 4]
+    assert y.grad is None
+
+
+def test_inputs_may_be_one_tensor_and_accumulates(leaf):
+    x = leaf(3.0)
+    (x * x).backward(inputs=x)
+    (x * x).backward(inputs=x)
+    assert x.grad.item() == 12
+
+
+def test_inputs_skips_what_does_not_lead_to_them(T, leaf):
+    class Never(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            raise AssertionError("not asked for")
+
+    x, y = leaf(3.0), leaf(4.0)
+    (Never.apply(x) * y).backward(inputs=[y])
+    assert y.grad.item() == 3
+
+
+def test_inputs_must_not_be_empty(leaf):
+    with pytest.raises(RuntimeError, match=r"`inputs` argument to `backward\(\)` cannot be empty"):
+        leaf(1.0).backward(inputs=[])
+
+
+def test_inputs_that_require_no_grad(T, leaf):
+    with pytest.raises(RuntimeError, match="does not require grad|has requires_grad=False"):
+        (leaf(1.0) * 2).backward(inputs=[T.tensor(1.0)])
+
+
+# ---- the graph's life --------------------------------------------------------------------------------------
+
+FREED = "Trying to backward through the graph a second time"
+
+
+def test_a_second_backward_is_an_error(leaf):
+    x = leaf([1.0, 2.0])
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match=FREED + r" \(or directly access saved tensors after they have already been"):
+        y.backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_retain_graph_allows_it(leaf):
+    x = leaf([1.0, 2.0])
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4, 8]
+
+
+def test_nothing_saved_nothing_freed(leaf):
+    x = leaf([1.0, 2.0])
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_create_graph_keeps_the_graph(T, leaf):
+    x = leaf(2.0)
+    y = x**3
+    T.autograd.grad(y, x, create_graph=True)
+    assert T.autograd.grad(y, x)[0].item() == 12
+
+
+def test_create_graph_without_retain_graph(T, leaf):
+    x = leaf(2.0)
+    y = x**3
+    T.autograd.grad(y, x, create_graph=True, retain_graph=False)
+    with pytest.raises(RuntimeError, match=FREED):
+        T.autograd.grad(y, x)
+
+
+def test_what_other_paths_share_is_freed_too(leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match=FREED):
+        (y * 2).sum().backward()
+
+
+def test_saved_values_are_gone_after_backward(leaf):
+    y = leaf([1.0, 2.0]).exp()
+    assert y.grad_fn._saved_result.tolist() == y.tolist()
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match=FREED):
+        _ = y.grad_fn._saved_result
+
+
+# ---- grad ------------------------------------------------------------------------------------------------
+
+
+def test_grad_returns_and_does_not_accumulate(T, leaf):
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    grads = T.autograd.grad((x * y).sum(), [x, y])
+    assert type(grads) is tuple
+    assert [g.tolist() for g in grads] == [[3, 4], [1, 2]]
+    assert x.grad is None
+    assert y.grad is None
+
+
+def test_grad_of_a_non_leaf(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    z = (y * y).sum()
+    gy, gx = T.autograd.grad(z, [y, x])
+    assert gy.tolist() == [2, 8]
+    assert gx.tolist() == [4, 32]
+
+
+def test_grad_with_an_output_as_input(T, leaf):
+    y = leaf([1.0, 2.0]) * 2
+    (g,) = T.autograd.grad(y, y, T.tensor([5.0, 6.0], dtype=T.float64))
+    assert g.tolist() == [5, 6]
+
+
+def test_the_same_input_twice(T, leaf):
+    x = leaf([1.0, 2.0])
+    a, b = T.autograd.grad((x * x).sum(), [x, x])
+    assert a.tolist() == b.tolist() == [2, 4]
+
+
+def test_several_outputs_add_up(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    (g,) = T.autograd.grad([y, y, x.sum()], x, [T.ones(2, dtype=T.float64), T.ones(2, dtype=T.float64) * 10, None])
+    assert g.tolist() == [1 + 22, 1 + 44]
+
+
+def test_grad_outputs_may_be_one_tensor(T, leaf):
+    x = leaf([1.0, 2.0])
+    assert T.autograd.grad(x * x, x, grad_outputs=T.ones(2, dtype=T.float64))[0].tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_one_of_several_results_of_an_operation(T, leaf, k):
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    pieces = x.unbind(0)
+    (g,) = T.autograd.grad((pieces[k] ** 2).sum(), x)
+    expected = [[0, 0], [0, 0]]
+    expected[k] = [[2, 4], [6, 8]][k]
+    assert g.tolist() == expected
+
+
+def test_grad_of_several_results_of_an_operation(T, leaf):
+    x = leaf([1.0, 2.0, 3.0])
+    a, b = (x * 2).split([1, 2])
+    ga, gb = T.autograd.grad((a * a).sum() + (b * 5).sum(), [a, b], retain_graph=True)
+    assert ga.tolist() == [4]
+    assert gb.tolist() == [5, 5]
+    assert T.autograd.grad((a * a).sum() + (b * 5).sum(), x)[0].tolist() == [8, 10, 10]
+
+
+def test_unused_inputs(T, leaf):
+    x, y = leaf([1.0, 2.0]), leaf([1.0, 2.0])
+    out = (x * x).sum()
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used in the "
+                                           "graph. Set allow_unused=True if this is the desired behavior."):  # fmt: skip
+        T.autograd.grad(out, [x, y], retain_graph=True)
+    gx, gy = T.autograd.grad(out, [x, y], retain_graph=True, allow_unused=True)
+    assert gx.tolist() == [2, 4]
+    assert gy is None
+    gx, gy = T.autograd.grad(out, [x, y], retain_graph=True, materialize_grads=True)
+    assert gy.tolist() == [0, 0]
+    assert gy.dtype == T.float64
+    with pytest.raises(ValueError, match="Expected allow_unused to be True or not passed when materialize_grads=True"):
+        T.autograd.grad(out, [x, y], allow_unused=False, materialize_grads=True)
+
+
+def test_a_recorded_zero_is_a_tensor_too(T, leaf):
+    x, y = leaf(2.0), leaf(3.0)
+    gx, gy = T.autograd.grad(x * x, [x, y], create_graph=True, materialize_grads=True)
+    assert gx.requires_grad
+    assert gy.item() == 0
+
+
+def test_an_unused_input_between_used_ones(T, leaf):
+    x, unused, y = leaf(2.0), leaf(0.0), leaf(3.0)
+    grads = T.autograd.grad(x * y, [x, unused, y], allow_unused=True)
+    assert [g if g is None else g.item() for g in grads] == [3, None, 2]
+
+
+def test_higher_derivatives(T, leaf):
+    x = leaf([0.5, 2.0])
+    y = x**5
+    for expected in ([5 * 0.5**4, 80], [20 * 0.5**3, 160], [60 * 0.5**2, 240], [120 * 0.5, 240], [120, 120]):
+        (y,) = T.autograd.grad(y.sum(), x, create_graph=True)
+        assert y.tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_mixed_second_derivatives(T, leaf):
+    x, y = leaf(2.0), leaf(3.0)
+    gx, gy = T.autograd.grad(x**2 * y**3, [x, y], create_graph=True)
+    assert [g.item() for g in T.autograd.grad(gx, [x, y], retain_graph=True)] == [2 * 27, 2 * 2 * 27]
+    assert [g.item() for g in T.autograd.grad(gy, [x, y])] == [3 * 9 * 4, 4 * 6 * 3]
+
+
+def test_a_hessian_vector_product(T, leaf):
+    x = leaf([1.0, 2.0, 3.0])
+    v = T.tensor([1.0, 0.0, -1.0], dtype=T.float64)
+    (g,) = T.autograd.grad((x.prod() + (x**3).sum()), x, create_graph=True)
+    (hv,) = T.autograd.grad((g * v).sum(), x)
+    hessian = [[6, 3, 2], [3, 12, 1], [2, 1, 18]]
+    assert hv.tolist() == pytest.approx([row[0] - row[2] for row in hessian], rel=1e-14)
+
+
+def test_second_derivative_by_backward_twice(T, leaf):
+    x = leaf(3.0)
+    (x**3).backward(create_graph=True)
+    first = x.grad
+    assert first.requires_grad
+    x.grad = None
+    first.backward()
+    assert x.grad.item() == 18
+
+
+def test_cotangents_are_differentiated_too(T, leaf):
+    x, v = leaf([2.0, 3.0]), leaf([1.0, 1.0])
+    (g,) = T.autograd.grad(x * x, x, v, create_graph=True)
+    (gv,) = T.autograd.grad(g.sum(), v)
+    assert gv.tolist() == [4, 6]
+
+
+def test_a_gradient_without_history(T, leaf):
+    x = leaf([1.0, 2.0])
+    (g,) = T.autograd.grad((x * x).sum(), x)
+    assert not g.requires_grad
+    assert g.grad_fn is None
+
+
+# ---- errors ----------------------------------------------------------------------------------------------
+
+
+def test_no_graph_at_all(T):
+    message = "element 0 of tensors does not require grad and does not have a grad_fn"
+    with pytest.raises(RuntimeError, match=message):
+        T.ones(1).backward()
+    with pytest.raises(RuntimeError, match=message):
+        T.autograd.grad(T.ones(()), T.ones((), requires_grad=True))
+
+
+def test_the_second_output_has_no_graph(T, leaf):
+    with pytest.raises(RuntimeError, match="element 1 of tensors does not require grad"):
+        T.autograd.backward([leaf(1.0), T.tensor(1.0)])
+
+
+def test_a_cotangent_is_needed(leaf):
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        (leaf([1.0, 2.0]) * 2).backward()
+
+
+def test_a_cotangent_of_another_shape(T, leaf):
+    message = (
+        r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[3\]\) and output\[0\] has a shape of "
+        r"torch.Size\(\[2\]\)."
+    )
+    with pytest.raises(RuntimeError, match=message):
+        (leaf([1.0, 2.0]) * 2).backward(T.ones(3, dtype=T.float64))
+
+
+def test_too_few_cotangents(T, leaf):
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="got 2 tensors and 1 gradients"):
+        T.autograd.grad([x * 2, x * 3], x, [T.ones(2)])
+
+
+def test_a_cotangent_that_is_no_tensor(T, leaf):
+    x = leaf([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"gradients can be either Tensors or None, but got (int|<class 'int'>)"):
+        T.autograd.grad(x * 2, x, [1])
+
+
+def test_an_input_that_requires_no_grad(T, leaf):
+    with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require grad"):
+        T.autograd.grad(leaf(1.0) * 2, T.tensor(1.0))
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: gradwright.autograd.backward(1.0),
+    lambda x: gradwright.autograd.grad(x, None),
+    lambda x: gradwright.autograd.grad("x", x),
+    lambda x: gradwright.autograd.grad(x, [x, 1.0]),
+    lambda x: gradwright.autograd.backward([None]),
+])  # fmt: skip
+def test_what_is_no_tensor_is_named(call):
+    with pytest.raises(TypeError, match=r"(grad|backward): (inputs|outputs|tensors)(\[\d\])? must be a Tensor.*, got "):
+        call(gradwright.ones((), requires_grad=True))
+
+
+def test_batched_cotangents_are_not_there_yet():
+    x = gradwright.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="is_grads_batched needs vmap"):
+        gradwright.autograd.grad(x * 2, x, gradwright.ones(3, 2), is_grads_batched=True)
+
+
+def test_only_inputs_is_deprecated():
+    x = gradwright.ones((), requires_grad=True)
+    with pytest.raises(ValueError, match="only_inputs=False is deprecated"):
+        gradwright.autograd.grad(x * 2, x, only_inputs=False)
+
+
+# ---- Variable --------------------------------------------------------------------------------------------
+
+
+def test_variable_is_a_tensor_over_the_same_memory(T):
+    data = T.tensor([1.0, 2.0])
+    v = T.autograd.Variable(data, requires_grad=True)
+    assert type(v) is T.Tensor
+    assert v.requires_grad
+    assert not data.requires_grad
+    data[0] = 5
+    assert v.tolist() == [5, 2]
+
+
+def test_a_cotangent_of_another_dtype_is_converted():
+    x = gradwright.ones(2, requires_grad=True)
+    (x * 2).backward(gradwright.ones(2, dtype=gradwright.float64))
+    assert x.grad.dtype == gradwright.float32
