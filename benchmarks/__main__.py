@@ -74,6 +74,7 @@ def _machine(torch: Any) -> dict[str, str]:
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         "gradwright": gradwright.__version__,
+        "threads set": ", ".join(f"{k}={v}" for k, v in os.environ.items() if k.endswith("NUM_THREADS")) or "by default",
         "PyTorch": f"{torch.__version__}, {torch.get_num_threads()} threads",
     }
 
@@ -86,7 +87,7 @@ def _measured(cases: list[Case], torch: Any, pace: Pace, console: Console) -> li
         for case in cases:
             progress.update(task, description=case.figures[0].name)
             for found in measure(case, gradwright, torch, pace):
-                progress.advance(task)
+                progress.advance(task, found is None)
                 results += found or []
     return results
 
@@ -100,7 +101,9 @@ def _table(results: list[Result]) -> Table:
         mark = {None: "", True: "[green]✓[/]", False: "[red]✗[/]"}[r.good]
         limit = "" if r.figure.limit is None else f"{r.figure.limit}"
         times = [amount(m, r.figure.unit) for m in r.medians]
-        table.add_row(r.figure.name, *times, f"{r.ratio:.2f}", limit, mark)
+        table.add_row(r.figure.name, *times, f"{r.ratio:.2f}{'' if r.reliable else ' ?'}", limit, mark)
+    if not all(r.reliable for r in results):
+        table.caption = "?  other programs kept the CPUs busy: run it again when the machine is quiet"
     return table
 
 
@@ -112,6 +115,9 @@ def _record(r: Result) -> dict[str, Any]:
         "PyTorch": theirs,
         "ratio": r.ratio,
         "good": r.good,
+        "reliable": r.reliable,
+        "rounds that count": r.quiet,
+        "CPUs used by others": r.others,
         "samples": {"gradwright": r.gradwright, "PyTorch": r.torch},
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from benchmarks.runner import ROOT, Case, Figure, Pace
+from benchmarks.runner import Case, Figure, Pace
 
 
 def _import_time(lib: Any, pace: Pace) -> Callable[[], tuple[float, ...]]:
@@ -48,9 +48,8 @@ def _with_dependencies(name: str) -> list[Distribution]:
         if name in found:
             continue
         found[name] = distribution(name)
-        for requirement in map(Requirement, found[name].requires or ()):
-            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                todo.append(requirement.name)
+        needs = map(Requirement, found[name].requires or ())
+        todo += [r.name for r in needs if r.marker is None or r.marker.evaluate({"extra": ""})]
     return list(found.values())
 
 

@@ -3,6 +3,11 @@
 A case is written once, as a function of the library (the module `torch` or `gradwright`). It is measured in rounds: in
 each, both libraries take one sample, one going first in the even rounds and the other in the odd ones, so that what
 slows the machine for a while slows both. A figure is the median of its samples, and what counts is the ratio of two.
+
+That is not enough when other programs keep the CPUs busy: a library that computes in several threads then waits for
+the one that is not being run, for many times the length of the work, and no ratio survives that. So a round counts
+only if other programs left the CPUs alone while it ran, whatever came out of it; one in which they did not is repeated,
+up to a limit, and a figure without enough quiet rounds is shown but not judged.
 """
 
 from __future__ import annotations
@@ -33,6 +38,10 @@ class Figure(NamedTuple):
     """The highest ratio to PyTorch that is good enough; None if it is only reported."""
 
 
+BUSY = 0.15
+"""How much of one CPU other programs may use during a round that counts."""
+
+
 class Pace(NamedTuple):
     """How long to measure."""
 
@@ -57,10 +66,25 @@ class Result(NamedTuple):
     figure: Figure
     gradwright: list[float]
     torch: list[float]
+    others: list[float]
+    """How many CPUs other programs used in each round."""
+    wanted: int
+    """How many quiet rounds were asked for."""
+
+    @property
+    def quiet(self) -> list[int]:
+        """The rounds that count."""
+        return [k for k, n in enumerate(self.others) if n <= BUSY]
+
+    @property
+    def reliable(self) -> bool:
+        return 2 * len(self.quiet) >= self.wanted
 
     @property
     def medians(self) -> tuple[float, float]:
-        return median(self.gradwright), median(self.torch)
+        """Over the quiet rounds, or over all if they are too few."""
+        rounds = self.quiet if self.reliable else range(len(self.others))
+        return median(self.gradwright[k] for k in rounds), median(self.torch[k] for k in rounds)
 
     @property
     def ratio(self) -> float:
@@ -69,7 +93,8 @@ class Result(NamedTuple):
 
     @property
     def good(self) -> bool | None:
-        return None if self.figure.limit is None else self.ratio <= self.figure.limit
+        """Whether the limit is kept; None if there is none, or too little quiet to say."""
+        return None if self.figure.limit is None or not self.reliable else self.ratio <= self.figure.limit
 
 
 def timed(name: str, *, limit: float | None = None, per: int = 1) -> Callable[[Callable[[Any], Any]], Case]:
@@ -84,7 +109,7 @@ def timed(name: str, *, limit: float | None = None, per: int = 1) -> Callable[[C
             made = make(lib)
             build, run = made if isinstance(made, tuple) else (None, made)
             answer = run() if build is None else run(build())
-            once = median(_seconds(build, run, 1) for _ in range(5))
+            once = min(_seconds(build, run, 1) for _ in range(5))
             number = max(1, round(pace.seconds / once))
             _seconds(build, run, number)
 
@@ -116,18 +141,30 @@ def _seconds(build: Callable[[], Any] | None, run: Callable[..., Any], number: i
 
 
 def measure(case: Case, gradwright: Any, torch: Any, pace: Pace) -> Iterator[list[Result] | None]:
-    """Take the samples: yields None after each round but the last, and then the results."""
+    """Take the samples: yields None after each round, and then the results."""
     ours, theirs = samplers = [case.sampler(lib, pace) for lib in (gradwright, torch)]
     _same_answer(case, getattr(ours, "answer", None), getattr(theirs, "answer", None))
     samples: dict[Any, list[tuple[float, ...]]] = {ours: [], theirs: []}
-    for k in range(rounds_of(case, pace)):
-        if k:
-            yield None
-        for sample in samplers if k % 2 == 0 else reversed(samplers):
+    others: list[float] = []
+    wanted = rounds_of(case, pace)
+    while sum(n <= BUSY for n in others) < wanted and len(others) < 1.5 * wanted:
+        used, start = _used_by_others(), perf_counter()
+        for sample in samplers if len(others) % 2 == 0 else reversed(samplers):
             gc.collect()
             samples[sample].append(sample())
+        others.append((_used_by_others() - used) / (perf_counter() - start))
+        yield None
     columns = [list(zip(*samples[s], strict=True)) for s in (ours, theirs)]
-    yield [Result(f, list(a), list(b)) for f, a, b in zip(case.figures, *columns, strict=True)]
+    yield [Result(f, list(a), list(b), others, wanted) for f, a, b in zip(case.figures, *columns, strict=True)]
+
+
+def _used_by_others() -> float:
+    """The CPU time, in seconds, used so far by everything but this program; 0 where Linux does not say."""
+    if not Path("/proc/stat").exists():
+        return 0.0
+    times = [int(n) for n in Path("/proc/stat").read_text().split(maxsplit=9)[1:9]]
+    idle, iowait = times[3:5]
+    return (sum(times) - idle - iowait) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
 def rounds_of(case: Case, pace: Pace) -> int:
@@ -144,7 +181,7 @@ def _same_answer(case: Case, ours: Any, theirs: Any) -> None:
 
 
 def fresh(program: str) -> Any:
-    """What a program prints as JSON, run in a fresh interpreter in which gradwright and the benchmarks can be imported."""
+    """What a program prints as JSON, run in a fresh interpreter that can import what this one can."""
     path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     out = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, check=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def network(lib: Any, sizes: tuple[int, ...], rows: int) -> tuple[Any, list[Any]
 
     x = normal(rows, sizes[0])
     params = []
-    for n, m in zip(sizes[:-1], sizes[1:], strict=True):
+    for n, m in pairwise(sizes):
         params += [normal(m, n, scale=n**-0.5, requires_grad=True), normal(m, scale=0.1, requires_grad=True)]
     return x, params
 

@@ -73,6 +73,7 @@ from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
 from gradwright.errors import GradcheckError, GradientWarning
 from gradwright.face.arguments import promote_types, result_type
+from gradwright.face.compare import allclose, equal, is_floating_point, is_tensor, isclose, numel
 from gradwright.face.elementwise import (
     abs,
     absolute,
@@ -220,20 +221,21 @@ from gradwright.op import Op, op
 
 __version__ = "0.1.0"
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "add", "all", "amax", "amin", "any", "arange", "arccos", "arccosh",
-    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor", "asarray",
-    "asin", "asinh", "atan", "atan2", "atanh", "autograd", "bitwise_and", "bitwise_not", "bitwise_or",
+    "abs", "absolute", "acos", "acosh", "add", "all", "allclose", "amax", "amin", "any", "arange", "arccos",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor",
+    "asarray", "asin", "asinh", "atan", "atan2", "atanh", "autograd", "bitwise_and", "bitwise_not", "bitwise_or",
     "bitwise_xor", "bmm", "bool", "broadcast_to", "cat", "cdouble", "ceil", "cfloat", "chunk", "clamp", "clamp_max",
     "clamp_min", "clip", "clone", "complex128", "complex64", "concat", "concatenate", "cos", "cosh", "cumsum",
     "device", "diag", "diagonal", "div", "divide", "dot", "double", "dtype", "einsum", "empty", "empty_like",
-    "enable_grad", "eq", "exp", "exp2", "expm1", "eye", "flatten", "flip", "float", "float16", "float32", "float64",
-    "float_power", "floor", "floor_divide", "from_numpy", "full", "full_like", "gather", "ge", "get_default_dtype",
-    "GradcheckError", "GradientWarning", "greater", "greater_equal", "gt", "half", "index_select", "inference_mode",
-    "int", "int16", "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "isfinite", "isinf",
-    "isnan", "le", "less", "less_equal", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "matmul",
-    "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv", "narrow", "ne", "neg",
-    "negative", "nn", "no_grad", "nonzero", "norm", "not_equal", "ones", "ones_like", "Op", "op", "outer",
+    "enable_grad", "eq", "equal", "exp", "exp2", "expm1", "eye", "flatten", "flip", "float", "float16", "float32",
+    "float64", "float_power", "floor", "floor_divide", "from_numpy", "full", "full_like", "gather", "ge",
+    "get_default_dtype", "GradcheckError", "GradientWarning", "greater", "greater_equal", "gt", "half",
+    "index_select", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_floating_point",
+    "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "isclose", "isfinite", "isinf", "isnan", "le",
+    "less", "less_equal", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill", "matmul", "max",
+    "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv", "narrow", "ne", "neg",
+    "negative", "nn", "no_grad", "nonzero", "norm", "not_equal", "numel", "ones", "ones_like", "Op", "op", "outer",
     "permute", "pow", "prod", "promote_types", "rand", "rand_like", "randint", "randn", "randn_like", "randperm",
     "ravel", "reciprocal", "relu", "remainder", "reshape", "result_type", "roll", "round", "rsqrt", "rsub",
     "scatter_add", "select", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "sigmoid",
@@ -241,6 +243,6 @@ __all__ = [
     "subtract", "sum", "swapaxes", "t", "tan", "tanh", "Tensor", "tensor", "topk", "transpose", "tril", "triu",
     "true_divide", "trunc", "uint16", "uint32", "uint64", "uint8", "unbind", "unflatten", "unsqueeze", "var",
     "where", "xp", "zeros", "zeros_like",
-]
+]  # fmt: skip
 
 _keep_large_buffers()

@@ -14,6 +14,7 @@ from gradwright.autograd.graph import AccumulateGrad, node_of
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.view import alias_of, refresh
 from gradwright.errors import kind, size
+from gradwright.face import compare as c
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
 from gradwright.face import linalg as m
@@ -446,6 +447,8 @@ class Tensor(TensorBase):
     def where(self, condition: Any, other: Any) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
         return e.where(condition, self, other)
+
+    equal, isclose, allclose = c.equal, c.isclose, c.allclose
 
     # -- reductions --
 

@@ -1,4 +1,4 @@
-"""The tests of the engine state what must be; those that ask for `T` run on gradwright and, where installed, on PyTorch.
+"""The tests of the engine say what must be; those that ask for `T` run on gradwright and, where installed, on PyTorch.
 
 So what a test states is checked against PyTorch each time it is checked on gradwright.
 """

@@ -147,7 +147,7 @@ def test_inputs_must_not_be_empty(leaf):
 
 
 def test_inputs_that_require_no_grad(T, leaf):
-    with pytest.raises(RuntimeError, match="does not require grad|has requires_grad=False"):
+    with pytest.raises(RuntimeError, match=r"does not require grad|has requires_grad=False"):
         (leaf(1.0) * 2).backward(inputs=[T.tensor(1.0)])
 
 
@@ -279,8 +279,11 @@ def test_grad_of_several_results_of_an_operation(T, leaf):
 def test_unused_inputs(T, leaf):
     x, y = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     out = (x * x).sum()
-    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used in the "
-                                           "graph. Set allow_unused=True if this is the desired behavior."):  # fmt: skip
+    message = (
+        r"The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if this "
+        r"is the desired behavior."
+    )
+    with pytest.raises(RuntimeError, match=message):
         T.autograd.grad(out, [x, y], retain_graph=True)
     gx, gy = T.autograd.grad(out, [x, y], retain_graph=True, allow_unused=True)
     assert gx.tolist() == [2, 4]

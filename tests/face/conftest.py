@@ -57,25 +57,27 @@ class _Side:
 
 def _attempt(side: _Side, f: Callable[..., Any], inputs: tuple[Any, ...], order: int) -> Any:
     try:
-        return _run(side, f, inputs, order)
+        with warnings.catch_warnings():
+            if side.module is not gradwright:
+                warnings.simplefilter("ignore")  # PyTorch's own deprecations
+            return _run(side, f, inputs, order)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as e:
         return e
 
 
 def _run(side: _Side, f: Callable[..., Any], inputs: tuple[Any, ...], order: int) -> list[list[Any]]:
     xs = [side.tensor(x, order > 0) for x in inputs]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # each library's own deprecations
-        found = [list(_flat(f(side.module, *xs)))]
-    generator = np.random.default_rng(3)
+    found = [list(_flat(f(side.module, *xs)))]
     leaves = [x for x in xs if getattr(x, "requires_grad", False)]
     for _ in range(order):
-        ys = [y for y in found[-1] if y is not None and y.requires_grad]
-        if not ys or not leaves:
-            break
-        vs = [
-            side.tensor(np.asarray(generator.standard_normal(tuple(y.shape))).astype(_name(y)), True) for y in ys
+        pairs = [
+            (y, side.tensor(np.random.default_rng(j).standard_normal(tuple(y.shape)).astype(_name(y)), True))
+            for j, y in enumerate(found[-1])
+            if y is not None and y.requires_grad
         ]
+        if not pairs or not leaves:
+            break
+        ys, vs = zip(*pairs, strict=True)
         found.append(list(side.module.autograd.grad(ys, leaves, vs, create_graph=True, allow_unused=True)))
         leaves += vs
     return found

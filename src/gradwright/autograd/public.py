@@ -124,10 +124,17 @@ def _given(g: Any) -> Any:
     return wrap(g.copy() if hasattr(g, "copy") else g)
 
 
-def Variable(data: Any, requires_grad: bool = False) -> Any:
-    """What PyTorch's old ``Variable(t)`` is today: a tensor over the same memory."""
-    out = data.detach()
-    return out.requires_grad_() if requires_grad else out
+class _AnyTensor(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TensorBase)
+
+
+class Variable(metaclass=_AnyTensor):
+    """What PyTorch's old ``Variable(t)`` is today: a tensor over the same memory. Every tensor is an instance of it."""
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        out = data.detach()
+        return out.requires_grad_() if requires_grad else out
 
 
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:

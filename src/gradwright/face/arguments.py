@@ -22,16 +22,21 @@ def tensor_arg(function: str, value: Any, argument: str = "input", position: int
     raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind(value)}")
 
 
-def tensor_list(function: str, values: Any, argument: str = "tensors") -> list[Any]:
-    """A sequence of tensors, checked one by one."""
-    if isinstance(values, TensorBase):
-        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not Tensor")
+def tensor_list(
+    function: str, values: Any, argument: str = "tensors", empty: type[Exception] = RuntimeError
+) -> list[Any]:
+    """A sequence of tensors, checked one by one.
+
+    Raises TypeError naming function and argument, or `empty` if there are none.
+    """
+    if not isinstance(values, (tuple, list)):
+        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {kind(values)}")
     items = list(values)
     for i, v in enumerate(items):
         if not isinstance(v, TensorBase):
             raise TypeError(f"{function}(): expected Tensor as element {i} in argument '{argument}', but got {kind(v)}")
     if not items:
-        raise RuntimeError(f"{function}(): expected a non-empty list of Tensors")
+        raise empty(f"{function}(): expected a non-empty list of Tensors")
     return items
 
 

@@ -17,51 +17,84 @@ from gradwright.ops import shape as _shape
 
 _copied = _shape.copy.variant("CopyBackwards")
 _picked, _selected = (_index.index.variant(name) for name in ("IndexBackward0", "SelectBackward0"))
-_BASIC = (int, slice, type(None), type(...))
+_PLAIN = (int, slice, type(None), type(...))
 
 
 def key_of(key: Any) -> tuple[tuple[Any, ...], bool]:
-    """An index as NumPy takes it, and whether it is basic (ints, slices, None, ...), so that it gives a view."""
-    parts = key if isinstance(key, tuple) else (key,)
+    """An index as NumPy takes it, and whether it is basic (ints, slices, None, ...), so that it gives a view.
+
+    Raises IndexError for what is no index, ValueError for a slice with step 0.
+    """
     basic = True
     out = []
-    for k in parts:
-        if isinstance(k, (bool, np.bool_)) or (not isinstance(k, _BASIC) and not hasattr(k, "__index__")) or (isinstance(k, TensorBase) and k.array.ndim):
-            k = _index_array(k)
-            basic = False
-        elif not isinstance(k, _BASIC):
-            k = k.__index__()
+    for k in key if isinstance(key, tuple) else (key,):
+        cls = k.__class__
+        if cls not in _PLAIN:
+            k = _part(k)
+            basic = basic and k.__class__ is int
+        elif cls is slice and k.step == 0:
+            raise ValueError("slice step cannot be zero")
         out.append(k)
     if basic and ... not in out:
         out.append(...)  # keeps a single element a view
     return tuple(out), basic
 
 
-def _index_array(k: Any) -> Any:
-    array = k.array if isinstance(k, TensorBase) else np.asarray(k)
-    if array.size == 0 and array.dtype.kind == "f" and not isinstance(k, TensorBase):
+def _part(k: Any) -> Any:
+    """A number as an int; a tensor, array, list or bool as an index array."""
+    array = k.array if isinstance(k, TensorBase) else k
+    if hasattr(k, "__index__") and not isinstance(array, (bool, np.bool_)) and getattr(array, "shape", ()) == ():
+        if getattr(array, "dtype", int) != bool:
+            return k.__index__()
+    if not isinstance(array, (bool, np.ndarray, np.generic, list)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid indices, "
+            f"but got {kind(k)}"
+        )
+    array = np.asarray(array)
+    if array.size == 0 and isinstance(k, list):
         array = array.astype(np.int64)
     if array.dtype.kind not in "bui":
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but got {array.dtype}")
-    return array
+    return array.astype(bool) if array.dtype == np.uint8 else array  # PyTorch takes bytes for a mask
+
+
+def _located(x: Any, key: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """A view of ``x``, the index that remains to be taken of it, and whether it is basic.
+
+    Beside index tensors, ints are taken first, as PyTorch does; NumPy would count them among the tensors.
+    """
+    parts, basic = key_of(key)
+    if basic or int not in map(type, parts):
+        return x, parts, basic
+    first: list[Any] = []
+    rest: list[Any] = []
+    for k in parts:
+        if isinstance(k, np.ndarray):
+            first += [slice(None)] * (k.ndim if k.dtype == bool else 1)
+            rest.append(k)
+        else:
+            first.append(k)
+            rest += [] if type(k) is int else [k if k is ... else slice(None)]
+    return apply(_index.index, (x,), {"key": key_of(tuple(first))[0]}), tuple(rest), False
 
 
 def getitem(self: Any, key: Any) -> Any:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
-    parts, basic = key_of(key)
+    x, parts, basic = _located(self, key)
     op = _picked if not basic else _selected if isinstance(parts[0], int) else _index.index
-    return apply(op, (self,), {"key": parts})
+    return apply(op, (x,), {"key": parts})
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
     """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``."""
-    parts, basic = key_of(key)
-    region = apply(_index.index, (self,), {"key": parts})
+    x, parts, basic = _located(self, key)
+    region = apply(_index.index, (x,), {"key": parts})
     value = _fitted("__setitem__", value, region)
     if basic:
         assign(region, value)
     else:
-        assign(self, apply(_index.put, (self, value), {"key": parts}))
+        assign(x, apply(_index.put, (x, value), {"key": parts}))
 
 
 def _fitted(function: str, value: Any, like: Any) -> Any:

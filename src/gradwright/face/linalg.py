@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
+from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import tensor_arg, tensor_list
 from gradwright.face.elementwise import mul
@@ -94,6 +95,8 @@ def einsum(equation: str, *operands: Any) -> Any:
 
     Raises RuntimeError if the equation does not fit the operands.
     """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind(equation)}")
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     xs = tensor_list("einsum", operands, "operands")
@@ -152,8 +155,9 @@ def _parsed(equation: str, xs: list[Any]) -> tuple[list[str], str]:
     else:
         result = dots + "".join(sorted(c for c in set(joined) if joined.count(c) == 1 and c not in dots))
     for c in result:
-        if c not in joined:
-            raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
+        if c not in joined or result.count(c) > 1:
+            wrong = "appears more than once" if c in joined else "does not appear in the equation for any input operand"
+            raise RuntimeError(f"einsum(): output subscript {c} {wrong}")
     sizes: dict[str, int] = {}
     for k, (term, x) in enumerate(zip(terms, xs, strict=True)):
         for c, n in zip(term, x.array.shape, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase
+from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, result_type, sizes, tensor_arg, tensor_list, to_dtype
 from gradwright.ops import index as _index
@@ -96,6 +97,8 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     src, dst = ([one_dim("movedim", d, n) for d in e] for e in ends)
     if len(src) != len(dst):
         raise RuntimeError(f"movedim(): source has {len(src)} dims, destination {len(dst)}")
+    if len(set(src)) < len(src) or len(set(dst)) < len(dst):
+        raise RuntimeError(f"movedim(): a dim appears twice in source {src} or destination {dst}")
     order = [d for d in range(n) if d not in src]
     for to, come in sorted(zip(dst, src, strict=True)):
         order.insert(to, come)
@@ -165,11 +168,11 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     else:
         named = dim if isinstance(dim, (tuple, list)) else (dim,)
         gone = tuple(i for i in (one_dim("squeeze", d, len(shape)) for d in named) if shape and shape[i] == 1)
-    op = _squeezed if dim is None else _squeezed_dim
+    op = _squeezed[0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1]
     return apply(op, (x,), {"axis": gone})
 
 
-_squeezed, _squeezed_dim = _shape.squeeze, _shape.squeeze.variant("SqueezeBackward1")
+_squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
 
 
 def unsqueeze(input: Any, dim: int) -> Any:
@@ -205,7 +208,7 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 def cat(tensors: Any, dim: int = 0) -> Any:
     """Tensors joined end to end along ``dim``; their other dims must agree."""
-    items = tensor_list("cat", tensors)
+    items = tensor_list("cat", tensors, empty=ValueError)
     items = [x for x in items if x.array.shape != (0,)] or items[:1]
     common = result_type(*items)
     ndim = items[0].array.ndim
@@ -252,14 +255,22 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, 
         if step < 0 or (step == 0 and n):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
         parts = [min(step, n - i) for i in range(0, n, step)] if n else [0]
-    else:
+        op = _shape.split
+    elif isinstance(split_size_or_sections, (tuple, list)):
+        op = _split_with_sizes
         parts = list(split_size_or_sections)
         if sum(parts) != n or min(parts, default=0) < 0:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {axis}), "
                 f"but got split_sizes={parts}"
             )
-    return tuple(apply(_shape.split, (x,), {"sizes": tuple(parts), "axis": axis}))
+    else:
+        got = kind(split_size_or_sections)
+        raise TypeError(f"split(): argument 'split_size_or_sections' must be int or a list of ints, not {got}")
+    return tuple(apply(op, (x,), {"sizes": tuple(parts), "axis": axis}))
+
+
+_split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
@@ -275,7 +286,7 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     """Views of the slices along ``dim``, which is dropped."""
     x = tensor_arg("unbind", input)
     if x.array.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("unbind(): Dimension specified as 0 but tensor has no dimensions")
     return tuple(apply(_shape.unstack, (x,), {"axis": one_dim("unbind", dim, x.array.ndim)}))
 
 
@@ -286,8 +297,10 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     n = x.array.shape[axis] if x.array.ndim else 0
     start = int(start)
     first = start + n if start < 0 else start
-    if length < 0 or not 0 <= first <= n:
-        raise IndexError(f"narrow(): start ({start}) and length ({length}) must lie within dimension size ({n})")
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, but got {length}")
+    if not 0 <= first <= n:
+        raise IndexError(f"narrow(): start ({start}) must lie within dimension size ({n})")
     if first + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(first, first + length), ...)})
@@ -356,6 +369,8 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """A view of the diagonal in dims ``dim1`` and ``dim2``, put last."""
     x = tensor_arg("diagonal", input)
+    if one_dim("diagonal", dim1, x.array.ndim, "dim1") == one_dim("diagonal", dim2, x.array.ndim, "dim2"):
+        raise RuntimeError(f"diagonal(): dims must differ, but dim1 is {dim1} and dim2 is {dim2}")
     return apply(_index.diagonal, (movedim(x, (dim1, dim2), (-2, -1)),), {"offset": offset})
 
 

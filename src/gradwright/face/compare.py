@@ -1,0 +1,47 @@
+"""Whole-tensor questions under PyTorch's names; the answers are Python booleans and carry no history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.face.arguments import tensor_arg
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a tensor."""
+    return isinstance(obj, TensorBase)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the dtype of ``input`` is a floating-point one."""
+    return bool(tensor_arg("is_floating_point", input).array.dtype.kind == "f")
+
+
+def numel(input: Any) -> int:
+    """How many elements ``input`` has."""
+    return int(tensor_arg("numel", input).array.size)
+
+
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same size and the same elements (NaN equals nothing)."""
+    a, b = tensor_arg("equal", input), tensor_arg("equal", other, "other", 2)
+    return a.array.shape == b.array.shape and bool((a.array == b.array).all())
+
+
+def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """For each pair of elements, whether ``|input - other| <= atol + rtol |other|``.
+
+    Raises RuntimeError if the two differ in dtype.
+    """
+    a, b = tensor_arg("isclose", input), tensor_arg("isclose", other, "other", 2)
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError(f"isclose(): {a.dtype} did not match {b.dtype}: convert one with .to(dtype)")
+    return wrap(np.isclose(a.array, b.array, rtol, atol, equal_nan))
+
+
+def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether `isclose` holds for every pair of elements."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).array.all())

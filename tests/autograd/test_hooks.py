@@ -1,0 +1,325 @@
+"""Hooks on tensors and nodes: their order, what they may change, and what they may not."""
+
+import pytest
+
+import gradwright
+
+
+def test_the_order_of_all_hooks(T, leaf):
+    log = []
+
+    def note(what):
+        def hook(*args):
+            log.append(what)
+
+        return hook
+
+    class Twice(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            log.append(f"backward, retained {y.grad.item() if y.grad is not None else None}")
+            return g * 2
+
+    x = leaf(3.0)
+    y = Twice.apply(x)
+    y.grad_fn.register_prehook(note("pre"))
+    y.grad_fn.register_hook(note("post"))
+    y.register_hook(note("first"))
+    y.retain_grad()
+    y.register_hook(lambda g: (log.append(f"second, retained {y.grad}"), g * 10)[1])
+    x.register_post_accumulate_grad_hook(lambda t: log.append(f"accumulated {t.grad.item()}"))
+    x.register_hook(note("leaf"))
+    y.backward()
+    assert log == ["first", "second, retained None", "pre", "backward, retained 10.0", "post", "leaf",
+                   "accumulated 20.0"]  # fmt: skip
+
+
+# ---- tensor hooks ----------------------------------------------------------------------------------------
+
+
+def test_a_hook_sees_the_gradient_and_may_replace_it(leaf):
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    seen = []
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.register_hook(lambda g: g * 10)
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    (y * 3).sum().backward()
+    assert seen == [[3, 3], [30, 30]]
+    assert x.grad.tolist() == [60, 60]
+
+
+def test_a_hook_sees_the_sum_of_all_paths_once(leaf):
+    seen = []
+    x = leaf(2.0)
+    x.register_hook(lambda g: seen.append(g.item()))
+    (x * 3 + x * 4).backward()
+    assert seen == [7]
+
+
+def test_a_hook_on_a_leaf_replaces_what_is_accumulated(leaf):
+    x = leaf([1.0, 2.0])
+    x.register_hook(lambda g: g.clamp(-1, 1))
+    (x * 100).sum().backward()
+    (x * 100).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_hooks_on_one_of_several_outputs(leaf):
+    x = leaf([1.0, 2.0])
+    a, b = x.unbind()
+    a.register_hook(lambda g: g * 10)
+    (a * 2 + b * 3).backward()
+    assert x.grad.tolist() == [20, 3]
+
+
+def test_a_hook_applies_to_what_grad_returns(T, leaf):
+    x = leaf(2.0)
+    y = x * x
+    y.register_hook(lambda g: g * 10)
+    gy, gx = T.autograd.grad(y * 3, [y, x])
+    assert gy.item() == 30
+    assert gx.item() == 120
+
+
+def test_a_hook_that_computes_is_differentiated(T, leaf):
+    x = leaf(2.0)
+    y = x * 1
+    y.register_hook(lambda g: g * x)
+    (g,) = T.autograd.grad(y * 3, x, create_graph=True)
+    assert g.item() == 6
+    assert T.autograd.grad(g, x)[0].item() == 3
+
+
+def test_nothing_is_recorded_in_a_hook_of_a_plain_pass(T, leaf):
+    modes = []
+    x = leaf(2.0)
+    x.register_hook(lambda g: modes.append(T.is_grad_enabled()))
+    (x * x).backward(retain_graph=True)
+    (x * x).backward(create_graph=True)
+    assert modes == [False, True]
+
+
+def test_removing_a_hook(leaf):
+    x = leaf(2.0)
+    handle = x.register_hook(lambda g: g * 10)
+    handle.remove()
+    handle.remove()
+    with x.register_hook(lambda g: g * 100):
+        (x * 1).backward()
+    (x * 1).backward()
+    assert x.grad.item() == 101
+
+
+def test_a_hook_may_remove_itself(leaf):
+    seen = []
+
+    def once(g):
+        seen.append(g.item())
+        handle.remove()
+
+    x = leaf(2.0)
+    handle = x.register_hook(once)
+    x.register_hook(lambda g: seen.append("other"))
+    (x * 3).backward()
+    (x * 3).backward()
+    assert seen == [3, "other", "other"]
+
+
+def test_a_hook_belongs_to_the_value_it_was_put_on(leaf):
+    log = []
+    x = leaf([1.0, 1.0])
+    y = x * 2
+    y.register_hook(lambda g: log.append(("old", g.tolist())))
+    y.mul_(3)
+    y.register_hook(lambda g: log.append(("new", g.tolist())))
+    (y * y).sum().backward()
+    assert log == [("new", [12, 12]), ("old", [36, 36])]
+
+
+class MishapError(Exception):
+    pass
+
+
+def test_an_exception_in_a_hook_reaches_the_caller(leaf):
+    def hook(g):
+        raise MishapError("in hook")
+
+    x = leaf(2.0)
+    y = x * x
+    y.register_hook(hook)
+    with pytest.raises(MishapError, match="in hook"):
+        y.backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize(("result", "error", "message"), [
+    (1.0, TypeError, "a tensor hook returned float; expected a Tensor or None"),
+    (gradwright.ones(3), RuntimeError, r"a tensor hook returned shape \[3\] for a gradient of shape \[2\]"),
+    (gradwright.ones(2, dtype=gradwright.float64), RuntimeError, "changed the gradient's type to float64; expected "),
+])  # fmt: skip
+def test_what_a_hook_returns_must_fit(result, error, message):
+    x = gradwright.ones(2, requires_grad=True)
+    x.register_hook(lambda g: result)
+    with pytest.raises(error, match=message):
+        (x * 2).sum().backward()
+    assert x.grad is None
+
+
+def test_hooks_need_a_history(T, leaf):
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        T.ones(2).register_hook(print)
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        T.ones(2).register_post_accumulate_grad_hook(print)
+    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+        (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
+
+
+# ---- retain_grad -----------------------------------------------------------------------------------------
+
+
+def test_retain_grad(leaf):
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    assert not y.retains_grad
+    y.retain_grad()
+    y.retain_grad()
+    assert y.retains_grad
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [4, 8]
+
+
+def test_a_retained_gradient_is_the_last_one(leaf):
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.retain_grad()
+    (y * 3).sum().backward(retain_graph=True)
+    (y * 5).sum().backward()
+    assert y.grad.tolist() in ([5, 5], [8, 8])  # PyTorch adds up, like a leaf
+
+
+def test_on_a_leaf_it_does_nothing(leaf):
+    x = leaf(1.0)
+    x.retain_grad()
+    assert not x.retains_grad
+    (x * 2).backward()
+    assert x.grad.item() == 2
+
+
+def test_it_needs_a_history(T):
+    with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
+        T.ones(2).retain_grad()
+
+
+def test_a_retained_gradient_does_not_follow_later_changes(leaf):
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.retain_grad()
+    y.sum().backward()
+    x.grad.add_(100)
+    assert y.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("change", [
+    lambda y: y.mul_(3),
+    lambda y: y.__setitem__(slice(None), y * 3),
+    lambda y: y.view(-1).mul_(3),
+])  # fmt: skip
+def test_after_an_in_place_change_it_is_that_of_the_new_value(leaf, change):
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y.retain_grad()
+    change(y)
+    assert y.retains_grad
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [12, 24]
+    assert x.grad.tolist() == [72, 144]
+
+
+def test_a_dropped_tensor_is_not_kept_alive_for_its_gradient():
+    x = gradwright.ones(2, requires_grad=True)
+    y = x * 2
+    z = y.sum()
+    y.retain_grad()
+    del y
+    z.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+# ---- node hooks ------------------------------------------------------------------------------------------
+
+
+def test_a_post_hook_sees_and_replaces_the_gradients_of_the_inputs(T, leaf):
+    x, y = leaf(2.0), leaf(3.0)
+    z = x * y
+    seen = []
+
+    def hook(grad_inputs, grad_outputs):
+        seen.append([[g.item() for g in gs] for gs in (grad_inputs, grad_outputs)])
+        return tuple(g * 10 for g in grad_inputs)
+
+    z.grad_fn.register_hook(hook)
+    (z * 5).backward()
+    assert seen == [[[15, 10], [5]]]
+    assert (x.grad.item(), y.grad.item()) == (150, 100)
+
+
+def test_a_pre_hook_sees_and_replaces_the_gradients_of_the_outputs(leaf):
+    x = leaf(2.0)
+    y = x * 3
+    y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 10,))
+    y.backward()
+    assert x.grad.item() == 30
+
+
+def test_a_pre_hook_on_a_node_of_several_outputs(leaf):
+    x = leaf([1.0, 2.0])
+    a, b = x.unbind()
+    seen = []
+
+    def hook(grad_outputs):
+        seen.append([None if g is None else g.item() for g in grad_outputs])
+        return tuple(None if g is None else g * 10 for g in grad_outputs)
+
+    a.grad_fn.register_prehook(hook)
+    (a * 2 + b * 3).backward()
+    assert seen == [[2, 3]]
+    assert x.grad.tolist() == [20, 30]
+
+
+def test_node_hooks_can_be_removed(leaf):
+    x = leaf(2.0)
+    y = x * 3
+    y.grad_fn.register_hook(lambda gi, go: (gi[0] * 100,) + tuple(gi[1:])).remove()
+    with y.grad_fn.register_prehook(lambda go: (go[0] * 100,)):
+        pass
+    y.backward()
+    assert x.grad.item() == 3
+
+
+def test_a_post_hook_must_return_as_many():
+    x = gradwright.ones(2, requires_grad=True)
+    y = x * x
+    y.grad_fn.register_hook(lambda gi, go: (gi[0],))
+    with pytest.raises(RuntimeError, match="a post-hook returned 1 gradients, but the node has 2 inputs"):
+        y.sum().backward()
+
+
+def test_post_accumulate_hooks_may_use_and_drop_the_gradient(leaf):
+    x = leaf(2.0)
+
+    def step(t):
+        t.data.sub_(t.grad * 0.5)
+        t.grad = None
+
+    handle = x.register_post_accumulate_grad_hook(step)
+    (x * x).backward()
+    assert x.item() == 0
+    assert x.grad is None
+    handle.remove()
+    (x * 3).backward()
+    assert x.grad.item() == 3

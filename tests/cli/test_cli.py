@@ -1,0 +1,52 @@
+"""The command line itself: arguments, help, and the extra it names."""
+
+import subprocess
+import sys
+
+import pytest
+
+import gradwright
+from gradwright import cli
+from gradwright.cli import main
+
+
+def test_help_names_the_commands(capsys):
+    assert main([]) == 2
+    text = capsys.readouterr().out
+    assert "run " in text
+    assert "demo " in text
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"gradwright {gradwright.__version__}\n"
+
+
+@pytest.mark.parametrize(("arguments", "error"), [
+    (["run"], "the following arguments are required: SCRIPT"),
+    (["frobnicate"], "invalid choice: 'frobnicate'"),
+    (["demo", "x"], "unrecognized arguments: x"),
+])
+def test_wrong_arguments(arguments, error, capsys):
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(arguments)
+    assert error in capsys.readouterr().err
+
+
+def test_run_passes_everything_after_the_script_on(monkeypatch):
+    monkeypatch.setattr(cli, "run", lambda script, args: (script, args))
+    assert main(["run", "a.py", "--help", "b", "--", "-x"]) == ("a.py", ["--help", "b", "--", "-x"])
+
+
+def test_the_demo_without_rich_names_the_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.delitem(sys.modules, "gradwright.cli.demo", raising=False)
+    monkeypatch.delattr(cli, "demo", raising=False)
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == 'gradwright demo needs the package rich: pip install "gradwright[cli]"\n'
+
+
+def test_python_m_gradwright_is_gradwright():
+    done = subprocess.run([sys.executable, "-m", "gradwright", "--version"], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"gradwright {gradwright.__version__}\n"

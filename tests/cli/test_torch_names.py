@@ -1,0 +1,160 @@
+"""`import torch` on gradwright: what is there, and how it says what is not."""
+
+import importlib
+import pkgutil
+import sys
+from types import ModuleType
+
+import pytest
+
+import gradwright
+from gradwright.cli import torch_names
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    """The import hook, in a process that has not imported PyTorch."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, name)
+    torch_names.install()
+    yield
+    torch_names.uninstall()
+
+
+def imported(statement: str) -> dict:
+    """The names that an import statement binds."""
+    names: dict = {}
+    exec(statement, names)  # noqa: S102 - each kind of import statement is what is tested
+    return names
+
+
+@pytest.mark.parametrize(("statement", "name", "value"), [
+    ("import torch", "torch", "gradwright"),
+    ("import torch as t", "t", "gradwright"),
+    ("import torch.nn as nn", "nn", "gradwright.nn"),
+    ("from torch import nn", "nn", "gradwright.nn"),
+    ("from torch import autograd", "autograd", "gradwright.autograd"),
+    ("import torch.autograd.gradcheck as g", "g", "gradwright.autograd:gradcheck"),
+    ("from torch import Tensor", "Tensor", "gradwright:Tensor"),
+    ("from torch import *", "sin", "gradwright:sin"),
+    ("from torch.autograd import Function", "Function", "gradwright.autograd:Function"),
+    ("from torch.autograd import Variable", "Variable", "gradwright.autograd:Variable"),
+    ("from torch.autograd import gradcheck", "gradcheck", "gradwright.autograd:gradcheck"),
+    ("from torch.autograd.function import Function", "Function", "gradwright.autograd:Function"),
+    ("from torch.autograd.gradcheck import GradcheckError", "GradcheckError", "gradwright:GradcheckError"),
+])
+@pytest.mark.usefixtures("hook")
+def test_imports(statement, name, value):
+    module, _, attribute = value.partition(":")
+    wanted = importlib.import_module(module)
+    found = imported(statement)[name]
+    if attribute:
+        assert found is getattr(wanted, attribute)
+    else:
+        assert isinstance(found, ModuleType)
+        assert found.__file__ == wanted.__file__
+        assert found.__name__ == "torch" + module.removeprefix("gradwright")
+
+
+@pytest.mark.usefixtures("hook")
+def test_all_public_names_are_served():
+    torch = importlib.import_module("torch")
+    for name in set(gradwright.__all__) - torch_names.OURS:
+        ours = getattr(gradwright, name)
+        assert isinstance(ours, ModuleType) or getattr(torch, name) is ours
+    assert "sin" in dir(torch)
+
+
+@pytest.mark.usefixtures("hook")
+def test_importing_the_module_of_a_function_leaves_the_function():
+    torch = importlib.import_module("torch")
+    imported("from torch.autograd.gradcheck import gradgradcheck")
+    assert torch.autograd.gradcheck is gradwright.autograd.gradcheck
+
+
+@pytest.mark.parametrize("name", [
+    "torch.frobnicate", "torch.nn.Frobnicate", "torch.autograd.function.Frobnicate", "torch.backends.cudnn",
+    "torch.cuda.Stream", "torch.xp", "torch.ops", "torch.testing",
+])
+@pytest.mark.usefixtures("hook")
+def test_what_is_missing_says_so(name):
+    module, _, last = name.rpartition(".")
+    message = f"^gradwright has no {name} yet$".replace(".", r"\.")
+    holder = importlib.import_module(module)
+    assert not hasattr(holder, last)
+    with pytest.raises(AttributeError, match=message):
+        getattr(holder, last)
+    with pytest.raises(ImportError, match=message):
+        imported(f"from {module} import {last}")
+    with pytest.raises(ModuleNotFoundError, match=message):
+        imported(f"import {name}")
+
+
+@pytest.mark.usefixtures("hook")
+def test_a_missing_module_is_named_by_its_first_missing_part():
+    with pytest.raises(ModuleNotFoundError, match=r"^gradwright has no torch\.utils yet$"):
+        imported("from torch.utils.data import DataLoader")
+
+
+@pytest.mark.usefixtures("hook")
+def test_other_modules_are_left_alone():
+    with pytest.raises(ModuleNotFoundError, match="No module named 'torchfrobnicate'"):
+        importlib.import_module("torchfrobnicate")
+
+
+@pytest.mark.usefixtures("hook")
+def test_what_programs_ask_first():
+    torch = importlib.import_module("torch")
+    assert torch.cuda.is_available() is False
+    assert torch.cuda.device_count() == 0
+    assert torch.backends.mps.is_available() is False
+    assert torch.accelerator.is_available() is False
+    assert torch.version.cuda is None
+    assert torch.cuda.manual_seed_all(0) is None
+    release, _, local = torch.__version__.partition("+")
+    assert tuple(map(int, release.split("."))) >= (2, 13)
+    assert local == f"gradwright.{gradwright.__version__}"
+
+
+@pytest.mark.usefixtures("hook")
+def test_variable_gives_a_tensor():
+    torch = importlib.import_module("torch")
+    variable = torch.autograd.Variable(torch.ones(2), requires_grad=False)
+    assert type(variable) is torch.Tensor is gradwright.Tensor
+    assert not variable.requires_grad
+    assert torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad
+
+
+@pytest.mark.usefixtures("hook")
+def test_uninstall_forgets_what_was_made():
+    importlib.import_module("torch.autograd")
+    torch_names.uninstall()
+    assert not any(name.partition(".")[0] == "torch" for name in sys.modules)
+    assert importlib.import_module("gradwright").Tensor is gradwright.Tensor
+
+
+def test_pytorch_already_imported_is_an_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    before = sys.meta_path[:]
+    with pytest.raises(RuntimeError, match=r"^PyTorch is already imported in this process \(from .*\): "):
+        torch_names.install()
+    assert sys.meta_path == before
+
+
+# ---- side by side with PyTorch --------------------------------------------------------------------------
+
+
+def test_the_names_are_pytorchs(torch):
+    invented = [name for name in gradwright.__all__ if not hasattr(torch, name)]
+    assert set(invented) == torch_names.OURS
+    for module in torch_names.SHARED | torch_names._SUBSTITUTES.keys():
+        importlib.import_module(module)  # PyTorch's own here: it has them all
+
+
+def test_modules_of_the_same_path_are_shared_or_differ_on_purpose(torch):
+    different = {"torch.backends", "torch.ops", "torch.testing"}
+    both = set()
+    for found in pkgutil.iter_modules(gradwright.__path__):
+        if isinstance(getattr(torch, found.name, None), ModuleType):
+            both.add(f"torch.{found.name}")
+    assert both - torch_names.SHARED <= different

@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import basic_indices, integer_array_indices
+
+import gradwright
+
+X = np.arange(60.0).reshape(3, 4, 5) / 7
+KEYS: dict[str, Any] = {  # functions of the module, so that a key may hold its tensors
+    "int": lambda t: 1,
+    "negative int": lambda t: -1,
+    "ints": lambda t: (1, 2, 3),
+    "slice": lambda t: slice(1, 3),
+    "step": lambda t: slice(0, 3, 2),
+    "open": lambda t: slice(None),
+    "past the end": lambda t: slice(1, 99),
+    "empty": lambda t: slice(2, 1),
+    "none": lambda t: None,
+    "dots": lambda t: ...,
+    "dots and int": lambda t: (..., 2),
+    "all kinds": lambda t: (slice(None), None, -1, ..., slice(1, None, 2)),
+    "int and slice": lambda t: (1, slice(0, 2)),
+    "0-d tensor": lambda t: t.tensor(1),
+    "empty tuple": lambda t: (),
+    "tensor": lambda t: t.tensor([2, 0, 2]),
+    "negative tensor": lambda t: t.tensor([-1, 0]),
+    "matrix": lambda t: t.tensor([[0, 1], [2, 2]]),
+    "list": lambda t: [0, 2],
+    "two tensors": lambda t: (t.tensor([0, 2]), t.tensor([1, 3])),
+    "tensors that broadcast": lambda t: (t.tensor([[0], [2]]), t.tensor([1, 3])),
+    "tensors apart": lambda t: (t.tensor([0, 2]), slice(None), t.tensor([1, 3])),
+    "slice and tensor": lambda t: (slice(1, None), t.tensor([1, 3])),
+    "int and tensor": lambda t: (1, t.tensor([1, 3])),
+    "int, slice, tensor": lambda t: (1, slice(None), t.tensor([1, 3])),
+    "dots and tensor": lambda t: (..., t.tensor([1, 3, 1])),
+    "none and tensor": lambda t: (None, t.tensor([1, 2])),
+    "empty tensor": lambda t: t.tensor([], dtype=t.int64),
+    "empty list": lambda t: [],
+    "mask": lambda t: t.tensor([True, False, True]),
+    "mask of no entry": lambda t: t.tensor([False, False, False]),
+    "mask of two dims": lambda t: t.tensor([[True, False, False, True]] * 3),
+    "mask and slice": lambda t: (t.tensor([True, False, True]), slice(1, 2)),
+    "slice and mask": lambda t: (slice(None), t.tensor([True, False, False, True])),
+    "list of bools": lambda t: [True, False, True],
+    "True": lambda t: True,
+    "False": lambda t: False,
+    "bytes": lambda t: t.tensor([1, 0, 1], dtype=t.uint8),
+    "0-d True": lambda t: t.tensor(True),
+    "int and mask": lambda t: (1, t.tensor([True, False, False, True]), slice(1, None)),
+    "tensor, slice, int": lambda t: (t.tensor([1, 0]), slice(None), -1),
+    "int32": lambda t: t.tensor([2, 0], dtype=t.int32),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_reading(same: Any, name: str) -> None:
+    same(lambda t, x: x[KEYS[name](t)], X, names=False)
+
+
+@pytest.mark.parametrize("name", ["int", "slice", "tensor", "mask", "two tensors"])
+def test_names(same: Any, name: str) -> None:
+    same(lambda t, x: x[KEYS[name](t)], X)
+
+
+@pytest.mark.parametrize("name", [k for k in KEYS if "True" not in k and k != "False"])
+def test_writing_a_number(same: Any, name: str) -> None:
+    def f(t: Any, x: Any) -> Any:
+        y = x * 2
+        y[KEYS[name](t)] = 0.5
+        return y
+
+    same(f, X, names=False)
+
+
+@pytest.mark.parametrize("name", [k for k in KEYS if "True" not in k and k != "False"])
+def test_writing_a_tensor(same: Any, name: str) -> None:
+    def f(t: Any, x: Any, v: Any) -> Any:
+        y, key = x * 2, KEYS[name](t)
+        shape = y[key].shape
+        y[key] = v.expand(shape) if len(shape) else v.reshape(())  # not at repeated indices: torch leaves those open
+        return y
+
+    same(f, X, np.array([0.25]), names=False)
+
+
+def test_writing_what_broadcasts(same: Any) -> None:
+    def f(t: Any, x: Any, v: Any) -> Any:
+        y = x * 2
+        y[1:, :, t.tensor([0, 3])] = v
+        y[0, 1] = v.reshape(1, 1, 2)[..., 0]
+        return y
+
+    same(f, X, np.array([0.25, 0.5]), names=False)
+
+
+def test_writing_whole_numbers(same: Any) -> None:
+    def f(t: Any, x: Any) -> Any:
+        x[1:] = 2.9
+        x[0] = t.tensor(True)
+        return x
+
+    same(f, np.array([1, 2, 3]))
+
+
+def test_accumulating_at_an_index(same: Any) -> None:
+    def f(t: Any, x: Any, v: Any) -> Any:
+        y = x * 1
+        y[1] += v
+        y[:, 0] *= 3
+        y[t.tensor([0, 2])] -= 1
+        return y
+
+    same(f, X, np.ones((4, 5)), names=False)
+
+
+@given(basic_indices((3, 4, 5), allow_newaxis=True, allow_ellipsis=True))
+@settings(max_examples=60)
+def test_any_basic_index(same: Any, key: Any) -> None:
+    parts = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(k, slice) and (k.step or 1) < 0 for k in parts):  # which PyTorch refuses
+        same(lambda t, x: x[key], X, names=False)
+
+
+@given(integer_array_indices((3, 4, 5)))
+@settings(max_examples=40)
+def test_any_integer_tensors(same: Any, key: Any) -> None:
+    same(lambda t, x: x[tuple(t.tensor(np.asarray(k)) for k in key)], X, names=False)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_any_mixture(same: Any, data: Any) -> None:
+    part = st.sampled_from(["int", "slice", "tensor", "none"])
+    kinds = data.draw(st.lists(part, max_size=4).filter(lambda ks: sum(k != "none" for k in ks) <= 3))
+    key: list[Any] = []
+    dim = 0
+    for k in kinds:
+        n = X.shape[min(dim, 2)]
+        if k == "int":
+            key.append(data.draw(st.integers(-n, n - 1)))
+        elif k == "slice":
+            key.append(slice(data.draw(st.integers(0, n)), None, data.draw(st.integers(1, 2))))
+        elif k == "tensor":
+            key.append(np.array([data.draw(st.integers(-n, n - 1)) for _ in range(2)]))
+        else:
+            key.append(None)
+        dim += k != "none"
+    same(lambda t, x: x[tuple(t.tensor(k) if isinstance(k, np.ndarray) else k for k in key)], X, names=False)
+
+
+class TestGather:
+    X = np.arange(12.0).reshape(3, 4) / 3
+    INDEX = np.array([[0, 1, 2, 0], [2, 2, 0, 1]])
+
+    def test_dims(self, same: Any) -> None:
+        same(lambda t, x, i: [t.gather(x, 0, i), x.gather(0, i), x.gather(-2, i)], self.X, self.INDEX)
+        same(lambda t, x, i: x.gather(1, i), self.X, np.array([[3], [0], [3]]))
+
+    def test_smaller_index(self, same: Any) -> None:
+        same(lambda t, x, i: t.gather(x, 0, i), self.X, np.array([[1, 2]]), names=False)
+        same(lambda t, x, i: t.gather(x, 1, i), self.X, np.array([[3, 0, 0, 0, 1]]), names=False)
+
+    def test_nothing(self, same: Any) -> None:
+        same(lambda t, x, i: t.gather(x, 0, i), self.X, np.zeros((0, 4), np.int64))
+
+    def test_0d(self, same: Any) -> None:
+        same(lambda t, x, i: t.gather(x, 0, i), np.array(2.0), np.array(0), names=False)
+
+    def test_mistakes(self, same: Any) -> None:
+        for dim, index in [(0, [[3, 0, 0, 0]]), (0, [[-1, 0, 0, 0]]), (1, [[0]] * 4), (0, [0, 1]), (2, [[0]])]:
+            same(lambda t, x, i, dim=dim: t.gather(x, dim, i), self.X, np.array(index))
+        same(lambda t, x, i: t.gather(x, 0, i), self.X, np.array([[0.0]]))
+        with pytest.raises(RuntimeError, match=r"gather\(\): index out of bounds for dimension 0 with size 3"):
+            gradwright.gather(gradwright.ones(3, 4), 0, gradwright.tensor([[3]]))
+
+
+class TestScatterAdd:
+    def test_dims(self, same: Any) -> None:
+        x, src = np.zeros((3, 4)), np.arange(12.0).reshape(3, 4)
+        index = np.array([[0, 1, 2, 0], [2, 2, 0, 1]])
+        same(lambda t, x, i, s: [t.scatter_add(x, 0, i, s), x.scatter_add(-2, i, s)], x, index, src[:2], names=False)
+        same(lambda t, x, i, s: t.scatter_add(x, 1, i, s), x, np.array([[3, 3], [0, 1]]), src[:2, :2], names=False)
+        same(lambda t, x, i, s: t.scatter_add(x, 1, i, s), x, np.array([[3, 3], [0, 1]]), src, order=0)
+
+    def test_in_place(self, same: Any) -> None:
+        def f(t: Any, x: Any, i: Any, s: Any) -> Any:
+            return (x * 1).scatter_add_(1, i, s)
+
+        same(f, np.ones((2, 3)), np.array([[0, 0], [2, 1]]), np.ones((2, 2)), names=False)
+
+    def test_mistakes(self, same: Any) -> None:
+        x, one = np.zeros((3, 4)), np.ones((1, 1))
+        for dim, index in [(0, [[3]]), (0, [[-1]]), (0, [0]), (2, [[0]]), (0, [[0, 1]])]:
+            same(lambda t, x, i, s, dim=dim: t.scatter_add(x, dim, i, s), x, np.array(index), one)
+        same(lambda t, x, i, s: t.scatter_add(x, 0, i, s), x, np.array([[0]]), one.astype(np.float32))
+
+
+class TestIndexSelect:
+    def test_dims(self, same: Any) -> None:
+        same(lambda t, x, i: [t.index_select(x, 0, i), x.index_select(1, i), x.index_select(-1, i)], X, np.array([2, 0, 2]))
+        same(lambda t, x, i: t.index_select(x, 0, i), X, np.array([], np.int64))
+        same(lambda t, x, i: t.index_select(x, 0, i), X, np.array([1], np.int32))
+        same(lambda t, x, i: t.index_select(x, 0, i), X, np.array(1), names=False)
+        same(lambda t, x, i: t.index_select(x, 0, i), np.array(2.0), np.array([0]), names=False)
+
+    def test_mistakes(self, same: Any) -> None:
+        for dim, index in [(0, [3]), (0, [-1]), (3, [0]), (0, [[0]]), (0, [0.0])]:
+            same(lambda t, x, i, dim=dim: t.index_select(x, dim, i), X, np.array(index))
+
+
+def test_nonzero(same: Any) -> None:
+    same(lambda t, x: [t.nonzero(x), x.nonzero(as_tuple=True)], np.array([[0, 1], [2, 0]]))
+    same(lambda t, x: t.nonzero(x), np.array(3.0), order=0)
+    same(lambda t, x: t.nonzero(x), np.array(0.0), order=0)
+    same(lambda t, x: t.nonzero(x), np.zeros((0, 2)), order=0)
+
+
+def test_filling_in_place(same: Any) -> None:
+    def f(t: Any, x: Any, v: Any) -> Any:
+        y = x * 1
+        y[0].fill_(2.0)
+        y[1].fill_(v)
+        y[2].zero_()
+        y[0, 1].copy_(v * t.ones(5, dtype=t.float64))
+        return y
+
+    same(f, X, np.array(3.0), names=False)
+
+
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "past the end": (lambda t, x: x[3], r"index 3 is out of bounds"),
+    "before the start": (lambda t, x: x[-4], r"index -4 is out of bounds"),
+    "too many": (lambda t, x: x[0, 0, 0, 0], r"too many indices"),
+    "a float": (lambda t, x: x[1.5], r"ind(ex|ices)"),
+    "a floating tensor": (lambda t, x: x[t.tensor([1.0])], r"tensors used as indices must be long, int, byte or bool"),
+    "tensor past the end": (lambda t, x: x[t.tensor([0, 3])], r"index 3 is out of bounds"),
+    "mask too long": (lambda t, x: x[t.tensor([True] * 4)], r"mask|boolean index"),
+    "tensors that do not broadcast": (lambda t, x: x[t.tensor([0, 1]), t.tensor([0, 1, 2])], r"shape mismatch|broadcast"),
+    "zero step": (lambda t, x: x[::0], r"step"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake(name: str) -> None:
+    f, message = MISTAKES[name]
+    with pytest.raises((RuntimeError, IndexError, TypeError, ValueError), match=message):
+        f(gradwright, gradwright.tensor(X))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistake_as_in_pytorch(same: Any, name: str) -> None:
+    same(MISTAKES[name][0], X)
+
+
+def test_more_than_pytorch_takes() -> None:
+    x = gradwright.tensor(X)
+    assert np.array_equal(x[::-1].numpy(), X[::-1])
+    assert x[:, ::-2]._base is x
+
+
+def test_what_is_no_index() -> None:
+    x = gradwright.tensor(X)
+    with pytest.raises(IndexError, match="single ellipsis"):
+        x[..., ...]
+    with pytest.raises(IndexError, match="are valid indices, but got str"):
+        x["a"]
+
+
+def test_a_value_that_does_not_fit_is_refused_before_anything_is_written(same: Any) -> None:
+    def f(t: Any, x: Any) -> Any:
+        x[0] = t.ones(3, dtype=t.float64)
+        return x
+
+    same(lambda t, x: f(t, x * 1), X)
+    y = gradwright.tensor(X)
+    with pytest.raises(RuntimeError, match=r"shape mismatch: value tensor of shape \[3\]"):
+        f(gradwright, y)
+    assert y._version == 0
+    assert np.array_equal(y.numpy(), X)
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("gather", (0, 1)), ("scatter_add", (0, 1, 2)), ("index_select", (0, 1)),
+                                                 ("nonzero", ())])  # fmt: skip
+def test_not_a_tensor(name: str, arguments: Any) -> None:
+    f = getattr(gradwright, name)
+    with pytest.raises(TypeError, match=rf"{name}\(\): argument 'input' \(position 1\) must be Tensor, not list"):
+        f([1.0], *arguments)
+    if arguments:
+        with pytest.raises(TypeError, match=rf"{name}\(\): argument 'index' \(position 3\) must be Tensor, not int"):
+            f(gradwright.ones(2), *arguments)
