@@ -21,7 +21,7 @@ from benchmarks import footprint, graph, overhead, training
 from benchmarks.runner import Case, Pace, Result, amount, measure, rounds_of
 
 CASES = [c for module in (overhead, training, graph, footprint) for c in vars(module).values() if isinstance(c, Case)]
-FULL, QUICK = Pace(15, 0.1), Pace(5, 0.02)
+FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)
 RESULTS = Path(__file__).parent / "results" / "bench-results.json"
 
 
@@ -67,6 +67,7 @@ def _machine(torch: Any) -> dict[str, str]:
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         cpu = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), cpu)
+    threads = ", ".join(f"{k}={v}" for k, v in os.environ.items() if k.endswith("NUM_THREADS"))
     return {
         "date": datetime.now().astimezone().isoformat(" ", "minutes"),
         "machine": f"{platform.system()} {platform.machine()}, {cpu or 'unknown CPU'}, {os.cpu_count()} CPUs",
@@ -74,7 +75,7 @@ def _machine(torch: Any) -> dict[str, str]:
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         "gradwright": gradwright.__version__,
-        "threads set": ", ".join(f"{k}={v}" for k, v in os.environ.items() if k.endswith("NUM_THREADS")) or "by default",
+        "threads set": threads or "none, each library's default",
         "PyTorch": f"{torch.__version__}, {torch.get_num_threads()} threads",
     }
 

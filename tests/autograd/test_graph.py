@@ -147,7 +147,6 @@ NAMES = {
     "CloneBackward0": lambda x: x.clone(),
     "UnbindBackward0": lambda x: x.unbind()[0],
     "SplitBackward0": lambda x: x.split(1)[0],
-    "AliasBackward0": lambda x: x.alias() if hasattr(x, "alias") else x.view_as(x),
     "SigmoidBackward0": lambda x: x.sigmoid(),
     "ReluBackward0": lambda x: x.relu(),
 }

@@ -60,9 +60,11 @@ def run(
             if not outgoing:
                 leaves.append((node, g))
                 continue
-            results: Any = node._run(xp, g)
-            if hooks is not None:
-                results = hooks.after(results, g)
+            if hooks is None:
+                results: Any = node._run(xp, g)
+            else:
+                g = hooks.ahead(g)
+                results = hooks.after(node._run(xp, g), g)
             if not keep_graph:
                 node._saved = None
             for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop
@@ -86,7 +88,11 @@ def _accumulate(xp: Any, leaves: list[tuple[Node, Any]]) -> None:
     leaves.reverse()
     while leaves:
         node, g = leaves.pop()
-        node._run(xp, g)
+        if node._hooks is None:
+            node._run(xp, g)
+        else:
+            g = node._hooks.ahead(g)
+            node._hooks.after(node._run(xp, g), g)
 
 
 def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
 
@@ -55,20 +55,30 @@ class _Mode:
             return call
 
         @functools.wraps(fn)
-        def generate(*args: Any, **kwargs: Any) -> Any:
-            steps, sent = fn(*args, **kwargs), None
-            try:
-                while True:
-                    before = self._switch()
-                    try:
-                        value = steps.send(sent)
-                    finally:
-                        self._restore(before)
-                    sent = yield value
-            except StopIteration as stop:
-                return stop.value
+        def generate(*args: Any, **kwargs: Any) -> _Steps:
+            return _Steps(self, fn(*args, **kwargs))
 
         return generate
+
+
+class _Steps(Generator[Any, Any, Any]):
+    """A generator that is in a mode while it runs, and out of it while it is suspended."""
+
+    def __init__(self, mode: _Mode, steps: Generator[Any, Any, Any]) -> None:
+        self._mode, self._steps = mode, steps
+
+    def send(self, value: Any) -> Any:
+        return self._step(self._steps.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._step(self._steps.throw, *error)
+
+    def _step(self, resume: Callable[..., Any], *args: Any) -> Any:
+        before = self._mode._switch()
+        try:
+            return resume(*args)
+        finally:
+            self._mode._restore(before)
 
 
 class _Bare(_Mode):

@@ -60,13 +60,17 @@ class Hooks:
         return found
 
     def before(self, g: Any) -> Any:
-        """The cotangent after tensor hooks, `retain_grad` and pre-hooks have seen it."""
+        """The cotangent after tensor hooks and `retain_grad` have seen it."""
         for fn in list(self.tensor.values()):
             g = _replaced(fn(as_tensor(g)), g, "a tensor hook")
         for ref in self.retained:
             t = ref()
             if t is not None:
-                t._grad = as_tensor(g)
+                t._grad = added(getattr(t, "_grad", None), g)
+        return g
+
+    def ahead(self, g: Any) -> Any:
+        """The cotangent after the pre-hooks have seen it."""
         for fn in list(self.pre.values()):
             result = fn(_tensors(g))
             if result is not None:
@@ -90,6 +94,13 @@ class Hooks:
 def as_tensor(g: Any) -> Any:
     """A cotangent as users see it: a Tensor."""
     return g if isinstance(g, TensorBase) else wrap(g)
+
+
+def added(old: Any, g: Any) -> Any:
+    """A gradient ``old``, or None, plus a cotangent, in memory of its own."""
+    if old is not None:
+        return old + as_tensor(g)
+    return g.clone() if isinstance(g, TensorBase) else wrap(g.copy() if hasattr(g, "copy") else g)
 
 
 def _tensors(g: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from gradwright import backends
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.graph import AccumulateGrad
-from gradwright.autograd.hooks import as_tensor
+from gradwright.autograd.hooks import added
 from gradwright.autograd.view import refresh
 from gradwright.dtypes import Size
 from gradwright.errors import kind
@@ -55,9 +55,8 @@ def backward(
 def _accumulate(t: Any, g: Any) -> None:
     if type(t._node) is AccumulateGrad:
         t._node._run(backends.namespace(g), g)
-        return
-    new, old = as_tensor(g), t.grad
-    t._grad = wrap(new.array.copy(), new._node) if old is None else old + new
+    elif not t.retains_grad:  # else it has its gradient already
+        t._grad = added(t.grad, g)
 
 
 def grad(

@@ -1,0 +1,223 @@
+"""Modules that hold modules: one after another, as a list, as a dictionary."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections import OrderedDict
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self
+
+from gradwright.nn.module import Module
+
+
+class _Listed(Module):
+    """What `Sequential` and `ModuleList` share: children in order, found by position, named by number."""
+
+    def _part(self, items: list[tuple[str, Any]]) -> Self:
+        """A container of the same class with these children."""
+        raise NotImplementedError
+
+    def _names(self, index: Any) -> list[str]:
+        """The names of the children that an index or a slice means."""
+        names = list(self._modules)
+        if isinstance(index, slice):
+            return names[index]
+        index, n = operator.index(index), len(names)
+        if not -n <= index < n:
+            raise IndexError(f"index {index} is out of range")
+        return [names[index]]
+
+    def _renumber(self, modules: Iterable[Module | None]) -> None:
+        self._modules = {str(i): module for i, module in enumerate(modules)}
+
+    def __getitem__(self, index: Any) -> Any:
+        names = self._names(index)
+        if isinstance(index, slice):
+            return self._part([(name, self._modules[name]) for name in names])
+        return self._modules[names[0]]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        name, = self._names(operator.index(index))  # fmt: skip
+        setattr(self, name, module)
+
+    def __delitem__(self, index: Any) -> None:
+        gone = set(self._names(index))
+        self._renumber(module for name, module in self._modules.items() if name not in gone)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end, under the next free number."""
+        numbers = map(str, itertools.count(len(self)))
+        self.add_module(next(n for n in numbers if n not in self._modules), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add several modules at the end."""
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Add a module before position ``index`` and number all anew; IndexError if that is out of range."""
+        n = len(self)
+        if not -n <= index <= n:
+            raise IndexError(f"Index out of range: {index}")
+        *before, last = self.append(module)
+        before.insert(index, last)
+        self._renumber(before)
+        return self
+
+    def pop(self, index: Any) -> Any:
+        """Take out the module at a position, or those of a slice, and number the rest anew."""
+        found = self[index]
+        del self[index]
+        return found
+
+
+class Sequential(_Listed):
+    """Modules one after another: each takes what the one before it returns.
+
+    Args:
+        modules: the modules in order, named "0", "1", ...; or one OrderedDict of names and modules.
+
+    An index gives a module, a slice a Sequential. Taking modules out or inserting them numbers all anew.
+
+    Raises TypeError for what is no module, IndexError for an index out of range.
+
+    >>> from gradwright import nn
+    >>> net = Sequential(nn.Linear(3, 4), nn.ReLU())
+    >>> net.append(nn.Linear(4, 1))
+    Sequential(
+      (0): Linear(in_features=3, out_features=4, bias=True)
+      (1): ReLU()
+      (2): Linear(in_features=4, out_features=1, bias=True)
+    )
+    >>> net[1], len(net[1:])
+    (ReLU(), 2)
+    """
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], OrderedDict):
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            self.extend(modules)
+
+    def _part(self, items: list[tuple[str, Any]]) -> Self:
+        return type(self)(OrderedDict(items))
+
+    def __add__(self, other: Any) -> Sequential:
+        return Sequential(*self, *other) if isinstance(other, Sequential) else NotImplemented
+
+    def forward(self, input: Any) -> Any:
+        """``input`` put through every module in turn."""
+        for module in self:
+            input = module(input)
+        return input
+
+
+class ModuleList(_Listed):
+    """Modules in a list, whose parameters are found. Calling them is up to you.
+
+    Args:
+        modules: the modules to begin with.
+
+    Raises TypeError for what is no module, IndexError for an index out of range.
+
+    >>> from gradwright import nn
+    >>> ModuleList([nn.Linear(2, 2) for _ in range(3)] + [nn.ReLU()])
+    ModuleList(
+      (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+      (3): ReLU()
+    )
+    """
+
+    def __init__(self, modules: Iterable[Module] = ()) -> None:
+        super().__init__()
+        self.extend(modules or ())
+
+    def _part(self, items: list[tuple[str, Any]]) -> Self:
+        return type(self)([module for _, module in items])
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def _described(self) -> Iterator[tuple[str, str]]:
+        at = 0
+        for text, equal in itertools.groupby(map(repr, self)):
+            n = len(list(equal))
+            yield (str(at), text) if n == 1 else (f"{at}-{at + n - 1}", f"{n} x {text}")
+            at += n
+
+
+class ModuleDict(Module):
+    """Modules in a dictionary, whose parameters are found. Calling them is up to you.
+
+    Args:
+        modules: names and modules to begin with: a mapping, or pairs.
+
+    Raises TypeError for what is no module, KeyError for a name that is missing, or taken by an attribute.
+
+    >>> from gradwright import nn
+    >>> ModuleDict({"act": nn.ReLU()})
+    ModuleDict(
+      (act): ReLU()
+    )
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()) -> None:
+        super().__init__()
+        self.update(modules or ())
+
+    def __getitem__(self, name: str) -> Any:
+        return self._modules[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        self.add_module(name, module)
+
+    def __delitem__(self, name: str) -> None:
+        del self._modules[name]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._modules
+
+    def keys(self) -> KeysView[str]:
+        """Their names."""
+        return self._modules.keys()
+
+    def values(self) -> ValuesView[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Pairs of a name and a module."""
+        return self._modules.items()
+
+    def update(self, modules: Any) -> None:
+        """Add those of a mapping, or of pairs; one that has the name already is replaced."""
+        for name, module in dict(modules).items():
+            self[name] = module
+
+    def pop(self, name: str) -> Any:
+        """Take out the module of this name."""
+        return self._modules.pop(name)
+
+    def clear(self) -> None:
+        """Take out all."""
+        self._modules.clear()

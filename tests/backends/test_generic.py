@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import basic_indices
+
+from gradwright import backends
+from gradwright.backends.generic import Extended
+from gradwright.backends.numpy import namespace as numpy
+
+X = np.arange(12.0).reshape(3, 4)
+generic = Extended(np)
+
+
+def test_has_every_extra() -> None:
+    assert set(backends.EXTRAS) <= set(vars(generic))
+
+
+def test_the_rest_is_the_librarys() -> None:
+    assert generic.exp is np.exp
+    with pytest.raises(AttributeError):
+        generic.no_such_function
+    assert repr(generic) == "<array namespace numpy>"
+
+
+@given(basic_indices((3, 4), allow_newaxis=True))
+def test_put_at_any_basic_index(key: Any) -> None:
+    for value in (np.float64(5), np.random.standard_normal(np.shape(X[key]))):
+        for accumulate in (False, True):
+            out = generic.put(X, np.asarray(value), key=key, accumulate=accumulate)
+            np.testing.assert_array_equal(out, numpy.put(X, value, key=key, accumulate=accumulate))
+
+
+@pytest.mark.parametrize("key", [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 5,), (np.zeros(0, int),)])
+def test_put_at_index_arrays(key: Any) -> None:
+    value = np.random.standard_normal(X[key].shape)
+    out = generic.put(X, value, key=key, accumulate=True)
+    np.testing.assert_allclose(out, numpy.put(X, value, key=key, accumulate=True), rtol=1e-15)
+
+
+def test_nothing_else_is_touched_by_nan() -> None:
+    out = generic.put(np.array([np.nan, 1.0, np.inf]), np.array(np.nan), key=(1,))
+    assert np.array_equal(out, [np.nan, np.nan, np.inf], equal_nan=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scatter_add(axis: int) -> None:
+    index = np.array([[0, 2, 0, 1], [2, 2, 0, 1]]) if axis == 0 else np.array([[0, 3], [1, 1], [2, 0]])
+    src = np.random.standard_normal(index.shape)
+    np.testing.assert_allclose(
+        generic.scatter_add(X, index, src, axis=axis), numpy.scatter_add(X, index, src, axis=axis), rtol=1e-15
+    )
+
+
+def test_write_view() -> None:
+    def read(a: Any) -> Any:
+        return a.T[1:3, ::2]
+
+    value = np.random.standard_normal((2, 2))
+    np.testing.assert_array_equal(generic.write_view(X, value, read=read), numpy.write_view(X, value, read=read))
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [("ij,jk->ik", [(2, 3), (3, 4)]), ("ij->ji", [(2, 3)]), ("ij->", [(2, 3)]), ("i,j->ji", [(2,), (3,)]),
+     ("bij,bjk->bik", [(2, 3, 4), (2, 4, 2)]), (",i->i", [(), (3,)]), ("ij,jk,kl->il", [(2, 3), (3, 4), (4, 2)])],
+)  # fmt: skip
+def test_einsum(equation: str, shapes: list[tuple[int, ...]]) -> None:
+    xs = [np.random.standard_normal(s) for s in shapes]
+    np.testing.assert_allclose(generic.einsum(*xs, equation=equation), np.einsum(equation, *xs), rtol=1e-12, atol=1e-12)
+
+
+def test_likes() -> None:
+    x = np.zeros((2, 3), np.float32)
+    assert generic.zeros_like(x).shape == (2, 3)
+    assert generic.ones_like(x, shape=(4,)).tolist() == [1.0] * 4
+    assert generic.ones_like(x, shape=(4,)).dtype == np.float32

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import mutually_broadcastable_shapes
+
+from gradwright import backends
+from gradwright.backends import numpy as numpy_backend
+
+xp = numpy_backend.namespace
+
+
+def test_is_the_namespace_of_arrays_and_scalars() -> None:
+    class Own(np.ndarray):
+        pass
+
+    for value in (np.zeros(2), np.float32(1), np.zeros(2).view(Own), np.bool_(True)):
+        assert backends.namespace(value) is xp
+
+
+def test_a_stranger_has_no_namespace() -> None:
+    with pytest.raises(TypeError, match="expected an array or a Tensor, got list"):
+        backends.namespace([1.0])
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 1), ()], ids=str)
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_reductions_are_numpys(name: str, axis: Any, keepdims: bool) -> None:
+    x = np.random.standard_normal((2, 3))
+    out = getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+    np.testing.assert_array_equal(out, getattr(np, name)(x, axis=axis, keepdims=keepdims))
+
+
+@given(mutually_broadcastable_shapes(num_shapes=1, base_shape=(2, 3, 0), max_dims=4, max_side=3, min_side=0), st.booleans())
+def test_broadcast_to_is_numpys(shapes: Any, transposed: bool) -> None:
+    (shape,) = shapes.input_shapes
+    x = np.zeros(shape[::-1]).T if transposed else np.zeros(shape)
+    out = xp.broadcast_to(x, shapes.result_shape)
+    wanted = np.broadcast_to(x, shapes.result_shape)
+    assert out.shape == wanted.shape
+    assert out.strides == wanted.strides or out.size <= 1 or 1 in out.shape
+    assert not out.flags.writeable
+
+
+@pytest.mark.parametrize(("have", "want"), [((3,), (4,)), ((2, 3), (3,)), ((2,), (2, 3)), ((0,), (2,))])
+def test_broadcast_to_what_does_not_fit(have: Any, want: Any) -> None:
+    with pytest.raises(ValueError, match="broadcast"):
+        xp.broadcast_to(np.zeros(have), want)
+
+
+def test_broadcasting_reads_the_same_memory() -> None:
+    x = np.arange(3.0)
+    assert np.shares_memory(xp.broadcast_to(x, (2, 3)), x)
+    assert np.array_equal(xp.broadcast_to(x[:, None], (3, 2)), np.broadcast_to(x[:, None], (3, 2)))
+    assert xp.broadcast_to(np.float32(2), (2, 2)).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+def test_expand_dims(axis: int) -> None:
+    x = np.zeros((2, 3))
+    assert xp.expand_dims(x, axis=axis).shape == np.expand_dims(x, axis).shape
+    assert np.shares_memory(xp.expand_dims(x, axis=axis), x)
+
+
+def test_put_adds_up_where_indices_repeat() -> None:
+    x = np.zeros(3)
+    assert xp.put(x, 1.0, key=(np.array([0, 0, 2]),), accumulate=True).tolist() == [2.0, 0.0, 1.0]
+    assert xp.put(x, 1.0, key=(slice(1, None),), accumulate=True).tolist() == [0.0, 1.0, 1.0]
+    assert xp.put(x, 5.0, key=(np.array([True, False, False]),)).tolist() == [5.0, 0.0, 0.0]
+    assert not x.any()
+
+
+def test_likes_take_a_shape() -> None:
+    x = np.zeros((2, 3), np.float32)
+    assert xp.zeros_like(x, shape=(4,)).dtype == np.float32
+    assert xp.ones_like(x, shape=()).shape == ()
+    assert xp.zeros_like(x).shape == (2, 3)
+
+
+def test_whole_numbers_are_not_divided_by_0() -> None:
+    for f in (xp.floor_divide, xp.remainder):
+        with pytest.raises(ValueError, match="divided by zero"):
+            f(np.array([1]), np.array([0]))
+        with pytest.raises(TypeError, match="no quotient"):
+            f(np.array([True]), np.array([True]))
+
+
+def test_a_diagonal_may_be_written() -> None:
+    x = np.zeros((2, 2))
+    xp.linalg.diagonal(x)[...] = 1
+    assert np.array_equal(x, np.eye(2))
+    x.flags.writeable = False
+    assert not xp.linalg.diagonal(x).flags.writeable
+
+
+def test_einsum_of_one_operand_is_a_copy() -> None:
+    x = np.zeros((2, 3))
+    assert not np.shares_memory(xp.einsum(x, equation="ij->ji"), x)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright.ops import piecewise as p
+
+
+def slopes(op: Any, *values: Any, **static: Any) -> list[list[float]]:
+    xs = [gradwright.tensor(v, dtype=gradwright.float64, requires_grad=True) for v in values]
+    op(*xs, **static).sum().backward()
+    return [x.grad.tolist() for x in xs]
+
+
+def test_slopes_at_kinks() -> None:
+    assert slopes(p.abs, [-1.0, 0.0, 1.0]) == [[-1.0, 0.0, 1.0]]
+    assert slopes(p.relu, [-1.0, 0.0, 1.0]) == [[0.0, 0.0, 1.0]]
+    assert slopes(p.clip, [-1.5, -1.0, 0.0, 1.0, 1.5], min=-1.0, max=1.0) == [[0.0, 1.0, 1.0, 1.0, 0.0]]
+
+
+def test_ties() -> None:
+    assert slopes(p.maximum, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[0.0, 0.5, 1.0], [1.0, 0.5, 0.0]]
+    assert slopes(p.minimum, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]]
+    assert slopes(p.clamp_min, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
+    assert slopes(p.clamp_max, [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize("op", [p.sign, p.floor, p.ceil, p.round, p.trunc], ids=lambda op: op.name)
+def test_flat_pieces(op: Any) -> None:
+    assert slopes(op, [-1.7, 0.3, 2.0]) == [[0.0, 0.0, 0.0]]
+
+
+def test_rounding() -> None:
+    x = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5])
+    assert p.round(x).tolist() == [-2.0, -2.0, -0.0, 0.0, 2.0, 2.0]
+    assert p.trunc(x).tolist() == [-2.0, -1.0, -0.0, 0.0, 1.0, 2.0]
+
+
+def test_nan_passes_through() -> None:
+    x, one = np.array([np.nan]), np.array([1.0])
+    for out in (p.maximum(x, one), p.minimum(one, x), p.relu(x), p.clip(x, min=0.0, max=1.0), p.abs(x)):
+        assert np.isnan(out).all()
+
+
+def test_what_where_does_not_choose_leaves_no_trace() -> None:
+    x = gradwright.tensor([0.0, 4.0], requires_grad=True)
+    root = p.where(x > 0, gradwright.sqrt(x), gradwright.zeros(2))
+    assert root.tolist() == [0.0, 2.0]
+    p.where(gradwright.tensor([True, False]), x, x * float("nan")).sum().backward()
+    assert x.grad[0].item() == 1.0
+
+
+def test_whole_quotients() -> None:
+    x, y = np.array([7, -7]), np.array([2, 2])
+    assert p.floor_divide(x, y).tolist() == [3, -4]
+    with pytest.raises(RuntimeError, match=r"floor_divide\(\): a whole number was divided by zero"):
+        gradwright.tensor([1, 2]) // gradwright.tensor([1, 0])
+    with pytest.raises(RuntimeError, match=r"remainder\(\): a whole number was divided by zero"):
+        gradwright.tensor([1, 2]) % 0
+
+
+def test_comparisons_carry_no_derivative() -> None:
+    x = gradwright.ones(2, requires_grad=True)
+    for out in (x == x, x != x, x < x, x <= x, x > x, x >= x, gradwright.isnan(x)):
+        assert not out.requires_grad
+        assert out.dtype is gradwright.bool

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright import xp
+from gradwright.ops import reduce as r
+
+ALL = {"axis": None, "keepdims": False}
+
+
+def slope(op: Any, x: Any, **static: Any) -> Any:
+    t = gradwright.tensor(np.array(x, float), requires_grad=True)
+    out = op(t, **(ALL | static))
+    out.backward(gradwright.ones_like(out))
+    return t.grad.tolist()
+
+
+def test_over_nothing() -> None:
+    none = np.zeros((0, 2))
+    assert r.sum(none, axis=(0,)).tolist() == [0.0, 0.0]
+    assert r.prod(none, axis=(0,)).tolist() == [1.0, 1.0]
+    assert r.logsumexp(none, axis=(0,)).tolist() == [-np.inf, -np.inf]
+    assert np.isnan(r.mean(none, axis=(0,))).all()
+    assert slope(r.sum, none) == slope(r.mean, none) == slope(r.prod, none) == slope(r.logsumexp, none) == []
+
+
+def test_slope_of_prod_at_zeros() -> None:
+    assert slope(r.prod, [2.0, 3.0, 4.0]) == [12.0, 8.0, 6.0]
+    assert slope(r.prod, [2.0, 0.0, 4.0]) == [0.0, 8.0, 0.0]
+    assert slope(r.prod, [0.0, 0.0, 4.0]) == [0.0, 0.0, 0.0]
+
+
+def test_tied_extrema_share() -> None:
+    assert slope(r.max, [[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]], axis=(1,)) == [[0.0, 0.5, 0.5], [1 / 3] * 3]
+    assert slope(r.min, [1.0, 1.0, 3.0]) == [0.5, 0.5, 0.0]
+
+
+def test_spread() -> None:
+    x = np.random.standard_normal((3, 4))
+    for axis in (None, (0,), (1,), (0, 1)):
+        for correction in (0, 1, 2):
+            expected = np.var(x, axis=axis, ddof=correction)
+            np.testing.assert_allclose(r.var(x, axis=axis, correction=correction), expected, rtol=1e-13)
+            np.testing.assert_allclose(r.std(x, axis=axis, correction=correction), expected**0.5, rtol=1e-13)
+    assert slope(r.std, [2.0, 2.0], correction=1) == [0.0, 0.0]
+
+
+def test_too_few_for_the_correction() -> None:
+    assert np.isnan(r.var(np.array([1.0]), correction=1))
+    assert np.isinf(r.var(np.array([1.0, 2.0]), correction=5))
+
+
+def test_logsumexp_far_out() -> None:
+    assert r.logsumexp(np.array([1000.0, 1000.0])) == pytest.approx(1000 + np.log(2), rel=1e-15)
+    assert r.logsumexp(np.array([-np.inf, -np.inf])) == -np.inf
+    assert r.logsumexp(np.array([np.inf, 0.0])) == np.inf
+    assert slope(r.logsumexp, [-np.inf, 0.0]) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3, np.inf, -np.inf])
+@pytest.mark.parametrize("axis", [None, (0,), (1,)])
+def test_norms(order: float, axis: Any) -> None:
+    x = np.random.standard_normal((3, 4))
+    expected = np.linalg.norm(x.ravel(), order) if axis is None else np.linalg.norm(x, order, axis=axis[0])
+    np.testing.assert_allclose(r.vector_norm(x, ord=order, axis=axis), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, np.inf])
+def test_norm_at_0_has_slope_0(order: float) -> None:
+    assert slope(r.vector_norm, [0.0, 0.0], ord=order) == [0.0, 0.0]
+
+
+def test_cumulative_sum() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    assert np.array_equal(r.cumulative_sum(x, axis=1), np.cumsum(x, 1))
+    t = gradwright.ones(3, requires_grad=True)
+    r.cumulative_sum(t, axis=0).sum().backward()
+    assert t.grad.tolist() == [3.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "var", "std", "logsumexp", "vector_norm"])
+@pytest.mark.parametrize("axis", [-1, 0, (0, -1), (1,), None], ids=str)
+def test_the_namespace_takes_an_axis_as_the_standard_has_it(name: str, axis: Any) -> None:
+    x = gradwright.tensor(np.random.standard_normal((2, 3)), requires_grad=True)
+    out = getattr(xp, name)(x, axis=axis)
+    positive = None if axis is None else tuple(a % 2 for a in (axis if isinstance(axis, tuple) else (axis,)))
+    np.testing.assert_array_equal(out.detach().numpy(), getattr(r, name)(x.detach().numpy(), axis=positive))
+    out.sum().backward()
+    assert x.grad.shape == (2, 3)
+
+
+def test_positions_are_the_first() -> None:
+    x = np.array([[1, 3, 3], [2, 2, 0]])
+    assert r.argmax(x, axis=1).tolist() == [1, 0]
+    assert r.argmin(x, axis=0).tolist() == [0, 1, 1]
+    assert r.argmax(x, axis=None) == 1
+
+
+def test_any_and_all() -> None:
+    x = np.array([[0.0, 2.0], [1.0, 3.0]])
+    assert r.any(x, axis=(0,)).tolist() == [True, True]
+    assert r.all(x, axis=(0,)).tolist() == [False, True]
+    assert not r.all(x)
