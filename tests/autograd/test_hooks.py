@@ -317,7 +317,7 @@ def test_a_pre_hook_on_a_node_of_several_outputs(leaf):
 def test_node_hooks_can_be_removed(leaf):
     x = leaf(2.0)
     y = x * 3
-    y.grad_fn.register_hook(lambda gi, go: (gi[0] * 100,) + tuple(gi[1:])).remove()
+    y.grad_fn.register_hook(lambda gi, go: (gi[0] * 100, *gi[1:])).remove()
     with y.grad_fn.register_prehook(lambda go: (go[0] * 100,)):
         pass
     y.backward()

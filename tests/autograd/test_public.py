@@ -280,8 +280,8 @@ def test_unused_inputs(T, leaf):
     x, y = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     out = (x * x).sum()
     message = (
-        r"The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if this "
-        r"is the desired behavior."
+        r"The differentiated Tensor at index 1 appears to not have been used in the graph. "
+        r"Set allow_unused=True if this is the desired behavior."
     )
     with pytest.raises(RuntimeError, match=message):
         T.autograd.grad(out, [x, y], retain_graph=True)

@@ -49,7 +49,7 @@ def test_broadcast_to_is_numpys(shapes: Any, transposed: bool) -> None:
 
 @pytest.mark.parametrize(("have", "want"), [((3,), (4,)), ((2, 3), (3,)), ((2,), (2, 3)), ((0,), (2,))])
 def test_broadcast_to_what_does_not_fit(have: Any, want: Any) -> None:
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError):  # noqa: PT011 - NumPy's message, of which there are several
         xp.broadcast_to(np.zeros(have), want)
 
 

@@ -49,7 +49,8 @@ def test_gradcheck(op: Op, sample: Sample) -> None:
 
     assert gradcheck(f, xs)
     assert gradcheck(slope, xs)
-    assert gradgradcheck(slope, xs)
+    if any(g.requires_grad for g in slope(*xs)):  # not so where the slope is 0 everywhere
+        assert gradgradcheck(slope, xs)
 
 
 @pytest.mark.parametrize(("op", "sample"), DIFFERENTIABLE)

@@ -31,13 +31,14 @@ def run(
     """
     pending: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
+    xp = None
     for node, g in roots:
+        xp = backends.namespace(g)
         if node in pending:
             pending[node] = pending[node] + g
         else:
             pending[node] = g
             heappush(heap, (-node._seq, node))
-    xp = backends.namespace(g)
     wanted: set[Node] = set() if targets is None else set(targets)
     route = leading_to(wanted, pending) if wanted else wanted
     leaves: list[tuple[Node, Any]] = []
