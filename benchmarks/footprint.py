@@ -53,5 +53,5 @@ def _with_dependencies(name: str) -> list[Distribution]:
     return list(found.values())
 
 
-import_time = Case((Figure("import, less the bare interpreter", "s", 0.2),), _import_time, rounds=7)
+import_time = Case((Figure("import, less the bare interpreter", "s", 0.2),), _import_time, rounds=5)
 installed_size = Case((Figure("installed size with dependencies", "B", None),), _size, rounds=1)

@@ -78,12 +78,13 @@ class Result(NamedTuple):
 
     @property
     def reliable(self) -> bool:
-        return 2 * len(self.quiet) >= self.wanted
+        """Whether enough rounds were quiet; how many bytes a thing takes does not depend on that."""
+        return self.figure.unit == "B" or 2 * len(self.quiet) >= self.wanted
 
     @property
     def medians(self) -> tuple[float, float]:
         """Over the quiet rounds, or over all if they are too few."""
-        rounds = self.quiet if self.reliable else range(len(self.others))
+        rounds = self.quiet if 2 * len(self.quiet) >= self.wanted else range(len(self.others))
         return median(self.gradwright[k] for k in rounds), median(self.torch[k] for k in rounds)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -191,6 +190,25 @@ def test_variadic_inputs() -> None:
     assert z.grad.tolist() == [3.0, 3.0]
 
 
+def test_variadic_inputs_and_the_output_saved() -> None:
+    @op()
+    def product(xp, *xs):
+        out = xs[0]
+        for x in xs[1:]:
+            out = out * x
+        return out
+
+    product.vjp(xs=lambda xp, g, xs, out, i: g * out / xs[i])
+    x, y, z = (gradwright.tensor([v], dtype=gradwright.float64, requires_grad=True) for v in (2.0, 3.0, 5.0))
+    out = product(x, y, z)
+    first = gradwright.autograd.grad(out, (x, y, z), create_graph=True)
+    assert [g.item() for g in first] == [15.0, 10.0, 6.0]
+    assert out.grad_fn._saved_result.item() == 30.0
+    assert [t.item() for t in out.grad_fn._saved_xs] == [2.0, 3.0, 5.0]
+    (second,) = gradwright.autograd.grad(first[0], z)
+    assert second.item() == 3.0
+
+
 def test_a_variant_has_another_name_and_the_same_formulas() -> None:
     other = log_square.variant("OtherBackward0")
     x = gradwright.ones(1, requires_grad=True)
@@ -233,6 +251,10 @@ def test_repr() -> None:
     assert repr(Sample(A(2, 3), axis=0)) == "(2, 3), axis=0"
 
 
-def test_samples_are_read_from_the_source_as_written() -> None:
-    source = textwrap.dedent(inspect.getsource(log_square.forward))
-    assert source.startswith("@op(")
+def test_the_output_of_several_cannot_be_saved() -> None:
+    @op(several=True)
+    def both(xp, x):
+        return [x, x]
+
+    with pytest.raises(TypeError, match="cannot save 'out'"):
+        both.vjp(x=lambda xp, g, out: g[0])

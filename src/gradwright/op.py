@@ -89,7 +89,8 @@ class Op:
 
         Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
         """
-        known = {*self.inputs, *self.static, "out", "i", *(f"{n}_shape" for n in self.inputs)}
+        known = {*self.inputs, *self.static, "i", *(f"{n}_shape" for n in self.inputs)}
+        known |= set() if self.several else {"out"}
         for name, fn in rules.items():
             names = tuple(inspect.signature(fn).parameters)[2:]
             if name not in self.inputs:

@@ -34,7 +34,9 @@ def test_put_at_any_basic_index(key: Any) -> None:
             np.testing.assert_array_equal(out, numpy.put(X, value, key=key, accumulate=accumulate))
 
 
-@pytest.mark.parametrize("key", [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 5,), (np.zeros(0, int),)])
+@pytest.mark.parametrize(
+    "key", [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 5,), (np.zeros(0, int),)]
+)
 def test_put_at_index_arrays(key: Any) -> None:
     value = np.random.standard_normal(X[key].shape)
     out = generic.put(X, value, key=key, accumulate=True)

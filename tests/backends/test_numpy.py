@@ -36,7 +36,9 @@ def test_reductions_are_numpys(name: str, axis: Any, keepdims: bool) -> None:
     np.testing.assert_array_equal(out, getattr(np, name)(x, axis=axis, keepdims=keepdims))
 
 
-@given(mutually_broadcastable_shapes(num_shapes=1, base_shape=(2, 3, 0), max_dims=4, max_side=3, min_side=0), st.booleans())
+@given(
+    mutually_broadcastable_shapes(num_shapes=1, base_shape=(2, 3, 0), max_dims=4, max_side=3, min_side=0), st.booleans()
+)
 def test_broadcast_to_is_numpys(shapes: Any, transposed: bool) -> None:
     (shape,) = shapes.input_shapes
     x = np.zeros(shape[::-1]).T if transposed else np.zeros(shape)

@@ -102,7 +102,7 @@ def _values(t: Any) -> Any:
 def _compare(where: str, mine: Any, other: Any, tolerance: float, *, names: bool) -> None:
     if mine is None or other is None:
         empty = [t for t in (mine, other) if t is not None]
-        assert all(np.all(np.abs(_values(t)) <= tolerance) for t in empty), f"{where}: missing in one of the two: {empty}"
+        assert all(np.all(np.abs(_values(t)) <= tolerance) for t in empty), f"{where}: None in one of the two: {empty}"
         return
     if not hasattr(other, "dtype"):
         assert mine == other, where

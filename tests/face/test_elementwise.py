@@ -72,7 +72,8 @@ def test_unary_of_whole_numbers_and_booleans(same: Any, name: str, dtype: str) -
 @pytest.mark.parametrize("name", UNARY)
 def test_unary_at_special_values(same: Any, name: str) -> None:
     nan = [] if name in ("sign", "abs", "absolute") else [np.nan]  # NumPy's sign of NaN is NaN, PyTorch's is 0
-    same(call(name), np.array([*nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 100.0, -100.0]), order=1)
+    finite = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 100.0, -100.0]
+    same(call(name), np.array([*nan, np.inf, -np.inf, *finite]), order=1)
 
 
 @pytest.mark.parametrize("name", ["abs", "sign", "relu", "sqrt", "square", "sigmoid", "tanh", "round", "floor"])
@@ -80,11 +81,15 @@ def test_second_derivative_at_kinks(same: Any, name: str) -> None:
     same(call(name), np.array([0.0, -0.0, 1.0, -1.0]))
 
 
-@pytest.mark.parametrize("shapes", [((3, 4), (3, 4)), ((3, 1), (4,)), ((), (2, 3)), ((2, 0), (1, 0)), ((), ())], ids=str)
+SHAPES = [((3, 4), (3, 4)), ((3, 1), (4,)), ((), (2, 3)), ((2, 0), (1, 0)), ((), ())]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(same: Any, name: str, dtype: str, shapes: Any) -> None:
-    same(call(name), *(draw(s, dtype) for s in shapes), order=2 if name in DIFFERENTIABLE else 0, names=name != "remainder")
+    order = 2 if name in DIFFERENTIABLE else 0
+    same(call(name), *(draw(s, dtype) for s in shapes), order=order, names=name != "remainder")
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -197,7 +202,9 @@ class TestExtrema:
 class TestClamp:
     X = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
 
-    @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (None, 1.0), (-1.0, None), (1.0, -1.0), (-1, 1), (None, None)])
+    @pytest.mark.parametrize(
+        ("low", "high"), [(-1.0, 1.0), (None, 1.0), (-1.0, None), (1.0, -1.0), (-1, 1), (None, None)]
+    )
     def test_numbers(self, same: Any, low: Any, high: Any) -> None:
         same(lambda t, x: t.clamp(x, low, high), self.X)
         same(lambda t, x: t.clamp(x, low, high), np.array([-3, 0, 3]))
@@ -294,7 +301,7 @@ def test_second_argument_not_a_tensor(name: str) -> None:
 
 @pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "//", "%", "<"])
 def test_operators_leave_strangers_to_python(symbol: str) -> None:
-    with pytest.raises(TypeError, match="unsupported operand|not supported between|converted to an index"):
+    with pytest.raises(TypeError, match=r"unsupported operand|not supported between|converted to an index"):
         OPERATORS[symbol](gradwright.ones(2), "two")
 
 

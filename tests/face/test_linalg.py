@@ -138,13 +138,13 @@ def test_linear(same: Any, shape: tuple[int, ...], bias: bool) -> None:
 
 
 MISTAKES: dict[str, tuple[Any, list[tuple[int, ...]], str]] = {
-    "matmul: inner sizes": (lambda t, x, y: x @ y, [(2, 3), (4, 2)], r"matmul\(\): .*cannot be multiplied.*\[2, 3\] and \[4, 2\]"),
+    "matmul: inner sizes": (lambda t, x, y: x @ y, [(2, 3), (4, 2)], r"matmul\(\): .*\[2, 3\] and \[4, 2\]"),
     "matmul: vectors": (lambda t, x, y: x @ y, [(2,), (3,)], r"matmul\(\)"),
     "matmul: matrix and vector": (lambda t, x, y: x @ y, [(2, 3), (2,)], r"matmul\(\)"),
     "matmul: stacks": (lambda t, x, y: x @ y, [(2, 3, 4), (3, 4, 2)], r"matmul\(\)"),
-    "matmul: 0-d": (lambda t, x, y: x @ y, [(), (2,)], r"matmul\(\): both arguments .* at least 1D, but they are 0D and 1D"),
-    "mm: inner sizes": (lambda t, x, y: t.mm(x, y), [(2, 3), (4, 2)], r"mm\(\): mat1 and mat2 shapes cannot be multiplied"),
-    "mm: vector": (lambda t, x, y: t.mm(x, y), [(2, 3), (3,)], r"mm\(\): expected tensors of 2 and 2 dims, but got 2 and 1"),
+    "matmul: 0-d": (lambda t, x, y: x @ y, [(), (2,)], r"matmul\(\): both .* at least 1D, .* 0D and 1D"),
+    "mm: inner sizes": (lambda t, x, y: t.mm(x, y), [(2, 3), (4, 2)], r"mm\(\): mat1 and mat2 .* cannot be multiplied"),
+    "mm: vector": (lambda t, x, y: t.mm(x, y), [(2, 3), (3,)], r"mm\(\): expected .* 2 and 2 dims.* 2 and 1"),
     "mv: matrix": (lambda t, x, y: t.mv(x, y), [(2, 3), (3, 1)], r"mv\(\)"),
     "mv: size": (lambda t, x, y: t.mv(x, y), [(2, 3), (2,)], r"mv\(\)"),
     "bmm: batches": (lambda t, x, y: t.bmm(x, y), [(2, 3, 4), (3, 4, 2)], r"bmm\(\): batches differ"),
@@ -152,11 +152,11 @@ MISTAKES: dict[str, tuple[Any, list[tuple[int, ...]], str]] = {
     "dot: sizes": (lambda t, x, y: t.dot(x, y), [(2,), (3,)], r"dot\(\)"),
     "dot: matrices": (lambda t, x, y: t.dot(x, y), [(2, 2), (2, 2)], r"dot\(\)"),
     "outer: matrices": (lambda t, x, y: t.outer(x, y), [(2, 2), (2,)], r"outer\(\): expected two 1D tensors"),
-    "einsum: operands": (lambda t, x, y: t.einsum("ij,jk,kl->il", x, y), [(2, 3), (3, 4)], r"einsum\(\): .*3 operands.*2"),
-    "einsum: dims": (lambda t, x, y: t.einsum("i,jk->ik", x, y), [(2, 3), (3, 4)], r"einsum\(\): the number of subscripts"),
-    "einsum: sizes": (lambda t, x, y: t.einsum("ij,jk->ik", x, y), [(2, 3), (4, 2)], r"einsum\(\): subscript j has size 4"),
-    "einsum: result": (lambda t, x, y: t.einsum("ij,jk->iz", x, y), [(2, 3), (3, 2)], r"einsum\(\): output subscript z"),
-    "einsum: result twice": (lambda t, x, y: t.einsum("ij,jk->ii", x, y), [(2, 3), (3, 2)], r"einsum\(\): output subscript i"),
+    "einsum: operands": (lambda t, x, y: t.einsum("ij,jk,kl->il", x, y), [(2, 3), (3, 4)], r"einsum\(\): .*3 operands"),
+    "einsum: dims": (lambda t, x, y: t.einsum("i,jk->ik", x, y), [(2, 3), (3, 4)], r"einsum\(\): the number of"),
+    "einsum: sizes": (lambda t, x, y: t.einsum("ij,jk->ik", x, y), [(2, 3), (4, 2)], r"einsum\(\): .* j has size 4"),
+    "einsum: result": (lambda t, x, y: t.einsum("ij,jk->iz", x, y), [(2, 3), (3, 2)], r"einsum\(\): .*subscript z"),
+    "einsum: twice": (lambda t, x, y: t.einsum("ij,jk->ii", x, y), [(2, 3), (3, 2)], r"einsum\(\): .*subscript i"),
     "einsum: letters": (lambda t, x, y: t.einsum("i1,1k->ik", x, y), [(2, 3), (3, 2)], r"einsum\(\): "),
     "einsum: dots": (lambda t, x, y: t.einsum("i..,jk->ik", x, y), [(2, 3), (3, 2)], r"einsum\(\): "),
 }  # fmt: skip
@@ -180,7 +180,7 @@ def test_different_dtypes(same: Any, name: str) -> None:
     shapes = {"dot": [(3,), (3,)], "bmm": [(1, 3, 3), (1, 3, 3)], "mv": [(3, 3), (3,)]}.get(name, [(3, 3), (3, 3)])
     x, y = map(np.ones, shapes)
     same(lambda t, x, y: getattr(t, name)(x, y), x, y.astype(np.float32))
-    with pytest.raises(RuntimeError, match=rf"{name}\(\): expected both .* same dtype, but got torch.float64 and torch.int64"):
+    with pytest.raises(RuntimeError, match=rf"{name}\(\): expected .* same dtype, .* torch.float64 and torch.int64"):
         getattr(gradwright, name)(gradwright.tensor(x), gradwright.tensor(y.astype(np.int64)))
 
 
@@ -194,7 +194,7 @@ def test_not_a_tensor(name: str) -> None:
 
 
 def test_einsum_of_no_tensor() -> None:
-    with pytest.raises(TypeError, match=r"einsum\(\): expected Tensor as element 1 in argument 'operands', but got int"):
+    with pytest.raises(TypeError, match=r"einsum\(\): expected Tensor as element 1 .*'operands', but got int"):
         gradwright.einsum("i,i->", gradwright.ones(2), 3)
     with pytest.raises(TypeError, match=r"einsum\(\): argument 'equation' .* must be str, not Tensor"):
         gradwright.einsum(gradwright.ones(2), "i->")

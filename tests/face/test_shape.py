@@ -16,7 +16,7 @@ def numbers(*shape: int) -> Any:
 
 
 CALLS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
-    "reshape": (lambda t, x: [x.reshape(2, 6), x.reshape((4, -1)), t.reshape(x, (12,)), x.reshape(1, 3, 1, 4)], [(3, 4)]),
+    "reshape": (lambda t, x: [x.reshape(2, 6), x.reshape((4, -1)), t.reshape(x, (12,)), x.reshape(3, 1, 4)], [(3, 4)]),
     "reshape of 0-d": (lambda t, x: [x.reshape(1), x.reshape(()), x.reshape(1, 1), x.reshape(-1)], [()]),
     "reshape of none": (lambda t, x: [x.reshape(0), x.reshape(3, 0), x.reshape(2, 0, 5)], [(0, 3)]),
     "view": (lambda t, x: [x.view(2, 6), x.view(-1), x.view((4, 3)), x.view(3, 2, -1)], [(3, 4)]),
@@ -31,7 +31,7 @@ CALLS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "expand": (lambda t, x: [x.expand(2, 3, 4), x.expand(3, 4), x.expand(-1, 4), x.expand(5, -1, 4)], [(3, 1)]),
     "expand of 0-d": (lambda t, x: [x.expand(3), x.expand(2, 3), x.expand(())], [()]),
     "expand of none": (lambda t, x: [x.expand(0, 3), x.expand(2, 0, 3)], [(0, 3)]),
-    "expand_as": (lambda t, x, y: [x.expand_as(y), t.broadcast_to(x, (2, 3)), x.broadcast_to((4, 2, 3))], [(3,), (2, 3)]),
+    "expand_as": (lambda t, x, y: [x.expand_as(y), t.broadcast_to(x, (2, 3)), x.broadcast_to((4, 3))], [(3,), (2, 3)]),
     "squeeze": (lambda t, x: [x.squeeze(), x.squeeze(1), x.squeeze(0), x.squeeze(-1), x.squeeze((1, 3)),
                               t.squeeze(x, (0, 1))], [(2, 1, 3, 1)]),
     "squeeze of 0-d": (lambda t, x: [x.squeeze(), x.squeeze(0), x.squeeze(-1)], [()]),
@@ -41,16 +41,19 @@ CALLS: dict[str, tuple[Any, list[tuple[int, ...]]]] = {
     "cat": (lambda t, x, y: [t.cat([x, y]), t.cat((x, y, x), dim=0), t.cat([x, y], -2), t.cat([x])], [(2, 3), (1, 3)]),
     "cat along the last": (lambda t, x, y: [t.cat([x, y], 1), t.cat([x, y], dim=-1), t.concat([x, y], 1),
                                             t.concatenate([y, x], 1)], [(2, 3), (2, 1)]),
-    "cat with none": (lambda t, x, y, z: [t.cat([x, y]), t.cat([z, x], 1), t.cat([x, z, x], 1)], [(2, 3), (0, 3), (2, 0)]),
+    "cat with none": (lambda t, x, y, z: [t.cat([x, y]), t.cat([z, x], 1), t.cat([x, z, x], 1)],
+                      [(2, 3), (0, 3), (2, 0)]),
     "cat with an empty vector": (lambda t, x, y: [t.cat([x, y]), t.cat([y, x]), t.cat([y, y])], [(2, 3), (0,)]),
     "stack": (lambda t, x, y: [t.stack([x, y]), t.stack((x, y), 1), t.stack([x, y, x], dim=-1)], [(2, 3), (2, 3)]),
     "stack of 0-d": (lambda t, x, y: [t.stack([x, y]), t.stack([x], -1)], [(), ()]),
-    "split": (lambda t, x: [x.split(2), x.split(3, dim=1), x.split([1, 4]), t.split(x, [2, 0, 2], -1), x.split(9)], [(5, 4)]),
+    "split": (lambda t, x: [x.split(2), x.split(3, dim=1), x.split([1, 4]), t.split(x, [2, 0, 2], -1), x.split(9)],
+              [(5, 4)]),
     "split of none": (lambda t, x: [x.split(2), x.split(0), x.split([0, 0]), x.split(2, 1)], [(0, 3)]),
     "chunk": (lambda t, x: [x.chunk(2), x.chunk(3), x.chunk(9), t.chunk(x, 2, dim=-1), x.chunk(1)], [(5, 4)]),
     "unbind": (lambda t, x: [x.unbind(), t.unbind(x, 1), x.unbind(-1)], [(2, 3)]),
     "iteration": (lambda t, x: list(x), [(2, 3)]),
-    "narrow": (lambda t, x: [x.narrow(0, 1, 2), t.narrow(x, 1, 0, 4), x.narrow(-1, -2, 1), x.narrow(0, 3, 0)], [(3, 4)]),
+    "narrow": (lambda t, x: [x.narrow(0, 1, 2), t.narrow(x, 1, 0, 4), x.narrow(-1, -2, 1), x.narrow(0, 3, 0)],
+               [(3, 4)]),
     "select": (lambda t, x: [x.select(0, 1), t.select(x, 1, -1), x.select(-1, 0)], [(3, 4)]),
     "flip": (lambda t, x: [x.flip(0), x.flip(0, 1), t.flip(x, (-1,)), x.flip([0])], [(2, 3)]),
     "roll": (lambda t, x: [x.roll(1, 0), x.roll((1, -2), (0, 1)), t.roll(x, 4, 1), x.roll(-1, -1)], [(2, 3)]),
@@ -67,7 +70,8 @@ def test_call(same: Any, name: str) -> None:
 
 
 UNNAMED: dict[str, tuple[Any, list[tuple[int, ...]]]] = {  # PyTorch's graph names other steps
-    "flatten": (lambda t, x: [x.flatten(), x.flatten(1), x.flatten(0, 1), t.flatten(x, -2), x.flatten(1, 1)], [(2, 3, 4)]),
+    "flatten": (lambda t, x: [x.flatten(), x.flatten(1), x.flatten(0, 1), t.flatten(x, -2), x.flatten(1, 1)],
+                [(2, 3, 4)]),
     "ravel": (lambda t, x: [x.ravel(), t.ravel(x), x.flatten()], [(3,)]),
     "flatten of 0-d": (lambda t, x: [x.flatten(), x.ravel()], [()]),
     "roll through all": (lambda t, x: [x.roll(2), t.roll(x, -1)], [(2, 3)]),
@@ -112,13 +116,16 @@ def test_any_permutation(same: Any, order: Any) -> None:
 class TestMemory:
     """Which results share the memory of their input, as PyTorch's do."""
 
-    @pytest.mark.parametrize("name", ["reshape", "view", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze",
-                                      "narrow", "select", "split", "chunk", "unbind", "diagonal", "flatten"])  # fmt: skip
+    VIEWS = {
+        "reshape": (6,), "view": (6,), "permute": (1, 0), "transpose": (0, 1), "expand": (2, 2, 3), "unsqueeze": (0,),
+        "narrow": (0, 0, 1), "select": (0, 1), "split": (1,), "chunk": (2,), "t": (), "squeeze": (), "unbind": (),
+        "diagonal": (), "flatten": (),
+    }  # fmt: skip
+
+    @pytest.mark.parametrize("name", VIEWS)
     def test_views(self, name: str) -> None:
-        arguments = {"reshape": (6,), "view": (6,), "permute": (1, 0), "transpose": (0, 1), "expand": (2, 2, 3),
-                     "unsqueeze": (0,), "narrow": (0, 0, 1), "select": (0, 1), "split": (1,), "chunk": (2,)}  # fmt: skip
         x = gradwright.ones(2, 3)
-        out = getattr(x, name)(*arguments.get(name, ()))
+        out = getattr(x, name)(*self.VIEWS[name])
         for o in out if isinstance(out, tuple) else [out]:
             assert np.shares_memory(o.array, x.array)
             assert o._base is x
@@ -189,7 +196,7 @@ MISTAKES: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "chunk: zero": (lambda t, x: x.chunk(0), (3,), "greater than 0, got: 0"),
     "unbind: 0-d": (lambda t, x: x.unbind(), (), "no dimensions"),
     "unbind: range": (lambda t, x: x.unbind(1), (3,), r"but got 1.*unbind\(\)"),
-    "narrow: length": (lambda t, x: x.narrow(0, 1, 3), (3,), r"start \(1\) \+ length \(3\) exceeds dimension size \(3\)"),
+    "narrow: length": (lambda t, x: x.narrow(0, 1, 3), (3,), r"start \(1\) \+ length \(3\) exceeds .* \(3\)"),
     "narrow: start": (lambda t, x: x.narrow(0, 5, 1), (3,), r"start"),
     "narrow: negative": (lambda t, x: x.narrow(0, 0, -1), (3,), r"length"),
     "select: range": (lambda t, x: x.select(0, 3), (3,), r"select\(\): index 3 out of range"),

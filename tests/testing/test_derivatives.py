@@ -37,7 +37,7 @@ def test_a_right_derivative_passes() -> None:
     ids=["factor", "sign", "a thousandth", "without g", "not linear in g"],
 )  # fmt: skip
 def test_a_wrong_derivative_is_found(slope: Any) -> None:
-    with pytest.raises(AssertionError, match=r"cube\(\(2, 3\)\): derivative of order 1 with respect to input 0 \(x\), entry"):
+    with pytest.raises(AssertionError, match=r"cube\(\(2, 3\)\): .* order 1 with respect to input 0 \(x\), entry"):
         check_derivatives(cube(slope), SAMPLE)
 
 

@@ -31,8 +31,8 @@ class BackwardNode(Node):
     _materialize = True
     _metas: list[tuple[tuple[int, ...], Any] | None]
     """Shape and dtype of each input; None for one that is no tensor."""
-    _outputs: list[tuple[tuple[int, ...], Any]]
-    """Shape and dtype of each output that is a tensor."""
+    _outputs: list[tuple[tuple[int, ...], Any] | None]
+    """Shape and dtype of each output; None for one that is no tensor."""
     _ports: dict[int, Any] | None = None
     """If there are several outputs: weak references to the `Output` of each differentiable one."""
 
@@ -97,10 +97,10 @@ class BackwardNode(Node):
     def _filled(self, g: Bundle) -> list[Any]:
         """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
         zeros = numpy_backend.namespace.zeros
-        missing = self._materialize
+        materialize = self._materialize
         return [
-            as_tensor(g[i]) if i in g else wrap(zeros(shape, dtype=dtype)) if missing else None
-            for i, (shape, dtype) in enumerate(self._outputs)
+            as_tensor(g[i]) if i in g else wrap(zeros(meta[0], dtype=meta[1])) if meta and materialize else None
+            for i, meta in enumerate(self._outputs)
         ]
 
     def apply(self, *grads: Any) -> Any:

@@ -39,7 +39,6 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls})
-        cls._static = isinstance(inspect.getattr_static(cls, "forward"), staticmethod)
 
 
 class Function(metaclass=FunctionMeta):
@@ -52,9 +51,12 @@ class Function(metaclass=FunctionMeta):
     """
 
     _node_class: type[BackwardNode]
-    _static: bool
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise RuntimeError: that is how operations were run before `apply`."""
         raise RuntimeError(
             f"Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
             f"function with static forward method: make forward and backward of {type(self).__name__} static methods "
@@ -97,7 +99,7 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and record it. Keywords are matched to forward's parameters.
 
-        Raises RuntimeError if forward is no static method, or an argument marked dirty is not returned.
+        Raises RuntimeError if an argument marked dirty is not returned.
         """
         if kwargs:
             args = _positional(cls, args, kwargs)
@@ -118,8 +120,6 @@ class Function(metaclass=FunctionMeta):
             recording.set(False)
         try:
             if cls.setup_context is Function.setup_context:
-                if not cls._static:
-                    cls()
                 result = cls.forward(node, *args)
             else:
                 result = cls.forward(*args)
@@ -162,9 +162,10 @@ def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> No
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
         check_writable(t, needed)
+        t._counter[0] += 1  # whatever it was written with
     if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
-        raise RuntimeError("If your Function modifies Tensors inplace and some of them are views, it must return only "
-                           "one Tensor.")  # fmt: skip
+        raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                           "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip
 
 
 def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...], needed: bool) -> tuple[Any, ...]:
@@ -174,7 +175,7 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
         return owned
     saved = node._to_save
     packs: list[Any] = [None if t is None else pack(t) for t in saved]
-    node._outputs = [(o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else ((), float) for o in owned]
+    node._outputs = [(o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else None for o in owned]
     if len(outputs) > 1:
         node._ports = {}
     for k, out in enumerate(owned):
@@ -232,7 +233,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not recorded:
             return result
         many = result if isinstance(result, tuple) else (result,)
-        stop = _Once(ctx)
+        stop = _Once(ctx, grads)
         many = tuple(wrap(r.array, stop) if isinstance(r, TensorBase) else r for r in many)
         return many if isinstance(result, tuple) else many[0]
 
@@ -244,9 +245,10 @@ class _Once(Node):
 
     __slots__ = ("_mask", "_who")
 
-    def __init__(self, ctx: BackwardNode) -> None:
+    def __init__(self, ctx: BackwardNode, grads: Sequence[Any]) -> None:
+        cotangents = [g._node for g in grads if g is not None and g._node is not None]
         self._seq = ticket()
-        self._next, self._mask = ctx._next, ctx._mask
+        self._next, self._mask = (*ctx._next, *cotangents), (*ctx._mask, *[True] * len(cotangents))
         self._hooks, self._saved = None, ()
         self._who = type(ctx).__name__
 

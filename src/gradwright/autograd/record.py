@@ -65,7 +65,7 @@ class OpNode(Node):
         value = (self._saved if self._packed else self._kept)[k]
         if k >= self._packed:
             return value
-        if self._variadic:
+        if self._variadic and self._names[k] != "out":
             return tuple(unpack(self, n, self._names[k]) for n in value)
         return unpack(self, value, self._names[k])
 
@@ -125,8 +125,9 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool, name: str) -> Callable[
     filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
+    slots = (*["_shapes"] * op.several, *["_kept"] * (not packed))
     scope["Class"] = type(name, (OpNode,), {
-        "__slots__": (*["_shapes"] * op.several, *["_kept"] * (not packed)), "_run": scope["_run"], "_mask": tuple(mask),
+        "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask),
         "_names": names, "_packed": packed, "_variadic": op.variadic,
     })  # fmt: skip
     return scope["record"]
@@ -195,7 +196,7 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str
 def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
     (xs,) = op.inputs
     tensors, others = _saved_names(op, [xs], False)
-    values = [f"tuple([pack(x) for x in {xs}])" for _ in tensors]
+    values = ["pack(out)" if n == "out" else f"tuple([pack(x) for x in {xs}])" for n in tensors]
     values += [f"tuple([x.array.shape for x in {xs}])" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
     where = "_saved" if tensors else "_kept"
     which = [i for i, m in enumerate(mask) if m]
@@ -210,9 +211,15 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[
         "",
         "def _run(self, xp, g):",
         *(["    if self._saved is None: raise freed(self)"] if tensors else []),
-        f"    {', '.join([*tensors, *others])}, = self.{where}",
+        *([f"    {', '.join([*tensors, *others])}, = self.{where}"] if tensors or others else []),
+        *(["    g = filled(self, xp, g)"] if op.several else []),
     ]
-    if tensors:
+    if "out" in tensors:
+        lines += [
+            "    if out[1][0] != out[2]: raise modified(self, 'out', out)",
+            "    out = wrap(out[0], self, out[1]) if xp is not plain and isinstance(g, TensorBase) else out[0]",
+        ]
+    if xs in tensors:
         lines += [
             f"    for saved in {xs}:",
             f"        if saved[1][0] != saved[2]: raise modified(self, {xs!r}, saved)",

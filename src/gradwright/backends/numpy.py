@@ -161,7 +161,7 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
     return out
 
 
-# vars, not dir: NumPy loads some of its submodules only when they are asked for, and that takes longer than all of this.
+# vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
 namespace = SimpleNamespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
     sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder, zeros_like,

@@ -1,4 +1,4 @@
-"""array-api-strict as `xp`: it refuses whatever the array API standard does not promise, so it proves a formula portable.
+"""array-api-strict as `xp`: it refuses whatever the array API does not promise, so it proves a formula portable.
 
 Importing this module makes its arrays known; it needs the ``dev`` extra.
 """

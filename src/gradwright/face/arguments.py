@@ -30,7 +30,8 @@ def tensor_list(
     Raises TypeError naming function and argument, or `empty` if there are none.
     """
     if not isinstance(values, (tuple, list)):
-        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {kind(values)}")
+        got = kind(values)
+        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {got}")
     items = list(values)
     for i, v in enumerate(items):
         if not isinstance(v, TensorBase):
@@ -75,8 +76,8 @@ def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
     try:
         return tuple(n.__index__() for n in given)
     except AttributeError:
-        wrong = next(n for n in given if not hasattr(n, "__index__"))
-        raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {kind(wrong)}") from None
+        wrong = kind(next(n for n in given if not hasattr(n, "__index__")))
+        raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {wrong}") from None
 
 
 def to_dtype(x: Any, d: Any) -> Any:
@@ -144,10 +145,12 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
     if floating and common.category < dtypes.FLOAT:
         common = dtypes.default()
     library = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
+
+    def converted(v: Any) -> Any:
+        number = not isinstance(v, TensorBase)
+        return wrap(library.asarray(np.array(v).astype(common.dtype))) if number else to_dtype(v, common)
+
     try:
-        return [
-            to_dtype(v, common) if isinstance(v, TensorBase) else wrap(library.asarray(np.array(v).astype(common.dtype)))
-            for v in tensors
-        ]
+        return [converted(v) for v in tensors]
     except OverflowError as e:
         raise RuntimeError(f"{op.name}(): a number does not fit {common}: {e}") from None

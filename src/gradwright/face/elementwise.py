@@ -58,8 +58,10 @@ def _counting(op: Op) -> Callable[[Any], Any]:
 
     def slow(x: Any) -> Any:
         if dtypes.of(x.array.dtype) is dtypes.boolean:
-            raise RuntimeError(f"{op.name}(): argument 'input' must hold numbers, but its dtype is torch.bool; to invert a "
-                               "mask use ~ or logical_not(), else convert it with .to(dtype)")  # fmt: skip
+            raise RuntimeError(
+                f"{op.name}(): argument 'input' must hold numbers, but its dtype is torch.bool; to invert a mask "
+                "use ~ or logical_not(), else convert it with .to(dtype)"
+            )
         return apply_one(op, x, {})
 
     return unary(op, slow)

@@ -13,6 +13,7 @@ from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import NUMBER, one_dim, tensor_arg, to_dtype
 from gradwright.ops import index as _index
+from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import shape as _shape
 
 _copied = _shape.copy.variant("CopyBackwards")
@@ -43,13 +44,13 @@ def key_of(key: Any) -> tuple[tuple[Any, ...], bool]:
 def _part(k: Any) -> Any:
     """A number as an int; a tensor, array, list or bool as an index array."""
     array = k.array if isinstance(k, TensorBase) else k
-    if hasattr(k, "__index__") and not isinstance(array, (bool, np.bool_)) and getattr(array, "shape", ()) == ():
-        if getattr(array, "dtype", int) != bool:
-            return k.__index__()
+    boolean = isinstance(array, (bool, np.bool_)) or getattr(array, "dtype", None) == np.bool_
+    if hasattr(k, "__index__") and not boolean and getattr(array, "shape", ()) == ():
+        return k.__index__()
     if not isinstance(array, (bool, np.ndarray, np.generic, list)):
         raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid indices, "
-            f"but got {kind(k)}"
+            "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid "
+            f"indices, but got {kind(k)}"
         )
     array = np.asarray(array)
     if array.size == 0 and isinstance(k, list):
@@ -94,7 +95,22 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     if basic:
         assign(region, value)
     else:
+        if value._node is not None:
+            value = _winning(value, np.arange(x.array.size).reshape(x.array.shape)[parts])
         assign(x, apply(_index.put, (x, value), {"key": parts}))
+
+
+def _winning(value: Any, positions: Any) -> Any:
+    """``value`` without the history of the entries that others overwrite: of those written to one place the last stays.
+
+    PyTorch hands each of them the gradient, as if all had stayed.
+    """
+    _, last = np.unique(positions.ravel()[::-1], return_index=True)
+    if last.size == positions.size:
+        return value
+    stays = np.zeros(positions.size, bool)
+    stays[positions.size - 1 - last] = True
+    return apply(_piecewise.where, (wrap(stays.reshape(positions.shape)), value, wrap(value.array)), {})
 
 
 def _fitted(function: str, value: Any, like: Any) -> Any:
@@ -170,13 +186,14 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     src = tensor_arg("scatter_add", src, "src", 4)
     axis = one_dim("scatter_add", dim, x.array.ndim)
     if src.array.dtype != x.array.dtype:
-        raise RuntimeError(f"scatter_add(): Expected self.dtype to be equal to src.dtype, got {x.dtype} and {src.dtype}")
+        raise RuntimeError(f"scatter_add(): Expected self.dtype to equal src.dtype, got {x.dtype} and {src.dtype}")
     region = _same_but("scatter_add", x, index, axis)
     if src.array.ndim != index.array.ndim or any(
         n > m for n, m in zip(index.array.shape, src.array.shape, strict=True)
     ):
         raise RuntimeError(
-            f"scatter_add(): Expected index {_text(index.array.shape)} to be no larger than src {_text(src.array.shape)}"
+            f"scatter_add(): Expected index {_text(index.array.shape)} to be no larger than "
+            f"src {_text(src.array.shape)}"
         )
     key = tuple(slice(n) for n in index.array.shape)
     part = apply(_index.index, (src,), {"key": key})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright import backends
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
 from gradwright.errors import kind
@@ -25,7 +26,8 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
             "with .to(dtype)"
         )
     if ndims is not None and (x.ndim, y.ndim) != ndims:
-        raise RuntimeError(f"{name}(): expected tensors of {ndims[0]} and {ndims[1]} dims, but got {x.ndim} and {y.ndim}")
+        wanted = f"{ndims[0]} and {ndims[1]}"
+        raise RuntimeError(f"{name}(): expected tensors of {wanted} dims, but got {x.ndim} and {y.ndim}")
     if not x.ndim or not y.ndim:
         raise RuntimeError(f"{name}(): both arguments need to be at least 1D, but they are {x.ndim}D and {y.ndim}D")
     if x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]:
@@ -37,7 +39,7 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
 
 
 def matmul(input: Any, other: Any) -> Any:
-    """Matrix product over the last two dims; the others broadcast. A vector is a row on the left, a column on the right."""
+    """Matrix product over the last two dims; the others broadcast. A vector is a row at left, a column at right."""
     ndims = (getattr(getattr(input, "array", None), "ndim", 2), getattr(getattr(other, "array", None), "ndim", 2))
     op = {(1, 1): _dot, (2, 1): _mv, (2, 2): _mm}.get(ndims, _bmm if max(ndims) > 2 else _mm)
     return _product("matmul", op, input, other, None, "other")
@@ -80,12 +82,13 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     shapes = x.array.shape, weight.array.shape
     if weight.array.ndim != 2 or not x.array.ndim or shapes[0][-1] != shapes[1][1]:
         raise RuntimeError(
-            f"linear(): mat1 and mat2 shapes cannot be multiplied (input {_text(shapes[0])}, weight {_text(shapes[1])}: "
-            "the last dim of input must be the second of weight)"
+            f"linear(): mat1 and mat2 shapes cannot be multiplied (input {_text(shapes[0])}, "
+            f"weight {_text(shapes[1])}: the last dim of input must be the second of weight)"
         )
     if bias is None:
         return matmul(x, weight.t())
-    if x.array.ndim != 2 or bias.array.shape != shapes[1][:1] or not x.array.dtype == weight.array.dtype == bias.array.dtype:
+    alike = x.array.dtype == weight.array.dtype == bias.array.dtype
+    if x.array.ndim != 2 or bias.array.shape != shapes[1][:1] or not alike:
         return matmul(x, weight.t()) + bias
     return apply(_linalg.linear, (x, weight, bias), {})
 
@@ -117,8 +120,6 @@ def einsum(equation: str, *operands: Any) -> Any:
 
 
 def _eye(x: Any, n: int) -> Any:
-    from gradwright import backends
-
     return backends.namespace(x.array).eye(n, dtype=x.array.dtype)
 
 

@@ -129,12 +129,14 @@ def _spread(op: Op, name: str, x: Any, dim: Any, keepdim: bool, unbiased: bool |
     return _run(op, name, x, dim, keepdim, correction=correction)
 
 
-def var(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = 1) -> Any:
+def var(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: Any = 1) -> Any:  # fmt: skip
     """Variance over ``dim``: squares of deviations over n - correction (``unbiased`` means 1, else 0)."""
     return _spread(_reduce.var, "var", input, dim, keepdim, unbiased, correction)
 
 
-def std(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: Any = 1) -> Any:
+def std(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: Any = 1) -> Any:  # fmt: skip
     """Standard deviation over ``dim``, the square root of `var`."""
     return _spread(_reduce.std, "std", input, dim, keepdim, unbiased, correction)
 

@@ -132,8 +132,8 @@ def expand(input: Any, *shape: Any) -> Any:
         n = old if n == -1 else n
         if old not in (1, n):
             raise RuntimeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton dimension "
-                f"{i}.  Target sizes: {_text(wanted)}.  Tensor sizes: {_text(have)}"
+                f"The expanded size of the tensor ({n}) must match the existing size ({old}) at non-singleton "
+                f"dimension {i}.  Target sizes: {_text(wanted)}.  Tensor sizes: {_text(have)}"
             )
         full.append(n)
     return apply(_shape.broadcast_to, (x,), {"shape": tuple(full)})
@@ -220,8 +220,9 @@ def cat(tensors: Any, dim: int = 0) -> Any:
             a != b for k, (a, b) in enumerate(zip(x.array.shape, items[0].array.shape, strict=True)) if k != axis
         ):
             raise RuntimeError(
-                f"cat(): Sizes of tensors must match except in dimension {axis}. Expected {_text(items[0].array.shape)} "
-                f"but got {_text(x.array.shape)} for tensor number {i} in the list."
+                f"cat(): Sizes of tensors must match except in dimension {axis}. "
+                f"Expected {_text(items[0].array.shape)} but got {_text(x.array.shape)} for tensor number {i} in the "
+                "list."
             )
     return apply(_shape.concat, [to_dtype(x, common) for x in items], {"axis": axis})
 
@@ -261,8 +262,8 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, 
         parts = list(split_size_or_sections)
         if sum(parts) != n or min(parts, default=0) < 0:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {axis}), "
-                f"but got split_sizes={parts}"
+                f"split_with_sizes expects split_sizes to sum exactly to {n} "
+                f"(input tensor's size at dimension {axis}), but got split_sizes={parts}"
             )
     else:
         got = kind(split_size_or_sections)
@@ -314,7 +315,8 @@ def select(input: Any, dim: int, index: int) -> Any:
     axis = one_dim("select", dim, x.array.ndim)
     n = x.array.shape[axis]
     if not -n <= index < n:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {_text(x.array.shape)} at dim {axis}")
+        where = f"tensor of size {_text(x.array.shape)} at dim {axis}"
+        raise IndexError(f"select(): index {index} out of range for {where}")
     return apply(_select, (x,), {"key": (slice(None),) * axis + (int(index), ...)})
 
 

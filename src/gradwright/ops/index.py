@@ -1,4 +1,4 @@
-"""Reading and writing by index. Where elements are read, their cotangents are put back; the two are each other's vjp."""
+"""Reading and writing by index. Where entries are read, cotangents are put back; the two are each other's vjp."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ def index(xp, x, *, key):
     return x[key]
 
 
-index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
-
-
 @builtin(
     kind="linear",
     node="UnindexBackward0",
@@ -37,6 +34,7 @@ def unindex(xp, x, *, shape, key):
     return xp.put(xp.zeros_like(x, shape=shape), x, key=key, accumulate=True)
 
 
+index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
 unindex.vjp(x=lambda xp, g, key: index(g, key=key))
 
 
@@ -93,17 +91,12 @@ def take_along_axis(xp, x, indices, *, axis):
     return xp.take_along_axis(x, indices, axis=axis)
 
 
-take_along_axis.vjp(
-    x=lambda xp, g, x_shape, indices, axis: scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
-)
-
-
 @builtin(
     node="MaxBackward0",
     samples=[Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1, keepdims=k) for k in (False, True)],
 )
 def pick(xp, x, indices, *, axis, keepdims):
-    """One entry of each line along ``axis``: that at ``indices``, which have length 1 there; ``axis`` goes unless kept."""
+    """The entry at ``indices`` of each line along ``axis``, where they have length 1; ``axis`` goes unless kept."""
     y = xp.take_along_axis(x, indices, axis=axis)
     return y if keepdims else xp.squeeze(y, axis=(axis,))
 
@@ -124,13 +117,19 @@ def scatter_add(xp, x, indices, src, *, axis):
     return xp.scatter_add(x, indices, src, axis=axis)
 
 
+take_along_axis.vjp(
+    x=lambda xp, g, x_shape, indices, axis: scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
+)
 scatter_add.vjp(
     x=lambda xp, g: g,
     src=lambda xp, g, indices, axis: take_along_axis(g, indices, axis=axis),
 )
 
 
-@builtin(node="IndexSelectBackward0", samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)])
+@builtin(
+    node="IndexSelectBackward0",
+    samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)],
+)
 def take(xp, x, indices, *, axis):
     """The slices of x at a 1-d array of indices along ``axis``."""
     return xp.take(x, indices, axis=axis)
@@ -151,9 +150,6 @@ def diagonal(xp, x, *, offset):
     return xp.linalg.diagonal(x, offset=offset)
 
 
-diagonal.vjp(x=lambda xp, g, x_shape, offset: undiagonal(g, shape=x_shape, offset=offset))
-
-
 @builtin(
     kind="linear",
     node="DiagEmbedBackward0",
@@ -164,6 +160,7 @@ def undiagonal(xp, x, *, shape, offset):
     return xp.write_view(xp.zeros_like(x, shape=shape), x, read=lambda y: xp.linalg.diagonal(y, offset=offset))
 
 
+diagonal.vjp(x=lambda xp, g, x_shape, offset: undiagonal(g, shape=x_shape, offset=offset))
 undiagonal.vjp(x=lambda xp, g, offset: diagonal(g, offset=offset))
 
 from gradwright.ops.shape import permute_dims  # noqa: E402 - used by a sample above, at call time

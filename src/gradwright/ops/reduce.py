@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from math import prod as product
 
 from gradwright.op import A, Sample, builtin
@@ -71,7 +72,7 @@ def prod(xp, x, *, axis=None, keepdims=False):
 
 
 def _prod_slope(xp, g, x, axis, keepdims):
-    """g times the product of all *other* entries, by running products from both ends (no division, so zeros are fine)."""
+    """g times the product of all *other* entries: running products from both ends, no division, so zeros are fine."""
     axes = tuple(range(x.ndim)) if axis is None else axis
     others = tuple(i for i in range(x.ndim) if i not in axes)
     rest = [x.shape[i] for i in others]
@@ -128,8 +129,7 @@ def _centred(xp, x, axis):
 
 
 def _freedom(x, axis, correction):
-    n = count(x.shape, axis) - correction
-    return n if n > 0 else 0
+    return builtins.max(count(x.shape, axis) - correction, 0)
 
 
 def _var_slope(xp, g, x, axis, keepdims, correction):

@@ -30,9 +30,9 @@ def leaf(array: Any) -> Any:
 
 
 def tower(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The floors of the tower of ``op``: outputs, gradients, second derivatives ... as Tensors, None where nothing flows.
+    """The floors of the tower of ``op``: outputs, gradients, second derivatives and so on; None where nothing flows.
 
-    ``rows`` are the arrays that it stands on: those of the operation, then the cotangents of each floor (see `footing`).
+    ``rows`` are the arrays it stands on: those of the operation, then the cotangents of each floor (see `footing`).
     """
     arrays, *cotangents = rows
     xs = [leaf(a) if d else wrap(a) for a, d in zip(arrays, _differentiable(op, arrays), strict=True)]
@@ -100,13 +100,13 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
                 if not abs(formula - numeric) <= tolerance * max(1.0, np.max(np.abs(gradient))):
                     where = f", entry {np.argwhere(direction)[0].tolist()}" if k == 1 and x.shape else ""
                     raise AssertionError(
-                        f"{op.name}({sample}): derivative of order {k} with respect to {name}{where} is {formula:.9g} by "
-                        f"the formula, {numeric:.9g} by finite differences of order {k - 1}"
+                        f"{op.name}({sample}): derivative of order {k} with respect to {name}{where} is "
+                        f"{formula:.9g} by the formula, {numeric:.9g} by finite differences of order {k - 1}"
                     )
 
 
 def _slope(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]], at: tuple[int, int], direction: Any) -> float:
-    """The derivative of the top floor, contracted with the last of ``rows``, along ``direction`` in the array ``at``."""
+    """The derivative of the top floor, contracted with the last of ``rows``, along ``direction`` in one array."""
     ends = []
     for h in (_STEP, -_STEP):
         moved = [list(row) for row in rows[:-1]]
@@ -159,7 +159,8 @@ def check_portable(op: Op, sample: Sample, xp: Any, *, order: int = 3, dtype: st
 def _compare(where: str, got: Any, wanted: Any, tolerance: float) -> None:
     assert (got is None) == (wanted is None), f"{where}: nothing flows here in one of two passes"
     if got is not None:
-        assert tuple(got.array.shape) == wanted.array.shape, f"{where}: shape {got.array.shape}, not {wanted.array.shape}"
+        shapes = tuple(got.array.shape), wanted.array.shape
+        assert shapes[0] == shapes[1], f"{where}: shape {shapes[0]}, not {shapes[1]}"
         np.testing.assert_allclose(np.asarray(got.array), wanted.array, tolerance, tolerance, err_msg=where)
 
 

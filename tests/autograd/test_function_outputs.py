@@ -1,0 +1,476 @@
+"""The contract of `Function`: what forward may return, change in place, and declare about it."""
+
+import pytest
+
+import gradwright
+from gradwright.autograd.function import once_differentiable
+
+# ---- outputs ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def Parts(T):
+    class Parts(T.autograd.Function):
+        seen = []
+
+        @staticmethod
+        def forward(ctx, x, materialize=True):
+            ctx.set_materialize_grads(materialize)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            Parts.seen.append([None if t is None else t.tolist() for t in (g, h)])
+            g = 0 if g is None else g * 2
+            h = 0 if h is None else h * 3
+            return g + h, None
+
+    return Parts
+
+
+def test_several_outputs(T, leaf, Parts):
+    x = leaf([1.0, 2.0])
+    out = Parts.apply(x)
+    assert type(out) is tuple
+    a, b = out
+    assert a.grad_fn is b.grad_fn
+    assert (a.output_nr, b.output_nr) == (0, 1)
+    assert (a * b).grad_fn.next_functions == ((a.grad_fn, 0), (a.grad_fn, 1))
+    (a + 10 * b).sum().backward()
+    assert x.grad.tolist() == [32, 32]
+    assert Parts.seen == [[[1, 1], [10, 10]]]
+
+
+def test_outputs_that_no_gradient_reached_get_zeros(leaf, Parts):
+    x = leaf([1.0, 2.0])
+    Parts.apply(x)[1].sum().backward()
+    assert Parts.seen == [[[0, 0], [1, 1]]]
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_or_none(leaf, Parts):
+    x = leaf([1.0, 2.0])
+    Parts.apply(x, False)[0].sum().backward()
+    assert Parts.seen == [[[1, 1], None]]
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_second_derivatives_of_several_outputs(T, leaf):
+    class SinCos(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            s, c = x.sin(), x.cos()
+            ctx.save_for_backward(s, c)
+            return s, c
+
+        @staticmethod
+        def backward(ctx, gs, gc):
+            s, c = ctx.saved_tensors
+            return gs * c - gc * s
+
+    x = leaf(0.7)
+    s, c = SinCos.apply(x)
+    (g,) = T.autograd.grad(s * c, x, create_graph=True)
+    (h,) = T.autograd.grad(g, x, create_graph=True)
+    assert g.item() == pytest.approx(float(T.cos(2 * x)), rel=1e-14)
+    assert h.item() == pytest.approx(float(-2 * T.sin(2 * x)), rel=1e-14)
+
+
+def test_one_output_in_a_tuple(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return (x * 2,)
+
+        @staticmethod
+        def backward(ctx, g):
+            return (g * 2,)
+
+    x = leaf(1.0)
+    out = F.apply(x)
+    assert type(out) is tuple
+    out[0].backward()
+    assert x.grad.item() == 2
+
+
+def test_outputs_that_are_no_tensors(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, "text", None, 3
+
+        @staticmethod
+        def backward(ctx, g, *rest):
+            assert rest == (None, None, None)
+            return g * 2
+
+    x = leaf(1.0)
+    y, *rest = F.apply(x)
+    assert rest == ["text", None, 3]
+    y.backward()
+    assert x.grad.item() == 2
+
+
+def test_a_list_is_no_tuple_of_outputs(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return [x * 2, x * 3]
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return grads[0]
+
+    out = F.apply(leaf(1.0))
+    assert type(out) is list
+    assert [t.requires_grad for t in out] == [False, False]
+
+
+def test_integer_outputs_do_not_require_grad(T, leaf):
+    class Sort(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            values, order = x.sort()
+            ctx.save_for_backward(order)
+            return values, order
+
+        @staticmethod
+        def backward(ctx, g, order_grad):
+            (order,) = ctx.saved_tensors
+            return T.zeros(3, dtype=g.dtype).scatter_add(0, order, g)
+
+    x = leaf([3.0, 1.0, 2.0])
+    values, order = Sort.apply(x)
+    assert values.requires_grad
+    assert not order.requires_grad
+    (values * T.tensor([1.0, 10.0, 100.0], dtype=T.float64)).sum().backward()
+    assert x.grad.tolist() == [100, 1, 10]
+
+
+def test_mark_non_differentiable(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a, b = x * 2, x * 3
+            ctx.mark_non_differentiable(b)
+            return a, b
+
+        @staticmethod
+        def backward(ctx, g, h):
+            assert h.tolist() == [0, 0]
+            return g * 2
+
+    x = leaf([1.0, 2.0])
+    a, b = F.apply(x)
+    assert a.requires_grad
+    assert not b.requires_grad
+    a.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_an_input_returned_as_it_is(T, leaf):
+    class Identity(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 10
+
+    x = leaf([1.0, 2.0])
+    y = Identity.apply(x)
+    assert y is not x
+    assert y._is_view()
+    assert type(y.grad_fn).__name__ == "IdentityBackward"
+    assert x.is_leaf
+    y.sum().backward()
+    assert x.grad.tolist() == [10, 10]
+    assert not Identity.apply(T.ones(2)).requires_grad
+
+
+def test_an_input_returned_among_others(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x, y * 2
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 10, h * 2
+
+    x, y = leaf(1.0), leaf(2.0)
+    a, b = F.apply(x, y)
+    (a + b).backward()
+    assert (x.grad.item(), y.grad.item()) == (10, 2)
+
+
+VIEW = (
+    r"Output 0 of F is a view and is being modified inplace. This view was created inside a custom Function \(or "
+    r"because an input was returned as-is\) and the autograd logic to handle view\+inplace would override the custom"
+)
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x[:1], lambda x: x.view(-1)])
+def test_a_view_that_a_function_made_must_not_be_written(T, leaf, make):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return make(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return T.zeros(2, dtype=g.dtype) + g.sum()
+
+    x = leaf([1.0, 2.0])
+    y = F.apply(x * 1)
+    with pytest.raises(RuntimeError, match=VIEW):
+        y.mul_(2)
+    assert y._version == 0
+
+
+def test_an_output_may_be_changed_in_place(T, leaf):
+    class Double(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf([1.0, 2.0])
+    y = Double.apply(x)
+    y.mul_(5)
+    y[0] = 0.0
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 10]
+
+
+def test_functions_in_functions(T, leaf):
+    class Inner(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    class Outer(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with T.enable_grad():
+                u = x.detach().requires_grad_()
+                ctx.out = Inner.apply(u)
+                ctx.u = u
+            return ctx.out.detach()
+
+        @staticmethod
+        def backward(ctx, g):
+            return T.autograd.grad(ctx.out, ctx.u, g)[0]
+
+    x = leaf([1.0, 2.0])
+    Outer.apply(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_a_function_that_raises_in_forward_leaves_no_mode_behind(T, leaf):
+    class Fails(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise KeyError("in forward")
+
+    with pytest.raises(KeyError, match="in forward"):
+        Fails.apply(leaf(1.0))
+    assert T.is_grad_enabled()
+
+
+# ---- mark_dirty ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def Triple(T):
+    class Triple(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(3)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    return Triple
+
+
+def test_a_dirty_input_is_the_output(leaf, Triple):
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    z = Triple.apply(y)
+    assert z is y
+    assert y.tolist() == [3, 6]
+    assert y._version == 2  # by mul_, and by mark_dirty: forward may write by other means
+    assert type(y.grad_fn).__name__ == "TripleBackward"
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [18, 36]
+
+
+def test_a_dirty_view_changes_its_base(leaf, Triple):
+    x = leaf([1.0, 2.0, 3.0])
+    y = x * 1
+    v = y[1:]
+    assert Triple.apply(v) is v
+    assert y.tolist() == [1, 6, 9]
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [2, 36, 54]
+
+
+def test_a_dirty_view_used_afterwards(leaf, Triple):
+    x = leaf([1.0, 2.0, 3.0])
+    y = x * 1
+    v = Triple.apply(y[1:])
+    (v * v).sum().backward()
+    assert x.grad.tolist() == [0, 36, 54]
+
+
+def test_a_dirty_input_that_is_not_returned(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(3)
+            ctx.mark_dirty(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    message = (
+        r"Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+        r"modified inplace must all be outputs of the Function."
+    )
+    with pytest.raises(RuntimeError, match=message):
+        F.apply(leaf([1.0]) * 1)
+
+
+def test_a_dirty_leaf(T, leaf, Triple):
+    with pytest.raises(RuntimeError, match=r"a leaf Variable that requires grad (is being|has been) used in an in-"):
+        Triple.apply(leaf([1.0]))
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"):
+        Triple.apply(leaf([1.0, 2.0])[:1])
+    assert Triple.apply(T.ones(2)).tolist() == [3, 3]
+
+
+def test_a_dirty_view_among_several_outputs(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(3)
+            ctx.mark_dirty(x)
+            return x, x.clone()
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return (g + h) * 3
+
+    with pytest.raises(RuntimeError, match="If your Function modifies inplace an input that is a view of another Tensor"):
+        F.apply((leaf([1.0, 2.0]) * 1)[:1])
+
+
+def test_saved_before_it_was_changed(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            x.mul_(3)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3 + ctx.saved_tensors[0] * 0
+
+    x = leaf([1.0])
+    F.apply(x * 1).backward()  # what is saved is the output
+    assert x.grad.tolist() == [3]
+
+
+# ---- once_differentiable ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def Once(T):
+    decorate = once_differentiable if T is gradwright else T.autograd.function.once_differentiable
+
+    class Once(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @decorate
+        def backward(ctx, g):
+            assert not T.is_grad_enabled()
+            (x,) = ctx.saved_tensors
+            return 3 * g * x**2
+
+    return Once
+
+
+def test_once_differentiable_once(leaf, Once):
+    x = leaf([1.0, 2.0])
+    Once.apply(x).sum().backward()
+    assert x.grad.tolist() == [3, 12]
+    assert Once.backward.__name__ == "backward"
+
+
+def test_once_differentiable_twice(T, leaf, Once):
+    x, v = leaf([1.0, 2.0]), leaf([1.0, 1.0])
+    (g,) = T.autograd.grad(Once.apply(x), x, v, create_graph=True)
+    assert g.tolist() == [3, 12]
+    assert g.requires_grad
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with "
+                                           "@once_differentiable"):  # fmt: skip
+        g.sum().backward()
+
+
+def test_once_differentiable_is_never_silently_constant():
+    # (PyTorch hands out a gradient without history if the cotangent has none, and forgets what it depends on.)
+    class Once(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, g):
+            return 3 * g * ctx.saved_tensors[0] ** 2
+
+    x, v = gradwright.ones(2, requires_grad=True), gradwright.ones(2, requires_grad=True)
+    for cotangent, by in ((gradwright.ones(2), x), (v, x), (v, v)):
+        (g,) = gradwright.autograd.grad(Once.apply(x), x, cotangent, create_graph=True)
+        with pytest.raises(RuntimeError, match="marked with @once_differentiable: OnceBackward"):
+            gradwright.autograd.grad(g.sum(), by, allow_unused=True)
+
+
+def test_once_differentiable_with_none(T, leaf):
+    decorate = once_differentiable if T is gradwright else T.autograd.function.once_differentiable
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            return x * k
+
+        @staticmethod
+        @decorate
+        def backward(ctx, g):
+            return g * 2, None
+
+    x = leaf(1.0)
+    F.apply(x, 2).backward()
+    F.apply(x, 2).backward(create_graph=True)
+    assert x.grad.item() == 4
