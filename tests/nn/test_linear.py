@@ -87,6 +87,16 @@ def test_reset_parameters_draws_anew_in_place(lib):
     assert m.weight.is_leaf
 
 
+def test_reset_parameters_touches_weight_and_bias_only(lib):
+    m = lib.nn.Linear(3, 2)
+    m.extra = lib.nn.Parameter(lib.full((2,), 7.0))
+    m.below = lib.nn.Linear(3, 2)
+    before = m.below.weight.tolist()
+    m.reset_parameters()
+    assert m.extra.tolist() == [7, 7]
+    assert m.below.weight.tolist() == before
+
+
 def test_manual_seed_repeats_the_values(lib):
     drawn = []
     for _ in range(2):
@@ -110,9 +120,10 @@ def test_errors(lib):
         lib.nn.Linear(3, 2, dtype=lib.int64)
 
 
-def test_no_other_device():
+@pytest.mark.parametrize("bias", [True, False])
+def test_no_other_device(bias):
     with pytest.raises(RuntimeError, match="gradwright has no device 'cuda' yet"):
-        gw.nn.Linear(3, 2, device="cuda")
+        gw.nn.Linear(3, 2, bias=bias, device="cuda")
 
 
 def test_identity(lib):
@@ -121,3 +132,10 @@ def test_identity(lib):
     assert m(x) is x
     assert repr(m) == "Identity()"
     assert list(m.parameters()) == []
+
+
+def test_sizes_of_zero():
+    # PyTorch warns here that there is nothing to initialise.
+    assert gw.nn.Linear(0, 2).bias.tolist() == [0, 0]
+    assert gw.nn.Linear(0, 2)(gw.ones(3, 0)).tolist() == [[0, 0]] * 3
+    assert gw.nn.Linear(2, 0)(gw.ones(3, 2)).shape == (3, 0)

@@ -115,7 +115,8 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{legacy} {size(array.shape)}]{made} is at version {counter[0]}; expected version {version} "
-        f"instead. ({type(owner).__name__} saved it as {name!r}: use the out-of-place form, or clone it before it is changed.)"
+        f"instead. ({type(owner).__name__} saved it as {name!r}: use the out-of-place form, or clone it before it is "
+        "changed.)"
     )
 
 

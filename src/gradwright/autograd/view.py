@@ -113,7 +113,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
     ``needs_grad``: whether the new value carries history.
     """
     strides = getattr(x.array, "strides", ())
-    if 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, x.array.shape, strict=True)):
+    if 0 in strides and x.array.size and any(s == 0 and n > 1 for s, n in zip(strides, x.array.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -153,4 +153,4 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
     try:
         return [converted(v) for v in tensors]
     except OverflowError as e:
-        raise RuntimeError(f"{op.name}(): a number does not fit {common}: {e}") from None
+        raise OverflowError(f"{op.name}(): a number does not fit {common}: {e}") from None

@@ -57,8 +57,9 @@ class Linear(Module):
         """Draw weight and bias anew; without input features the bias is 0."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
         with no_grad():
-            for parameter in self.parameters(recurse=False):
-                parameter.uniform_(-bound, bound)
+            for parameter in (self.weight, self.bias):
+                if parameter is not None:
+                    parameter.uniform_(-bound, bound)
 
     def forward(self, input: Any) -> Any:
         """``input`` (..., in_features) to (..., out_features)."""

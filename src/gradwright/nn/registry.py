@@ -125,18 +125,16 @@ class Registry:
 
     def _vacate(self, name: str, own: dict[str, Any]) -> None:
         """Forget what else is kept under ``name``. KeyError if the class has such an attribute, which would hide it."""
-        if name not in own and hasattr(type(self), name):
+        if name not in own and any(name in vars(cls) for cls in type(self).__mro__):
             raise KeyError(f"attribute '{name}' already exists")
         for other in (self.__dict__, self._parameters, self._modules, self._buffers):
             if other is not own:
                 other.pop(name, None)
-        self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
         for own in (self._parameters, self._buffers, self._modules):
             if name in own:
                 del own[name]
-                self._non_persistent_buffers_set.discard(name)
                 return
         super().__delattr__(name)
 

@@ -1,0 +1,387 @@
+"""gradcheck and gradgradcheck: right verdicts, PyTorch's messages, and what they refuse to judge."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import gradwright
+
+
+@pytest.fixture
+def checks(T):
+    """``(gradcheck, gradgradcheck)``"""
+    return T.autograd.gradcheck, T.autograd.gradgradcheck
+
+
+def scaled(T, forward, backward):
+    """x times ``forward``, whose backward says it were times ``backward``."""
+
+    class Scaled(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * forward
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * backward
+
+    return Scaled.apply
+
+
+# ---- what is right passes --------------------------------------------------------------------------------
+
+RIGHT = {
+    "one": lambda T, x, y: (x * x).sum(),
+    "elementwise": lambda T, x, y: x.exp() * y,
+    "several outputs": lambda T, x, y: (x * y, x.sin().sum(), y + 1),
+    "an output without grad": lambda T, x, y: (x * y, x.detach()),
+    "a list of outputs": lambda T, x, y: [x * y, x],
+    "an unused input": lambda T, x, y: x * 2,
+    "0-d": lambda T, x, y: x.sum() * y.sum(),
+    "in place": lambda T, x, y: (x * 1).mul_(y).sin_(),
+    "views": lambda T, x, y: (x.t() @ y).reshape(-1)[::2],
+    "empty": lambda T, x, y: x[:0] * y[:0],
+}
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_derivatives_pass(T, leaf, checks, name, fast):
+    x, y = leaf([[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]), leaf([[1.0, 0.3, 0.2], [0.1, 0.4, 0.7]])
+    for check in checks:
+        assert check(lambda x, y: RIGHT[name](T, x, y), (x, y), fast_mode=fast) is True
+    assert x.tolist() == [[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]  # not changed by the check
+    assert x.grad is None
+
+
+def test_one_tensor_is_enough(leaf, checks):
+    x = leaf([1.0, 2.0])
+    for check in checks:
+        assert check(lambda x: x**3, x)
+        assert check(lambda x: x**3, [x])
+
+
+def test_other_arguments(T, leaf, checks):
+    x, k = leaf([1.0, 2.0]), T.tensor([1, 0])
+    for check in checks:
+        assert check(lambda x, k, n, text, nothing: x[k] * n, (x, k, 3, "text", None))
+
+
+def test_non_contiguous_inputs(T, leaf, checks):
+    base = T.tensor(np.arange(12.0).reshape(3, 4) + 1)
+    for view in (base.t(), base[:, ::2], base[1:, 1]):
+        x = view.detach().requires_grad_()
+        assert checks[0](lambda x: x.sin() * x, x)
+    assert base.tolist() == (np.arange(12.0).reshape(3, 4) + 1).tolist()
+
+
+def test_cotangents_may_be_given(T, leaf, checks):
+    x, v = leaf([1.0, 2.0]), leaf([0.5, 0.25])
+    assert checks[1](lambda x: x**3, (x,), (v,))
+    assert checks[1](lambda x: x**3, x, v)
+    assert checks[1](lambda x: x**3, x, gen_non_contig_grad_outputs=True)
+
+
+# ---- what is wrong is found ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_wrong_derivative(T, leaf, checks, fast):
+    with pytest.raises(RuntimeError) as error:
+        checks[0](scaled(T, 5, 1), leaf([1.0, 2.0]), fast_mode=fast)
+    assert type(error.value).__name__ == "GradcheckError"
+    message = str(error.value)
+    assert message.startswith("Jacobian mismatch for output 0 with respect to input 0,\nnumerical:")
+    assert "\nanalytical:" in message
+    assert checks[0](scaled(T, 5, 1), leaf([1.0, 2.0]), fast_mode=fast, raise_exception=False) is False
+
+
+def test_both_jacobians_are_shown():
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(gradwright.GradcheckError) as error:
+        gradwright.autograd.gradcheck(scaled(gradwright, 5, 1), x)
+    assert str(error.value) == (
+        "Jacobian mismatch for output 0 with respect to input 0,\n"
+        "numerical:tensor([[5.0000, 0.0000],\n        [0.0000, 5.0000]], dtype=torch.float64)\n"
+        "analytical:tensor([[1., 0.],\n        [0., 1.]], dtype=torch.float64)\n"
+    )
+
+
+def test_which_output_and_input(T, leaf, checks):
+    wrong = scaled(T, 5, 1)
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 1 with respect to input 1,"):
+        checks[0](lambda x, y: (x * 2, x + wrong(y)), (x, y))
+
+
+def test_a_gradient_that_is_missing(T, leaf, checks):
+    class Forgets(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 1"):
+        checks[0](Forgets.apply, (x, y))
+
+
+def test_a_wrong_second_derivative(T, leaf, checks):
+    class Constant(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.x = x.detach()
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * g * ctx.x**2
+
+    assert checks[0](Constant.apply, leaf([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0,"):
+        checks[1](Constant.apply, leaf([1.0, 2.0]))
+    assert checks[1](Constant.apply, leaf([1.0, 2.0]), raise_exception=False) is False
+
+
+def test_a_backward_that_forgets_its_cotangent(T, leaf, checks):
+    class Forgets(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            return T.ones(2, dtype=T.float64)
+
+    class Partly(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            return T.ones(2, dtype=T.float64) if g == 0 else g.expand(2)
+
+    with pytest.raises(RuntimeError, match=r"backward not multiplied by grad_output|Jacobian mismatch"):
+        checks[0](Forgets.apply, leaf([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="backward not multiplied by grad_output"):
+        checks[0](Partly.apply, leaf([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_backward_that_differs_from_run_to_run(T, leaf, checks, fast):
+    runs = []
+
+    class Noisy(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            runs.append(1)
+            return g * (1 + 1e-7 * (len(runs) % 7))
+
+    x = leaf([1.0, 2.0])
+    message = "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives diff"
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        checks[0](Noisy.apply, x, fast_mode=fast)
+    assert checks[0](Noisy.apply, x, nondet_tol=1e-5, fast_mode=fast)
+
+
+def test_a_function_that_should_be_constant(T, leaf, checks):
+    assert checks[0](lambda x: T.ones(2), leaf([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="Numerical gradient for function expected to be zero"):
+        checks[0](lambda x: x.detach() * 2, leaf([1.0, 2.0]))
+
+
+def test_undefined_cotangents(T, leaf, checks):
+    class Fragile(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2 + h * 3
+
+    x = leaf([1.0, 2.0])
+    with pytest.raises((RuntimeError, TypeError)):
+        checks[0](Fragile.apply, x)
+
+
+def test_undefined_cotangents_taken_for_something():
+    class Odd(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            g, h = (1 if t is None else t for t in (g, h))
+            return g * 2 + h * 3
+
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    check = gradwright.autograd.gradcheck
+    with pytest.raises(gradwright.GradcheckError):
+        check(Odd.apply, x)
+
+
+def test_gradients_of_another_dtype():
+    class Single(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return (g * 2).float()
+
+    # The engine converts, so there is nothing left to find.
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    assert gradwright.autograd.gradcheck(Single.apply, x, check_grad_dtypes=True)
+
+
+# ---- tolerances ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_tolerances(T, leaf, checks, fast):
+    slightly = scaled(T, 1, 1.01)
+    x = leaf([1.0, 2.0])
+    assert not checks[0](slightly, x, raise_exception=False, fast_mode=fast)
+    assert checks[0](slightly, x, rtol=0.02, fast_mode=fast)
+    assert checks[0](slightly, x, atol=0.02, fast_mode=fast)
+
+
+def test_the_step(leaf, checks):
+    kinked = leaf([1e-5, 1.0])
+    assert checks[0](lambda x: x.abs(), kinked, eps=1e-6)
+    assert not checks[0](lambda x: x.abs(), kinked, eps=1e-3, raise_exception=False)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_nan_agrees_with_nothing(leaf, checks, fast):
+    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+        checks[0](lambda x: x * float("nan"), leaf([1.0, 2.0]), fast_mode=fast)
+
+
+# ---- what cannot be checked ------------------------------------------------------------------------------
+
+
+def test_nothing_to_check(T, checks):
+    message = "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad"
+    for check in checks:
+        with pytest.raises(ValueError, match=message):
+            check(lambda x: x * 2, T.ones(2, dtype=T.float64))
+
+
+def test_overlapping_memory(T, checks):
+    x = T.ones(1, dtype=T.float64).expand(3).detach().requires_grad_()
+    message = "The 0th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        checks[0](lambda x: x * 2, x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_too_little_precision_is_warned_of(T, checks, dtype):
+    x = T.ones(2, dtype=getattr(T, dtype), requires_grad=True)
+    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point or"):
+        checks[0](lambda x: x * 2, x, eps=1e-2, atol=0.1, rtol=0.1)
+
+
+def test_an_exception_in_the_function_passes_through(leaf, checks):
+    def fails(x):
+        raise KeyError("mine")
+
+    for check in checks:
+        with pytest.raises(KeyError, match="mine"):
+            check(fails, leaf(1.0), raise_exception=False)
+
+
+def test_the_input_is_restored_after_an_exception():
+    calls = []
+
+    def fails_later(x):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyError("third")
+        return x * 2
+
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(KeyError):
+        gradwright.autograd.gradcheck(fails_later, x)
+    assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("option", ["check_batched_grad", "check_forward_ad", "check_batched_forward_grad"])
+def test_what_is_not_there_yet_says_so(option):
+    x = gradwright.ones(2, dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(NotImplementedError, match=f"{option}=True is not yet supported"):
+        gradwright.autograd.gradcheck(lambda x: x * 2, x, **{option: True})
+
+
+def test_nothing_left_to_check():
+    x = gradwright.ones(2, dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(ValueError, match="nothing to check with check_backward_ad=False"):
+        gradwright.autograd.gradcheck(lambda x: x * 2, x, check_backward_ad=False)
+    with pytest.raises(ValueError, match="nothing to check with check_rev_over_rev=False"):
+        gradwright.autograd.gradgradcheck(lambda x: x * 2, x, check_rev_over_rev=False)
+    with pytest.raises(NotImplementedError, match="check_fwd_over_rev=True is not yet supported"):
+        gradwright.autograd.gradgradcheck(lambda x: x * 2, x, check_fwd_over_rev=True)
+
+
+def test_complex_is_not_there_yet():
+    x = gradwright.ones(2, dtype=gradwright.complex128, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="complex tensors are not yet supported"):
+        gradwright.autograd.gradcheck(lambda x: x * 2, x)
+
+
+# ---- nested inputs ---------------------------------------------------------------------------------------
+
+
+def test_nested_inputs():
+    make = lambda *data: gradwright.tensor(data, dtype=gradwright.float64, requires_grad=True)
+    a, b, c = make(1.0, 2.0), make(3.0, 4.0), make(5.0, 6.0)
+
+    def f(pair, third):
+        return pair[0] * pair[1][0] + third
+
+    for check in (gradwright.autograd.gradcheck, gradwright.autograd.gradgradcheck):
+        assert check(f, ((a, [b]), c))
+
+
+def test_the_check_warns_of_nothing_by_itself(leaf, checks):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for check in checks:
+            assert check(lambda x: x * x, leaf([1.0, 2.0]))
+
+
+def test_the_seeds_linear_function(T, checks):
+    generator = np.random.default_rng(0)
+    x, w, b = (T.tensor(generator.standard_normal(s), requires_grad=True) for s in ((4, 5), (3, 5), (3,)))
+
+    class Linear(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, input, weight, bias=None):
+            ctx.save_for_backward(input, weight, bias)
+            output = input.mm(weight.t())
+            return output if bias is None else output + bias
+
+        @staticmethod
+        def backward(ctx, g):
+            input, weight, bias = ctx.saved_tensors
+            grads = g.mm(weight), g.t().mm(input)
+            return (*grads, g.sum(0)) if bias is not None else grads
+
+    for check in checks:
+        assert check(Linear.apply, (x, w), eps=1e-6, atol=1e-4)
+        assert check(Linear.apply, (x, w, b), eps=1e-6, atol=1e-4)
