@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,11 @@ class Tensor(TensorBase):
         """Where it lives: the CPU."""
         return dtypes.CPU
 
-    @property
-    def ndim(self) -> int:
-        """How many dims it has."""
-        return self.array.ndim
-
     def dim(self) -> int:
         """How many dims it has."""
         return self.array.ndim
+
+    ndim = property(dim)
 
     def size(self, dim: int | None = None) -> Any:
         """Its shape, or the size of one dim."""
@@ -321,6 +319,16 @@ class Tensor(TensorBase):
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return backends.namespace(self)
+
+    def __copy__(self) -> Tensor:
+        return s.clone(self) if not self.is_leaf else alias_of(self).requires_grad_(self.requires_grad)
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError("only leaves support the deepcopy protocol: detach() or clone() this tensor instead")
+        out = memo[id(self)] = s.clone(self.detach()).requires_grad_(self.requires_grad)
+        out._grad = copy.deepcopy(self.grad, memo)
+        return out
 
     # -- conversion --
 

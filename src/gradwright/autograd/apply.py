@@ -100,7 +100,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False) -
         try:
             out.array = forward(xp, a, b)
         except _FAILURES as e:
-            raise explained(op, (x, y), {}, e) from None
+            raise explained(op, (x, y), {}, e) from e
         out._counter = [0]
         out._view = None
         out._node = None
@@ -177,7 +177,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     try:
         result = op.forward(xp, *arrays, **static)
     except _FAILURES as e:
-        raise explained(op, args, static, e) from None
+        raise explained(op, args, static, e) from e
     out: Any = [wrap(r) for r in result] if op.several else wrap(result)
     if needs and op.rules and recording.get():
         mask = tuple([x._node is not None for x in args])
@@ -212,7 +212,7 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
     try:
         result = op.forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a, **static)
     except _FAILURES as e:
-        raise explained(op, (x,), static, e) from None
+        raise explained(op, (x,), static, e) from e
     out = wrap(result)
     if x._node is not None and op.rules and recording.get():
         record = op.records.get(None)

@@ -127,6 +127,8 @@ class AccumulateGrad(Node):
         self._grad: Any = None  # only of a leaf that the user has dropped
         if not hasattr(leaf, "_grad"):
             leaf._grad = None
+        if leaf.array.dtype.kind == "c":
+            self._hooked().tensor[-1] = refuse_complex
 
     @property
     def variable(self) -> Any:
@@ -163,6 +165,14 @@ class AccumulateGrad(Node):
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {hex(id(self))}>"
+
+
+def refuse_complex(*_: Any) -> None:
+    """Raise NotImplementedError: the derivatives do not conjugate, so a complex gradient would be wrong."""
+    raise NotImplementedError(
+        "gradwright has no complex autograd yet: gradients exist for real tensors only. Differentiate with respect to the "
+        "real and imaginary parts as two real tensors."
+    )
 
 
 def _references() -> int:

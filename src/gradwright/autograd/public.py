@@ -8,7 +8,7 @@ from typing import Any
 from gradwright import backends
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.graph import AccumulateGrad, refuse_complex
 from gradwright.autograd.hooks import added
 from gradwright.autograd.view import refresh
 from gradwright.dtypes import Size
@@ -92,6 +92,8 @@ def grad(
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
+    if not ins:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
@@ -154,6 +156,8 @@ def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 def _node(t: Any) -> Any:
     if t._node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if t.array.dtype.kind == "c":
+        refuse_complex()
     return t._node
 
 

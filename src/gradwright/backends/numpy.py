@@ -69,6 +69,11 @@ def squeeze(x: Any, axis: tuple[int, ...]) -> Any:
     return x.squeeze(axis)
 
 
+def asarray(x: Any, *, dtype: Any = None, copy: Any = None) -> Any:
+    """``x`` as an array; a copy is in row-major order."""
+    return np.array(x, dtype, order="C") if copy else np.asarray(x, dtype)
+
+
 def expand_dims(x: Any, *, axis: int = 0) -> Any:
     """A view of ``x`` with an axis of length 1 put in at ``axis``."""
     x = np.asarray(x)
@@ -164,8 +169,8 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
 namespace = SimpleNamespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder, zeros_like,
-    ones_like, put, scatter_add, write_view, einsum,
+    sum, prod, max, min, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder,
+    zeros_like, ones_like, put, scatter_add, write_view, einsum,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 namespace.linalg = SimpleNamespace(diagonal=diagonal)

@@ -9,6 +9,8 @@ import numpy as np
 
 from gradwright import backends, dtypes, xp
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.graph import refuse_complex
 from gradwright.errors import kind
 from gradwright.op import Op
 
@@ -85,6 +87,8 @@ def to_dtype(x: Any, d: Any) -> Any:
     target = dtypes.of(d)
     if x.array.dtype is target.dtype or dtypes.of(x.array.dtype) is target:
         return x
+    if target.is_complex and x.requires_grad and recording.get():
+        refuse_complex()
     return xp.astype(x, target)
 
 

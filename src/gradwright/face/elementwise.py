@@ -240,7 +240,10 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + e**(beta x)) / beta; the line y = x where beta x > threshold."""
-    return apply(_activation.softplus, (tensor_arg("softplus", input),), {"beta": beta, "threshold": threshold})
+    x = tensor_arg("softplus", input)
+    if x.array.dtype.kind != "f":
+        raise NotImplementedError(f"softplus(): not implemented for {x.dtype}; expected a floating-point tensor")
+    return apply(_activation.softplus, (x,), {"beta": beta, "threshold": threshold})
 
 
 def inplace(function: Callable[..., Any]) -> Callable[..., Any]:

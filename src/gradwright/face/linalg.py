@@ -87,8 +87,12 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         )
     if bias is None:
         return matmul(x, weight.t())
-    alike = x.array.dtype == weight.array.dtype == bias.array.dtype
-    if x.array.ndim != 2 or bias.array.shape != shapes[1][:1] or not alike:
+    bias = tensor_arg("linear", bias, "bias", 3)
+    if not x.array.dtype == weight.array.dtype == bias.array.dtype:
+        raise RuntimeError(
+            f"linear(): expected input, weight and bias of one dtype, but got {x.dtype}, {weight.dtype} and {bias.dtype}"
+        )
+    if x.array.ndim != 2 or bias.array.shape != shapes[1][:1]:
         return matmul(x, weight.t()) + bias
     return apply(_linalg.linear, (x, weight, bias), {})
 

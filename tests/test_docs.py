@@ -1,0 +1,176 @@
+"""The documentation holds: its programs run and print what it says, its links lead somewhere, the READMEs agree."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
+PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/how-it-works.md"]
+
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")
+IN_CODE = re.compile(r"`([\w./-]+(?:\.py|\.md|\.toml|/))`")
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, its text, the line it starts on, and the output shown right after it."""
+
+    language: str
+    text: str
+    line: int
+    output: str | None
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page; a ``text`` block right after a ``python`` block is what that prints."""
+    text = read(page)
+    fences = list(FENCE.finditer(text))
+    found = []
+    for i, fence in enumerate(fences):
+        after = fences[i + 1] if i + 1 < len(fences) else None
+        shown = after is not None and after[2] == "text" and not text[fence.end() : after.start()].strip()
+        line = text.count("\n", 0, fence.start(3)) + 1
+        found.append(Block(fence[2], dedent(fence[3]), line, after[3] if after and shown else None))
+    return found
+
+
+def prose(page: Path) -> str:
+    """A page without its fenced blocks."""
+    return FENCE.sub("", read(page))
+
+
+def headings(page: Path) -> list[tuple[int, str]]:
+    return [(len(marks), title) for marks, title in re.findall(r"^(#+) (.+)$", prose(page), re.MULTILINE)]
+
+
+def anchor(title: str) -> str:
+    """The name under which a heading can be linked to."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+# -- programs --
+
+
+def run(block: Block, page: Path, scope: dict[str, Any]) -> str:
+    """What a program prints; an error in it is reported at its line of the page."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec", dont_inherit=True), scope)  # noqa: S102 - our own pages
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", PROGRAMS)
+def test_programs_run_in_order_and_print_what_is_shown(page: str) -> None:
+    scope: dict[str, Any] = {"__name__": "page"}
+    programs = [b for b in blocks(ROOT / page) if b.language == "python"]
+    assert programs
+    for block in programs:
+        printed = run(block, ROOT / page, scope)
+        assert printed.rstrip() == (block.output or "").rstrip(), f"{page}:{block.line} does not print what is shown"
+
+
+def test_the_readme_example_stands_alone() -> None:
+    first, *_ = (b for b in blocks(README) if b.language == "python")
+    lines = [line for line in first.text.splitlines() if line.strip()]
+    assert len(lines) <= 30
+    assert run(first, README, {"__name__": "page"}) == first.output
+
+
+def test_no_other_page_has_programs() -> None:
+    pages = [name(page) for page in PAGES if any(b.language == "python" for b in blocks(page))]
+    assert sorted(pages) == sorted([*PROGRAMS, name(CHINESE)]), "add the page to PROGRAMS"
+
+
+def test_the_miniature_is_small() -> None:
+    text = read(ROOT / "docs/how-it-works.md")
+    end = text[: text.index("### Does it work?")].count("\n")
+    miniature = [b for b in blocks(ROOT / "docs/how-it-works.md") if b.language == "python" and b.line < end]
+    assert 60 <= sum(bool(line.strip()) for b in miniature for line in b.text.splitlines()) <= 110
+
+
+def test_changes_shown_fit_the_source() -> None:
+    """The lines that a diff keeps or removes stand in a file of the package, one after the other."""
+    package = [read(path) for path in (ROOT / "src").rglob("*.py")]
+    diffs = [(name(page), b) for page in PAGES for b in blocks(page) if b.language == "diff"]
+    assert diffs
+    for page, block in diffs:
+        before = "".join(line[1:] for line in block.text.splitlines(keepends=True) if not line.startswith("+"))
+        assert any(f"\n{before}" in source for source in package), f"{page}:{block.line} changes what is not there"
+
+
+# -- links --
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, part = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{name(page)} links to {target}, which does not exist"
+        assert file.is_relative_to(ROOT), f"{name(page)} links to {target}, outside the repository"
+        if part:
+            assert part in [anchor(title) for _, title in headings(file)], f"{name(page)} links to {target}: no heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_named_exist(page: Path) -> None:
+    for path in IN_CODE.findall(prose(page)):
+        places = [ROOT / path, ROOT / "src" / "gradwright" / path, page.parent / path]
+        assert any(place.exists() for place in places), f"{name(page)} names {path}, which does not exist"
+
+
+# -- the two READMEs --
+
+
+def test_both_readmes_show_the_same_code() -> None:
+    assert [b[:2] for b in blocks(README)] == [b[:2] for b in blocks(CHINESE)]
+
+
+def test_both_readmes_have_the_same_sections() -> None:
+    assert [level for level, _ in headings(README)] == [level for level, _ in headings(CHINESE)]
+
+
+def test_the_readmes_link_to_each_other_and_to_the_same_files() -> None:
+    links = [list(LINK.findall(prose(page))) for page in (README, CHINESE)]
+    assert links[0].pop(0) == CHINESE.name
+    assert links[1].pop(0) == README.name
+    assert sorted(links[0]) == sorted(links[1])
+
+
+def measured(page: Path) -> list[list[str]]:
+    """The cells of the rows of the table between the markers."""
+    part = read(page).partition("<!-- bench:start -->")[2].partition("<!-- bench:end -->")[0]
+    rows = [line.strip("|").split("|") for line in part.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows[2:]]
+
+
+def test_both_readmes_give_the_same_figures() -> None:
+    assert measured(README)
+    assert [row[1:] for row in measured(README)] == [row[1:] for row in measured(CHINESE)]
+
+
+def test_the_figures_are_those_that_make_bench_prints() -> None:
+    trees = [ast.parse(read(path)) for path in (ROOT / "benchmarks").glob("*.py")]
+    names = {n.value for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+    for row in measured(README):
+        assert row[0] in names, f"make bench has no figure {row[0]!r}"
