@@ -28,6 +28,14 @@ from gradwright.ops import arithmetic, piecewise
 from gradwright.ops import shape as shape_ops
 
 
+def _converter(d: dtypes.dtype) -> Any:
+    def convert(self: Tensor) -> Tensor:
+        return to_dtype(self, d)
+
+    convert.__doc__ = f"As {d.name}."
+    return convert
+
+
 class Tensor(TensorBase):
     """A multi-dimensional array with a history.
 
@@ -350,25 +358,8 @@ class Tensor(TensorBase):
         """Converted to the dtype of ``other``."""
         return to_dtype(self, other.array.dtype)
 
-    def float(self) -> Tensor:
-        """As float32."""
-        return to_dtype(self, dtypes.float32)
-
-    def double(self) -> Tensor:
-        """As float64."""
-        return to_dtype(self, dtypes.float64)
-
-    def long(self) -> Tensor:
-        """As int64."""
-        return to_dtype(self, dtypes.int64)
-
-    def int(self) -> Tensor:
-        """As int32."""
-        return to_dtype(self, dtypes.int32)
-
-    def bool(self) -> Tensor:
-        """As bool."""
-        return to_dtype(self, dtypes.boolean)
+    float, double, half = (_converter(d) for d in (dtypes.float32, dtypes.float64, dtypes.float16))
+    long, int, bool = (_converter(d) for d in (dtypes.int64, dtypes.int32, dtypes.boolean))
 
     def cpu(self) -> Tensor:
         """Itself."""

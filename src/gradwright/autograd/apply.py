@@ -45,7 +45,7 @@ def _numbers(dtype: type) -> tuple[_Numbers, _Numbers]:
     """The numbers to set beside arrays of ``dtype``, and those to set beside its scalars."""
 
     def constant(value: float) -> Any:
-        array = np.array(value, dtype)
+        array: np.ndarray[Any, Any] = np.array(value, dtype)
         array.flags.writeable = False  # it is shared by every operation with this number
         return array
 

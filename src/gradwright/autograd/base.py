@@ -20,7 +20,8 @@ class TensorBase:
     __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_view", "array")
 
     to: Any
-    """Conversion; defined by Tensor, as are the operators."""
+    clone: Any
+    """Defined by Tensor, as are the operators."""
 
     array: Any
     _node: Any

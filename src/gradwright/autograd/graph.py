@@ -170,8 +170,8 @@ class AccumulateGrad(Node):
 def refuse_complex(*_: Any) -> None:
     """Raise NotImplementedError: the derivatives do not conjugate, so a complex gradient would be wrong."""
     raise NotImplementedError(
-        "gradwright has no complex autograd yet: gradients exist for real tensors only. Differentiate with respect to the "
-        "real and imaginary parts as two real tensors."
+        "gradwright has no complex autograd yet: gradients exist for real tensors only. Differentiate with respect to "
+        "the real and imaginary parts as two real tensors."
     )
 
 

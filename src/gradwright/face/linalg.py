@@ -90,7 +90,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     bias = tensor_arg("linear", bias, "bias", 3)
     if not x.array.dtype == weight.array.dtype == bias.array.dtype:
         raise RuntimeError(
-            f"linear(): expected input, weight and bias of one dtype, but got {x.dtype}, {weight.dtype} and {bias.dtype}"
+            f"linear(): expected input, weight and bias of one dtype, got {x.dtype}, {weight.dtype} and {bias.dtype}"
         )
     if x.array.ndim != 2 or bias.array.shape != shapes[1][:1]:
         return matmul(x, weight.t()) + bias

@@ -1,0 +1,204 @@
+"""dtypes, sizes and devices."""
+
+import copy
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright import dtypes
+
+
+@pytest.fixture(params=["gradwright", "torch"])
+def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """The library under test."""
+    if request.param == "gradwright":
+        yield gradwright
+        return
+    torch = request.getfixturevalue("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield torch
+
+NAMES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_dtype_is_pytorchs(torch, name):
+    ours, theirs = getattr(gradwright, name), getattr(torch, name)
+    assert repr(ours) == repr(theirs)
+    for attribute in ("itemsize", "is_floating_point", "is_complex"):
+        assert getattr(ours, attribute) == getattr(theirs, attribute)
+    if name != "bool":  # NumPy's has no sign; PyTorch's has none either
+        assert ours.is_signed == theirs.is_signed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_dtype_is_one_numpy_dtype(name):
+    d = getattr(gradwright, name)
+    assert np.dtype(d) == np.dtype(name)
+    assert dtypes.of(np.dtype(name)) is d
+    assert dtypes.of(name) is d
+    assert dtypes.numpy_dtype(d) == np.dtype(name)
+    assert copy.deepcopy(d) is d
+    assert gradwright.tensor([1], dtype=d).dtype is d
+
+
+@pytest.mark.parametrize(("alias", "name"), [
+    ("float", "float32"), ("double", "float64"), ("half", "float16"), ("int", "int32"), ("long", "int64"),
+    ("short", "int16"), ("cfloat", "complex64"), ("cdouble", "complex128"),
+])  # fmt: skip
+def test_aliases(alias, name):
+    assert getattr(gradwright, alias) is getattr(gradwright, name)
+
+
+@pytest.mark.parametrize("builtin", [bool, int, float, complex])
+def test_pythons_types(T, builtin):
+    names = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    assert T.zeros(2, dtype=builtin).dtype == getattr(T, names[builtin])
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", "str", object(), None, np.dtype("U3"), 3])
+def test_unknown_dtypes(wrong):
+    with pytest.raises(TypeError, match="dtype: expected one of bool, int8, .*, but got"):
+        dtypes.of(wrong)
+
+
+def test_another_librarys_dtype_is_taken_by_its_name(torch):
+    assert dtypes.of(torch.float64) is gradwright.float64
+    assert gradwright.zeros(1, dtype=torch.int8).dtype is gradwright.int8
+
+
+@pytest.fixture
+def default():
+    yield
+    gradwright.set_default_dtype(gradwright.float32)
+
+
+def test_the_default_dtype(default):
+    assert gradwright.get_default_dtype() is gradwright.float32
+    gradwright.set_default_dtype(gradwright.float64)
+    assert gradwright.get_default_dtype() is gradwright.float64
+    for t in (gradwright.tensor(1.5), gradwright.zeros(2), gradwright.tensor([1]) * 0.5, gradwright.tensor([1]) / 2):
+        assert t.dtype is gradwright.float64
+    assert gradwright.tensor(1j).dtype is gradwright.complex128
+    assert repr(gradwright.tensor(1.5)) == "tensor(1.5000)"
+    assert gradwright.Tensor([1.0]).dtype is gradwright.float64
+
+
+def test_the_default_dtype_must_be_a_floating_one(T):
+    for wrong in (T.int64, T.complex64):
+        with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
+            T.set_default_dtype(wrong)
+
+
+# ---- conversions -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("source", ["bool", "int64", "uint8", "float32", "complex64"])
+def test_conversions(T, source, target):
+    if (source, target[0]) == ("complex64", "b"):
+        data = [0, 1j]
+    else:
+        data = [0, 1, 3]
+    x = T.tensor(data, dtype=getattr(T, source))
+    if source == "complex64" and not target.startswith(("complex", "bool")):
+        return  # both warn that the imaginary part is dropped
+    y = x.to(getattr(T, target))
+    assert str(y.dtype) == f"torch.{target}"
+    one = source == "bool" or target == "bool"
+    assert y.tolist() == [min(abs(v), 1) if one else v for v in data]
+
+
+@pytest.mark.parametrize(("method", "name"), [
+    ("float", "float32"), ("double", "float64"), ("long", "int64"), ("int", "int32"), ("bool", "bool"),
+])  # fmt: skip
+def test_methods(T, method, name):
+    x = T.tensor([0.0, 1.5, -2.5])
+    assert getattr(x, method)().dtype == getattr(T, name)
+    assert getattr(x, method)().tolist() == [bool(v) if name == "bool" else int(v) if "int" in name else v
+                                             for v in x.tolist()]  # fmt: skip
+
+
+def test_converting_to_what_it_is_gives_itself(T):
+    x = T.ones(2)
+    assert x.to(T.float32) is x
+    assert x.float() is x
+    assert x.to("cpu") is x
+    assert x.to(T.ones(1)) is x
+    assert x.to(T.float32, copy=True) is not x
+    assert x.type_as(T.ones(1, dtype=T.int64)).dtype == T.int64
+
+
+def test_conversions_are_differentiated(T):
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    y = x.double()
+    (y * y).sum().backward()
+    assert y.requires_grad
+    assert x.grad.dtype == T.float32
+    assert x.grad.tolist() == [2, 4]
+    assert not x.long().requires_grad
+
+
+# ---- promotion -------------------------------------------------------------------------------------------
+
+PROMOTED = [n for n in NAMES if not n.startswith("uint") or n == "uint8"]
+
+
+@pytest.mark.parametrize("a", PROMOTED)
+def test_promotion_is_pytorchs(torch, a):
+    for b in PROMOTED:
+        ours = gradwright.promote_types(getattr(gradwright, a), getattr(gradwright, b))
+        theirs = torch.promote_types(getattr(torch, a), getattr(torch, b))
+        assert repr(ours) == repr(theirs), (a, b)
+
+
+@pytest.mark.parametrize("a", PROMOTED)
+def test_result_types_are_pytorchs(torch, a):
+    for b in PROMOTED:
+        for make in (lambda T, d: T.ones(2, dtype=d), lambda T, d: T.ones((), dtype=d)):
+            for other in (lambda T, b=b: T.ones((), dtype=getattr(T, b)), lambda T: 1, lambda T: 1.5, lambda T: True):
+                ours, theirs = (T.result_type(make(T, getattr(T, a)), other(T)) for T in (gradwright, torch))
+                assert repr(ours) == repr(theirs), (a, b)
+
+
+# ---- Size and device -------------------------------------------------------------------------------------
+
+
+def test_sizes(T):
+    s = T.ones(2, 3).shape
+    assert s == (2, 3)
+    assert isinstance(s, tuple)
+    assert isinstance(s, T.Size)
+    assert repr(s) == "torch.Size([2, 3])"
+    assert s.numel() == 6
+    assert s[0] == 2
+    assert T.Size([]) == ()
+    assert T.Size([]).numel() == 1
+    assert hash(s) == hash((2, 3))
+
+
+def test_devices(T):
+    cpu = T.device("cpu")
+    assert repr(cpu) == "device(type='cpu')"
+    assert str(cpu) == "cpu"
+    assert cpu == T.device(cpu) == T.ones(1).device
+    assert cpu != "gpu"
+    assert len({cpu, T.device("cpu")}) == 1
+    assert cpu.type == "cpu"
+
+
+def test_other_devices_are_refused():
+    for make in (lambda: gradwright.device("cuda"), lambda: gradwright.ones(2, device="cuda:0"),
+                 lambda: gradwright.ones(2).to("mps")):  # fmt: skip
+        with pytest.raises(RuntimeError, match="gradwright has no device '.*' yet: every tensor lives on 'cpu'"):
+            make()
+    with pytest.raises(TypeError, match="device: expected a string or a device, got 3"):
+        gradwright.device(3)
