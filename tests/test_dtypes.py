@@ -66,7 +66,7 @@ def test_pythons_types(T, builtin):
 
 @pytest.mark.parametrize("wrong", ["nonsense", "str", object(), None, np.dtype("U3"), 3])
 def test_unknown_dtypes(wrong):
-    with pytest.raises(TypeError, match="dtype: expected one of bool, int8, .*, but got"):
+    with pytest.raises(TypeError, match=r"dtype: expected one of bool, int8, .*, but got"):
         dtypes.of(wrong)
 
 
@@ -163,6 +163,8 @@ def test_promotion_is_pytorchs(torch, a):
 @pytest.mark.parametrize("a", PROMOTED)
 def test_result_types_are_pytorchs(torch, a):
     for b in PROMOTED:
+        if {a, b} == {"float16", "complex64"}:  # PyTorch has complex32 for these
+            continue
         for make in (lambda T, d: T.ones(2, dtype=d), lambda T, d: T.ones((), dtype=d)):
             for other in (lambda T, b=b: T.ones((), dtype=getattr(T, b)), lambda T: 1, lambda T: 1.5, lambda T: True):
                 ours, theirs = (T.result_type(make(T, getattr(T, a)), other(T)) for T in (gradwright, torch))
@@ -198,7 +200,7 @@ def test_devices(T):
 def test_other_devices_are_refused():
     for make in (lambda: gradwright.device("cuda"), lambda: gradwright.ones(2, device="cuda:0"),
                  lambda: gradwright.ones(2).to("mps")):  # fmt: skip
-        with pytest.raises(RuntimeError, match="gradwright has no device '.*' yet: every tensor lives on 'cpu'"):
+        with pytest.raises(RuntimeError, match=r"gradwright has no device '.*' yet: every tensor lives on 'cpu'"):
             make()
     with pytest.raises(TypeError, match="device: expected a string or a device, got 3"):
         gradwright.device(3)

@@ -40,7 +40,7 @@ class Tensor(TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
-    these values, float32 in both cases; `gradwright.tensor` is the usual way to make one.
+    these values, of the default dtype in both cases; `gradwright.tensor` is the usual way to make one.
     """
 
     __slots__ = ()
@@ -48,11 +48,9 @@ class Tensor(TensorBase):
     __array_ufunc__ = None
 
     def __init__(self, *args: Any) -> None:
-        if len(args) == 1 and not isinstance(args[0], int):
-            array = creation.tensor(args[0], dtype=dtypes.float32).array
-        else:
-            array = np.zeros(sizes("Tensor", args) if args else (0,), np.float32)
-        self.array, self._node, self._counter, self._view, self._grad = array, None, [0], None, None
+        values = len(args) == 1 and not isinstance(args[0], (int, dtypes.Size))
+        like = creation.tensor(args[0], dtype=dtypes.default()) if values else creation.zeros(*args or (0,))
+        self.array, self._node, self._counter, self._view, self._grad = like.array, None, [0], None, None
 
     # -- what it is --
 

@@ -272,3 +272,12 @@ def test_not_a_tensor(name: str) -> None:
     arguments = {"logsumexp": (0,), "cumsum": (0,), "softmax": (0,), "log_softmax": (0,), "topk": (1,)}.get(name, ())
     with pytest.raises(TypeError, match=r"argument 'input' \(position 1\) must be Tensor, not list"):
         getattr(gradwright, name)([1.0, 2.0], *arguments)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "sort", "topk"])
+def test_pairs_print_as_torch_prints_them(torch, name):
+    def printed(lib):
+        x = lib.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]], requires_grad=True)
+        return repr(getattr(lib, name)(x, 2 if name == "topk" else 1))
+
+    assert printed(gradwright) == printed(torch)

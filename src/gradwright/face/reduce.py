@@ -17,11 +17,23 @@ from gradwright.ops import index as _index
 from gradwright.ops import reduce as _reduce
 
 
-class Extremum(NamedTuple):
-    """Values and the indices they stand at, along one dim."""
+class ValuesIndices(NamedTuple):
+    """Values, and the indices they stand at along one dim."""
 
     values: Any
     indices: Any
+
+
+def _return_type(name: str) -> type[ValuesIndices]:
+    """The pair that function ``name`` returns, printed as PyTorch prints it."""
+
+    def text(self: ValuesIndices) -> str:
+        return f"torch.return_types.{name}(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+    return type(name, (ValuesIndices,), {"__slots__": (), "__repr__": text})
+
+
+_RETURNS = {name: _return_type(name) for name in ("max", "min", "sort", "topk")}
 
 
 _DIMMED = {
@@ -102,10 +114,10 @@ def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: O
         return pair(x, dim)
     axis = one_dim(name, dim, x.array.ndim)
     if x.array.ndim == 0:
-        return Extremum(apply(whole, (x,), {"axis": None, "keepdims": False}), wrap(np.int64(0)))
+        return _RETURNS[name](apply(whole, (x,), {"axis": None, "keepdims": False}), wrap(np.int64(0)))
     where = apply(position, (_nonempty(name, x, axis),), {"axis": axis, "keepdims": True})
     values = apply(along, (x, where), {"axis": axis, "keepdims": bool(keepdim)})
-    return Extremum(values, where if keepdim else wrap(where.array.squeeze(axis)))
+    return _RETURNS[name](values, where if keepdim else wrap(where.array.squeeze(axis)))
 
 
 def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -222,15 +234,15 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
     return wrap(x.array.shape[axis] - 1 - backwards)
 
 
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Extremum:
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
     """Values in order along ``dim``, and where they stood."""
     order = argsort(input, dim, descending)
     if order.array.ndim == 0:
-        return Extremum(input.clone(), order)
-    return Extremum(apply(_sorted, (input, order), {"axis": one_dim("sort", dim, input.array.ndim)}), order)
+        return _RETURNS["sort"](input.clone(), order)
+    return _RETURNS["sort"](apply(_sorted, (input, order), {"axis": one_dim("sort", dim, input.array.ndim)}), order)
 
 
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Extremum:
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The ``k`` largest (smallest) entries along ``dim`` in order, and where they stood."""
     x = tensor_arg("topk", input)
     axis = one_dim("topk", dim, x.array.ndim)
@@ -239,6 +251,6 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dim {axis} has {n} entries")
     order = argsort(x, dim, descending=largest)
     if order.array.ndim == 0:
-        return Extremum(x.clone(), order)
+        return _RETURNS["topk"](x.clone(), order)
     order = wrap(order.array[(slice(None),) * axis + (slice(k),)])
-    return Extremum(apply(_topped, (x, order), {"axis": axis}), order)
+    return _RETURNS["topk"](apply(_topped, (x, order), {"axis": axis}), order)
