@@ -85,15 +85,17 @@ def network(lib: Any, sizes: tuple[int, ...], rows: int) -> tuple[Any, list[Any]
 
 @timed("MLP step, 784-256-128-10, batch 128", limit=1.0)
 def mlp(lib: Any) -> Any:
-    x, params = network(lib, (784, 256, 128, 10), 128)
+    x, values = network(lib, (784, 256, 128, 10), 128)
     labels = lib.tensor(np.random.default_rng(1).integers(0, 10, (128, 1)))
+    nn = lib.nn
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+    params = list(model.parameters())
+    with lib.no_grad():
+        for p, value in zip(params, values, strict=True):
+            p.copy_(value)
 
     def step() -> Any:
-        w1, b1, w2, b2, w3, b3 = params
-        h = lib.relu(x @ w1.t() + b1)
-        h = lib.relu(h @ w2.t() + b2)
-        logits = h @ w3.t() + b3
-        loss = -lib.log_softmax(logits, 1).gather(1, labels).mean()
+        loss = -lib.log_softmax(model(x), 1).gather(1, labels).mean()
         loss.backward()
         with lib.no_grad():
             for p in params:

@@ -163,7 +163,7 @@ def test_promotion_is_pytorchs(torch, a):
 @pytest.mark.parametrize("a", PROMOTED)
 def test_result_types_are_pytorchs(torch, a):
     for b in PROMOTED:
-        if {a, b} == {"float16", "complex64"}:  # PyTorch has complex32 for these
+        if "float16" in (a, b) and "complex" in a + b:  # PyTorch has complex32
             continue
         for make in (lambda T, d: T.ones(2, dtype=d), lambda T, d: T.ones((), dtype=d)):
             for other in (lambda T, b=b: T.ones((), dtype=getattr(T, b)), lambda T: 1, lambda T: 1.5, lambda T: True):

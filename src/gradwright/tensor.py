@@ -21,7 +21,7 @@ from gradwright.face import indexing as i
 from gradwright.face import linalg as m
 from gradwright.face import reduce as r
 from gradwright.face import shape as s
-from gradwright.face.arguments import one_dim, sizes, to_dtype
+from gradwright.face.arguments import one_dim, to_dtype
 from gradwright.face.elementwise import inplace, inplace_operator, operator
 from gradwright.formatting import tensor_repr
 from gradwright.ops import arithmetic, piecewise
@@ -136,7 +136,7 @@ class Tensor(TensorBase):
         return tensor_repr(self.array, grad=grad, default_dtype=dtypes.default().dtype)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and not self.array.ndim else object.__format__(self, spec)
+        return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
 
     # -- its values, outside the graph --
 
@@ -180,6 +180,8 @@ class Tensor(TensorBase):
         return int(self.item())
 
     def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, (TensorBase, int, float, complex)):
+            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but got {kind(element)}")
         return bool((self == element).array.any())
 
     # -- its history --
@@ -256,7 +258,7 @@ class Tensor(TensorBase):
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
-            raise TypeError(f"data: expected a Tensor, got {kind(value)}")
+            raise TypeError(f"Variable data has to be a tensor, but got {kind(value)}")
         self.array = value.array
         if type(self._node) is AccumulateGrad:
             self._node._array = value.array
@@ -288,7 +290,7 @@ class Tensor(TensorBase):
 
     def detach_(self) -> Tensor:
         """Cut this tensor from its history, making it a leaf. RuntimeError for a view."""
-        if self._view is not None and self._node is not None:
+        if self._view is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._node = None
         return self

@@ -143,7 +143,10 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
         if x._view is not None:
             refresh(x)
         out = _new(made.cls)
-        out.array = forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a)
+        try:
+            out.array = forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a)
+        except _FAILURES as e:
+            raise explained(op, (x,), {}, e) from None
         out._counter = [0]
         out._view = None
         out._node = None

@@ -195,6 +195,8 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
                 packs[j] = (*packs[j][:3], k)
     node._saved = packs
     node._to_save = ()
+    if node._dirty or node._flat:  # they may be this node's own outputs, which would then keep it alive
+        node._dirty = node._flat = ()
     return owned
 
 

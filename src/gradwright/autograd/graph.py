@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.hooks import Hooks, RemovableHandle
 
@@ -127,7 +128,7 @@ class AccumulateGrad(Node):
         self._grad: Any = None  # only of a leaf that the user has dropped
         if not hasattr(leaf, "_grad"):
             leaf._grad = None
-        if leaf.array.dtype.kind == "c":
+        if dtypes.of(leaf.array.dtype).is_complex:
             self._hooked().tensor[-1] = refuse_complex
 
     @property

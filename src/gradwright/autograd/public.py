@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.graph import AccumulateGrad, refuse_complex
 from gradwright.autograd.hooks import added
 from gradwright.autograd.view import refresh
-from gradwright.dtypes import Size
 from gradwright.errors import kind
 
 
@@ -156,7 +155,7 @@ def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 def _node(t: Any) -> Any:
     if t._node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    if t.array.dtype.kind == "c":
+    if dtypes.of(t.array.dtype).is_complex:
         refuse_complex()
     return t._node
 
@@ -190,8 +189,8 @@ def _cotangent(i: int, t: Any, g: Any) -> Any:
         raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
     if g.array.shape != t.array.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g.array.shape)} and output[{i}] has a shape "
-            f"of {Size(t.array.shape)}."
+            f"Mismatch in shape: grad_output[{i}] has a shape of {dtypes.Size(g.array.shape)} and output[{i}] has a "
+            f"shape of {dtypes.Size(t.array.shape)}."
         )
     return g if g.array.dtype == t.array.dtype else g.to(t.array.dtype)
 

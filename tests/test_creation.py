@@ -1,0 +1,273 @@
+"""Making tensors: the dtype that is inferred, copies and shared memory, ranges, random numbers, refused data."""
+
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import gradwright
+
+
+@pytest.fixture(params=["gradwright", "torch"])
+def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """The library under test."""
+    if request.param == "gradwright":
+        yield gradwright
+        return
+    torch = request.getfixturevalue("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield torch
+
+
+def described(t):
+    return str(t.dtype), tuple(t.shape), t.tolist(), t.requires_grad
+
+
+CALLS = {
+    # dtypes
+    "floats": lambda T: T.tensor([1.0, 2.5]),
+    "ints": lambda T: T.tensor([1, 2]),
+    "bools": lambda T: T.tensor([True, False]),
+    "complex": lambda T: T.tensor([1j, 2]),
+    "ints and floats": lambda T: T.tensor([1, 2.5]),
+    "bools and ints": lambda T: T.tensor([True, 2]),
+    "number": lambda T: T.tensor(0.1),
+    "large int": lambda T: T.tensor(2**40),
+    "empty": lambda T: T.tensor([]),
+    "empty rows": lambda T: T.tensor([[], []]),
+    "nested": lambda T: T.tensor([[[1, 2]], [[3, 4]]]),
+    "tuples": lambda T: T.tensor(((1.0, 2.0), (3.0, 4.0))),
+    "range": lambda T: T.tensor(range(3)),
+    "nan": lambda T: T.tensor([float("inf"), -float("inf")]),
+    # NumPy and tensors inside
+    "array": lambda T: T.tensor(np.array([1.0, 2.0])),
+    "array32": lambda T: T.tensor(np.array([1, 2], np.int32)),
+    "scalar": lambda T: T.tensor(np.float64(1.5)),
+    "list of scalars": lambda T: T.tensor([np.float64(1.5), np.float64(2)]),
+    "float and scalar": lambda T: T.tensor([1.0, np.float64(2)]),
+    "scalar and int": lambda T: T.tensor([np.float32(1), 2]),
+    "narrow scalars": lambda T: T.tensor([np.int8(1), True]),
+    "list of arrays": lambda T: T.tensor([np.array([1.0, 2.0]), np.array([3.0, 4.0])]),
+    "list of tensors": lambda T: T.tensor([T.tensor(1.0), T.tensor(2)]),
+    "list of doubles": lambda T: T.tensor([T.tensor(1.0, dtype=T.float64)]),
+    "of a tensor": lambda T: T.tensor(T.tensor([1.0], requires_grad=True)),
+    # named dtypes
+    "float64": lambda T: T.tensor([0.1], dtype=T.float64),
+    "float64 number": lambda T: T.tensor(0.1, dtype=T.float64),
+    "truncated": lambda T: T.tensor([1.7, -1.7], dtype=T.int64),
+    "to bool": lambda T: T.tensor([0, 2], dtype=T.bool),
+    "to complex": lambda T: T.tensor([1, 2.5], dtype=T.complex128),
+    "array converted": lambda T: T.tensor(np.array([1.5]), dtype=T.float32),
+    "requires grad": lambda T: T.tensor([1.0], requires_grad=True),
+    "as_tensor": lambda T: T.as_tensor([0.1], dtype=T.float64),
+    "as_tensor number": lambda T: T.as_tensor(2),
+    "asarray": lambda T: T.asarray([1.0]),
+    # filled
+    "zeros": lambda T: T.zeros(2, 3),
+    "zeros tuple": lambda T: T.zeros((2, 3)),
+    "zeros list": lambda T: T.zeros([2, 3]),
+    "zeros size": lambda T: T.zeros(T.ones(2, 3).shape),
+    "zeros 0-d": lambda T: T.zeros(()),
+    "zeros none": lambda T: T.zeros(0),
+    "zeros of a tensor": lambda T: T.zeros(T.tensor(2)),
+    "ones": lambda T: T.ones(2, dtype=T.int64),
+    "ones float": lambda T: T.ones(2, dtype=float),
+    "ones grad": lambda T: T.ones(2, requires_grad=True),
+    "full": lambda T: T.full((2, 2), 3),
+    "full float": lambda T: T.full((2,), 0.1, dtype=T.float64),
+    "full bool": lambda T: T.full((2,), True),
+    "full complex": lambda T: T.full([1], 1j),
+    "full tensor": lambda T: T.full((2,), T.tensor(2.5)),
+    "full 0-d": lambda T: T.full((), 1.5),
+    "eye": lambda T: T.eye(2),
+    "eye wide": lambda T: T.eye(2, 3, dtype=T.int64),
+    "zeros_like": lambda T: T.zeros_like(T.ones(2, dtype=T.int64)),
+    "ones_like": lambda T: T.ones_like(T.zeros(2, 2), dtype=T.float64),
+    "full_like": lambda T: T.full_like(T.ones(2, dtype=T.int64), 3.7),
+    "full_like double": lambda T: T.full_like(T.ones(2, dtype=T.float64), 0.1),
+    "like grad": lambda T: T.zeros_like(T.ones(2, requires_grad=True)),
+    "like with grad": lambda T: T.zeros_like(T.ones(2), requires_grad=True),
+    "new_zeros": lambda T: T.ones(2, dtype=T.int64).new_zeros(2, 3),
+    "new_ones": lambda T: T.ones(2).new_ones((2,), dtype=T.float64),
+    "new_tensor": lambda T: T.ones(2, dtype=T.float64).new_tensor([0.1]),
+    # evenly spaced
+    "arange": lambda T: T.arange(5),
+    "arange float": lambda T: T.arange(3.0),
+    "arange from": lambda T: T.arange(2, 5),
+    "arange step": lambda T: T.arange(0, 1, 0.3),
+    "arange down": lambda T: T.arange(5, 0, -2),
+    "arange none": lambda T: T.arange(0),
+    "arange of a tensor": lambda T: T.arange(T.tensor(3)),
+    "arange dtype": lambda T: T.arange(0, 1, 0.1, dtype=T.float64),
+    "arange keywords": lambda T: T.arange(start=1, end=4, step=2),
+    "linspace": lambda T: T.linspace(0, 1, 5),
+    "linspace down": lambda T: T.linspace(3, -2, 4),
+    "linspace one": lambda T: T.linspace(0, 1, 1),
+    "linspace none": lambda T: T.linspace(0, 1, 0),
+    "linspace int": lambda T: T.linspace(0, 10, 5, dtype=T.int64),
+    # Tensor
+    "Tensor": lambda T: T.Tensor([1, 2]),
+    "Tensor nested": lambda T: T.Tensor([[1.5], [2.5]]),
+    "Tensor tuple": lambda T: T.Tensor((2, 3)),
+    "Tensor of an array": lambda T: T.Tensor(np.array([1.5, 2.5])),
+    "Tensor()": lambda T: T.Tensor(),
+    "Tensor(0)": lambda T: T.Tensor(0),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_dtypes_and_shapes_are_pytorchs(torch, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = described(CALLS[name](torch))
+    assert described(CALLS[name](gradwright)) == theirs
+
+
+def test_linspace_hits_both_ends(T):
+    for n in (2, 7, 1000, 2000):
+        x = T.linspace(-3.3, 3.3, n, dtype=T.float64)
+        assert (x[0].item(), x[-1].item()) == (-3.3, 3.3)
+        np.testing.assert_allclose(x.numpy(), np.linspace(-3.3, 3.3, n), rtol=1e-13, atol=1e-14)
+
+
+def test_sizes_of_tensors(T):
+    assert T.Tensor(2, 3).shape == (2, 3)
+    assert T.Tensor(T.ones(4, 5).shape).shape == (4, 5)
+    assert T.Tensor(2, 3).dtype == T.float32
+    assert T.empty(2, 3, dtype=T.int8).shape == (2, 3)
+    assert T.empty_like(T.ones(2, dtype=T.int8)).dtype == T.int8
+
+
+# ---- memory ----------------------------------------------------------------------------------------------
+
+
+def test_what_copies_and_what_shares(T):
+    array = np.array([1.0, 2.0])
+    copies = [T.tensor(array), T.tensor(list(array)), T.as_tensor(array, dtype=T.float32)]
+    shares = [T.as_tensor(array), T.from_numpy(array), T.asarray(array)]
+    array[0] = 7
+    assert [t[0].item() for t in copies] == [1] * 3
+    assert [t[0].item() for t in shares] == [7] * 3
+    shares[0][1] = 9
+    assert array.tolist() == [7, 9]
+    source = T.tensor([1.0])
+    assert T.as_tensor(source) is source
+    assert T.tensor(source) is not source
+
+
+def test_a_new_tensor_is_a_leaf(T):
+    x = T.ones(2, requires_grad=True)
+    y = T.tensor((x * 2).detach(), requires_grad=True)
+    assert y.is_leaf
+    assert T.as_tensor(x * 2).grad_fn is not None
+
+
+def test_from_numpy_keeps_strides_and_0_d(T):
+    base = np.arange(6.0).reshape(2, 3)
+    assert T.from_numpy(base.T).stride() == (1, 3)
+    assert T.from_numpy(np.array(1.5)).item() == 1.5
+
+
+# ---- random numbers --------------------------------------------------------------------------------------
+
+DRAWS = {
+    "rand": lambda T: T.rand(2, 3), "randn": lambda T: T.randn(4), "randint": lambda T: T.randint(0, 10, (5,)),
+    "randperm": lambda T: T.randperm(6), "rand_like": lambda T: T.rand_like(T.ones(2, dtype=T.float64)),
+    "randn_like": lambda T: T.randn_like(T.ones(3)), "uniform_": lambda T: T.zeros(3).uniform_(),
+    "normal_": lambda T: T.zeros(3).normal_(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_seed_repeats_the_numbers(T, name):
+    T.manual_seed(1)
+    first, second = DRAWS[name](T), DRAWS[name](T)
+    T.manual_seed(1)
+    assert DRAWS[name](T).tolist() == first.tolist() != second.tolist()
+
+
+def test_the_distributions(T):
+    T.manual_seed(0)
+    u, n = T.rand(10_000, dtype=T.float64), T.randn(10_000)
+    assert (u.dtype, n.dtype) == (T.float64, T.float32)
+    assert 0 <= u.min().item() < 0.01 < 0.99 < u.max().item() < 1
+    assert abs(n.mean().item()) < 0.05
+    assert abs(n.std().item() - 1) < 0.05
+    v, w = T.zeros(10_000).uniform_(-2, 6), T.zeros(10_000).normal_(3, 0.5)
+    assert -2 <= v.min().item() < -1.9 < 5.9 < v.max().item() < 6
+    assert abs(w.mean().item() - 3) < 0.05
+    assert abs(w.std().item() - 0.5) < 0.05
+    assert v._version == 1
+    k = T.randint(-3, 3, (1000,))
+    assert k.dtype == T.int64
+    assert (k.min().item(), k.max().item()) == (-3, 2)
+    assert sorted(T.randperm(50).tolist()) == list(range(50))
+    assert T.randint(5, (2, 3), dtype=T.float32).dtype == T.float32
+
+
+def test_random_leaves(T):
+    assert T.rand(2, requires_grad=True).requires_grad
+    assert T.randn((2, 3), requires_grad=True).is_leaf
+
+
+# ---- refused ---------------------------------------------------------------------------------------------
+
+REFUSED = {
+    "text": (lambda T: T.tensor("text"), TypeError),
+    "ragged": (lambda T: T.tensor([[1, 2], [3]]), ValueError),
+    "complex to real": (lambda T: T.tensor([1j], dtype=T.float32), TypeError),
+    "overflow": (lambda T: T.tensor([300], dtype=T.uint8), RuntimeError),
+    "infinite int": (lambda T: T.tensor(float("inf"), dtype=T.int64), RuntimeError),
+    "array of text": (lambda T: T.tensor(np.array(["a"])), TypeError),
+    "as array of text": (lambda T: T.as_tensor(np.array(["a"])), TypeError),
+    "from list": (lambda T: T.from_numpy([1]), TypeError),
+    "int leaf": (lambda T: T.tensor([1], requires_grad=True), RuntimeError),
+    "int ones": (lambda T: T.ones(2, dtype=T.int32, requires_grad=True), RuntimeError),
+    "negative": (lambda T: T.zeros(-1), RuntimeError),
+    "negative rand": (lambda T: T.rand(2, -1), RuntimeError),
+    "negative eye": (lambda T: T.eye(-1), RuntimeError),
+    "negative randperm": (lambda T: T.randperm(-1), RuntimeError),
+    "negative Tensor": (lambda T: T.Tensor(-1), RuntimeError),
+    "float size": (lambda T: T.zeros(2.0), TypeError),
+    "text size": (lambda T: T.zeros((2, "a")), TypeError),
+    "arange step": (lambda T: T.arange(0, 5, 0), RuntimeError),
+    "arange sign": (lambda T: T.arange(0, 5, -1), RuntimeError),
+    "arange empty": (lambda T: T.arange(5, 0), RuntimeError),
+    "linspace steps": (lambda T: T.linspace(0, 1, -1), RuntimeError),
+    "int rand": (lambda T: T.rand(2, dtype=T.int64), NotImplementedError),
+    "int randn": (lambda T: T.randn(2, dtype=T.int64), NotImplementedError),
+    "int normal_": (lambda T: T.zeros(2, dtype=T.int64).normal_(), NotImplementedError),
+    "uniform_": (lambda T: T.ones(2).uniform_(3, 1), RuntimeError),
+    "normal_": (lambda T: T.ones(2).normal_(0, -1), RuntimeError),
+    "randint": (lambda T: T.randint(5, 2, (2,)), RuntimeError),
+    "like a list": (lambda T: T.zeros_like([1]), TypeError),
+    "like nothing": (lambda T: T.full_like(T.ones(2)), TypeError),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(T, name):
+    call, error = REFUSED[name]
+    with pytest.raises(error):
+        call(T)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda T: T.tensor([1, "a"]), r"tensor\(\): could not infer the dtype of str: data must be numbers, got 'a'"),
+    (lambda T: T.tensor([None]), r"could not infer the dtype of NoneType: data must be numbers, got None"),
+    (lambda T: T.tensor([[1, 2], [3]]), r"tensor\(\): data must be numbers in nested sequences of equal lengths"),
+    (lambda T: T.tensor([-1], dtype=T.uint8), r"tensor\(\): value cannot be converted to type uint8 without overflow"),
+    (lambda T: T.tensor(2**63), "value cannot be converted to type int64 without overflow"),
+    (lambda T: T.zeros(2, -3), r"zeros\(\): Trying to create tensor with negative dimension -3: \[2, -3\]"),
+    (lambda T: T.zeros(2.0), r"zeros\(\): argument 'size' must be ints or a tuple of ints, but got float"),
+    (lambda T: T.rand(2, dtype=T.int64), r"rand\(\): not implemented for torch.int64; expected a floating-point dtype"),
+    (lambda T: T.from_numpy([1]), r"expected np.ndarray \(got list\)"),
+    (lambda T: T.ones(2, dtype="nonsense"), r"dtype: expected one of bool, .* but got 'nonsense'"),
+    (lambda T: T.randint(5, 2, (2,)), r"randint\(\): expects 'low' to be less than 'high', but got low=5 >= high=2"),
+])  # fmt: skip
+def test_the_message_names_the_function_and_what_it_got(call, message):
+    with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+        call(gradwright)
