@@ -208,6 +208,32 @@ def test_setup_context_with_keywords(T, leaf):
     assert x.grad.item() == 5
 
 
+def test_setup_context_gets_the_defaults_too(T, leaf):
+    seen = []
+
+    class Scaled(T.autograd.Function):
+        @staticmethod
+        def forward(x, factor=2.0, offset=0.0):
+            return x * factor + offset
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            seen.append(inputs[1:])
+            ctx.factor = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.factor, None, None
+
+    x = leaf(1.0)
+    for out in (Scaled.apply(x), Scaled.apply(x, 3.0), Scaled.apply(x, offset=1.0), Scaled.apply(x, 4.0, 5.0)):
+        out.backward()
+    assert seen == [(2, 0), (3, 0), (2, 1), (4, 5)]
+    assert x.grad.item() == 11
+    with pytest.raises(TypeError, match=r"missing (1|a) required.* argument: 'x'"):
+        Scaled.apply()
+
+
 # ---- arguments -------------------------------------------------------------------------------------------
 
 
@@ -283,6 +309,21 @@ def test_arguments_that_are_no_tensors(T, leaf):
     x = leaf(2.0)
     F.apply(x, "text", 3, lambda t: t + 1, None, [1, {"k": 2}]).backward()
     assert x.grad.item() == 3
+
+
+def test_only_tensors_have_edges(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, number, plain, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None, None, g
+
+    x, y = leaf(1.0), leaf(2.0)
+    edges = F.apply(x, 3, T.ones(1), y).grad_fn.next_functions
+    assert [None if n is None else n.variable for n, _ in edges] == [x, None, y]
 
 
 def test_any_number_of_arguments(T, leaf):

@@ -249,6 +249,25 @@ def test_gradients_of_another_dtype():
     assert gradwright.autograd.gradcheck(Single.apply, x, check_grad_dtypes=True)
 
 
+def test_an_operation_whose_gradient_has_the_wrong_size_or_dtype():
+    @gradwright.op(kind="general")
+    def double(xp, x):
+        """2 x."""
+        return x * 2
+
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    check = gradwright.autograd.gradcheck
+    double.vjp(x=lambda xp, g: xp.astype(g * 2, xp.float32))
+    assert check(double, x)
+    with pytest.raises(gradwright.GradcheckError, match="Gradient has dtype mismatch"):
+        check(double, x, check_grad_dtypes=True)
+    wrong = double.variant("DoubleBackward1")
+    wrong.rules = {}
+    wrong.vjp(x=lambda xp, g: xp.sum(g * 2))
+    with pytest.raises(gradwright.GradcheckError, match="Analytical gradient has incorrect size"):
+        check(wrong, x)
+
+
 # ---- tolerances ------------------------------------------------------------------------------------------
 
 

@@ -67,7 +67,7 @@ def test_both_thresholds_are_raised(monkeypatch):
 
 @pytest.mark.parametrize("setting", ["0", "1", ""])
 def test_the_package_works_either_way(setting):
-    code = "import gradwright as g; x = g.ones(10, requires_grad=True); (x * x).sum().backward(); print(x.grad.sum().item())"
+    code = "import gradwright as g; x = g.ones(9, requires_grad=True); (x * x).sum().backward(); print(x.grad.sum())"
     environment = os.environ | {"GRADWRIGHT_MALLOC": setting}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "20.0\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "tensor(18.)\n"), done.stderr

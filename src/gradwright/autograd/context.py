@@ -38,7 +38,7 @@ class BackwardNode(Node):
 
     @property
     def _mask(self) -> Sequence[bool]:  # type: ignore[override]
-        return self.needs_input_grad
+        return [n for n, meta in zip(self.needs_input_grad, self._metas, strict=True) if meta is not None]
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Keep tensors (or None) for backward, guarded against being changed in place in between.

@@ -51,6 +51,7 @@ class Function(metaclass=FunctionMeta):
     """
 
     _node_class: type[BackwardNode]
+    _defaults: tuple[Any, ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self()
@@ -103,6 +104,9 @@ class Function(metaclass=FunctionMeta):
         """
         if kwargs:
             args = _positional(cls, args, kwargs)
+        own_context = cls.setup_context is Function.setup_context
+        if not own_context:
+            args = _with_defaults(cls, args)
         node: BackwardNode = _new(cls._node_class)
         node._hooks = None
         node._saved = ()
@@ -119,7 +123,7 @@ class Function(metaclass=FunctionMeta):
         if recorded:
             recording.set(False)
         try:
-            if cls.setup_context is Function.setup_context:
+            if own_context:
                 result = cls.forward(node, *args)
             else:
                 result = cls.forward(*args)
@@ -154,6 +158,15 @@ def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, An
     last = max(names.index(k) for k in kwargs) if kwargs.keys() <= set(names) else given
     values = bound.args[: max(last + 1, len(args) + own_context)]
     return values[1:] if own_context else values
+
+
+def _with_defaults(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with the defaults that forward has for the others: `setup_context` gets them all."""
+    if "_defaults" not in cls.__dict__:
+        cls._defaults = tuple([p.default for p in inspect.signature(cls.forward).parameters.values()
+                               if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])  # fmt: skip
+    rest = cls._defaults[len(args) :]
+    return args if _among(inspect.Parameter.empty, rest) else (*args, *rest)
 
 
 def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
