@@ -1,6 +1,5 @@
 """Tensor: what it is, what Python makes of it, its attributes, and the errors they give."""
 
-import copy
 import operator
 import warnings
 from collections.abc import Iterator
@@ -442,3 +441,20 @@ def test_the_array_namespace():
 def test_numpy_functions_do_not_swallow_tensors():
     with pytest.raises(TypeError, match="does not support ufuncs"):
         np.sin(gradwright.ones(2))
+
+
+def test_a_copied_leaf_has_a_gradient_of_its_own():
+    a = gradwright.tensor([1.0, 2.0], requires_grad=True)
+    deep, shallow = copy.deepcopy(a), copy.copy(a)
+    (3 * deep + 2 * shallow).sum().backward()
+    assert a.grad is None
+    assert deep.grad.tolist() == [3.0, 3.0]
+    assert shallow.grad.tolist() == [2.0, 2.0]
+    assert copy.deepcopy(deep).grad.tolist() == [3.0, 3.0]
+    deep.data.zero_()
+    assert a.tolist() == [1.0, 2.0]
+
+
+def test_only_leaves_can_be_deep_copied():
+    with pytest.raises(RuntimeError, match="only leaves support the deepcopy protocol"):
+        copy.deepcopy(gradwright.ones(2, requires_grad=True) * 2)

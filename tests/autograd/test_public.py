@@ -444,3 +444,20 @@ def test_a_cotangent_of_another_dtype_is_converted():
     x = gradwright.ones(2, requires_grad=True)
     (x * 2).backward(gradwright.ones(2, dtype=gradwright.float64))
     assert x.grad.dtype == gradwright.float32
+
+
+@pytest.mark.parametrize(
+    "differentiate",
+    [
+        lambda z, x: (z * z).backward(gradwright.ones(1, dtype=gradwright.complex128)),
+        lambda z, x: gradwright.autograd.grad(z * 2, z, gradwright.ones(1, dtype=gradwright.complex128)),
+        lambda z, x: x * 1j,
+        lambda z, x: x.to(gradwright.complex128),
+    ],
+)
+def test_complex_gradients_are_refused_not_wrong(differentiate):
+    z = gradwright.tensor([1 + 2j], dtype=gradwright.complex128, requires_grad=True)
+    x = gradwright.tensor([1.0], dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="gradwright has no complex autograd yet"):
+        differentiate(z, x)
+    assert z.grad is None
