@@ -18,7 +18,7 @@ from rich.table import Table
 
 import gradwright
 from benchmarks import footprint, graph, overhead, training
-from benchmarks.runner import Case, Pace, Result, amount, measure, rounds_of
+from benchmarks.runner import Case, Pace, Result, amount, measure
 
 CASES = [c for module in (overhead, training, graph, footprint) for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)
@@ -84,12 +84,11 @@ def _measured(cases: list[Case], torch: Any, pace: Pace, console: Console) -> li
     results: list[Result] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=sum(rounds_of(c, pace) for c in cases))
+        task = progress.add_task("", total=len(cases))
         for case in cases:
             progress.update(task, description=case.figures[0].name)
-            for found in measure(case, gradwright, torch, pace):
-                progress.advance(task, found is None)
-                results += found or []
+            results += measure(case, gradwright, torch, pace)
+            progress.advance(task)
     return results
 
 

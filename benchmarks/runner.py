@@ -18,7 +18,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -40,6 +40,9 @@ class Figure(NamedTuple):
 
 BUSY = 0.15
 """How much of one CPU other programs may use during a round that counts."""
+
+PATIENCE = 8.0
+"""After how many seconds a case begins no further round: on a busy machine a sample can take many times its length."""
 
 
 class Pace(NamedTuple):
@@ -141,22 +144,24 @@ def _seconds(build: Callable[[], Any] | None, run: Callable[..., Any], number: i
     return total
 
 
-def measure(case: Case, gradwright: Any, torch: Any, pace: Pace) -> Iterator[list[Result] | None]:
-    """Take the samples: yields None after each round, and then the results."""
+def measure(case: Case, gradwright: Any, torch: Any, pace: Pace) -> list[Result]:
+    """Take the samples of a case."""
     ours, theirs = samplers = [case.sampler(lib, pace) for lib in (gradwright, torch)]
     _same_answer(case, getattr(ours, "answer", None), getattr(theirs, "answer", None))
     samples: dict[Any, list[tuple[float, ...]]] = {ours: [], theirs: []}
     others: list[float] = []
-    wanted = rounds_of(case, pace)
+    wanted = min(pace.rounds, case.rounds or pace.rounds)
+    began = perf_counter()
     while sum(n <= BUSY for n in others) < wanted and len(others) < 1.5 * wanted:
+        if others and perf_counter() - began > PATIENCE:
+            break
         used, start = _used_by_others(), perf_counter()
         for sample in samplers if len(others) % 2 == 0 else reversed(samplers):
             gc.collect()
             samples[sample].append(sample())
         others.append((_used_by_others() - used) / (perf_counter() - start))
-        yield None
     columns = [list(zip(*samples[s], strict=True)) for s in (ours, theirs)]
-    yield [Result(f, list(a), list(b), others, wanted) for f, a, b in zip(case.figures, *columns, strict=True)]
+    return [Result(f, list(a), list(b), others, wanted) for f, a, b in zip(case.figures, *columns, strict=True)]
 
 
 def _used_by_others() -> float:
@@ -166,11 +171,6 @@ def _used_by_others() -> float:
     times = [int(n) for n in Path("/proc/stat").read_text().split(maxsplit=9)[1:9]]
     idle, iowait = times[3:5]
     return (sum(times) - idle - iowait) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
-
-
-def rounds_of(case: Case, pace: Pace) -> int:
-    """How many rounds a case is given."""
-    return min(pace.rounds, case.rounds or pace.rounds)
 
 
 def _same_answer(case: Case, ours: Any, theirs: Any) -> None:

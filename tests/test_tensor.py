@@ -1,5 +1,6 @@
 """Tensor: what it is, what Python makes of it, its attributes, and the errors they give."""
 
+import copy
 import operator
 import warnings
 from collections.abc import Iterator

@@ -203,6 +203,27 @@ def test_a_saved_output_has_this_node_as_its_history(T, leaf):
         assert g.item() == pytest.approx(y.item(), rel=1e-15)
 
 
+def test_a_saved_output_whose_tensor_was_dropped(T, leaf):
+    class SinCos(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            s, c = x.sin(), x.cos()
+            ctx.save_for_backward(s, c)
+            return s, c
+
+        @staticmethod
+        def backward(ctx, gs, gc):
+            half = ctx.saved_tensors[0] / 2
+            s, c = ctx.saved_tensors
+            return gs * c - gc * (half + s / 2)
+
+    x = leaf(0.7)
+    c = SinCos.apply(x)[1]
+    (g,) = T.autograd.grad(c, x, create_graph=True)
+    (h,) = T.autograd.grad(g, x)
+    assert h.item() == pytest.approx(-c.item(), rel=1e-14)
+
+
 def test_saved_intermediates_are_constants(T, leaf, Keeps):
     Keeps.apply(leaf(1.0), lambda ctx, x: ctx.save_for_backward(x * 2)).backward()
     assert not Keeps.seen[0].requires_grad

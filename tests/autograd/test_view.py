@@ -96,6 +96,14 @@ def test_assigning_data(T, leaf):
     assert x.grad.tolist() == [10, 12, 14]
 
 
+def test_the_data_of_a_leaf_that_was_dropped():
+    x = gradwright.ones(2, requires_grad=True)
+    x.data = gradwright.zeros(3)
+    node = (x * 2).grad_fn.next_functions[0][0]
+    del x
+    assert node.variable.tolist() == [0, 0, 0]
+
+
 # ---- saved values ----------------------------------------------------------------------------------------
 
 
@@ -324,6 +332,30 @@ def test_a_view_used_before_and_after(leaf):
     after = v * 100
     (before + after).sum().backward()
     assert x.grad.tolist() == [310, 0]
+
+
+@pytest.mark.parametrize("use", [
+    lambda k, v: k * v, lambda k, v: v * k, lambda k, v: v.sin() * k, lambda k, v: (k * 1).mul_(v), lambda k, v: v @ k,
+])  # fmt: skip
+def test_a_view_is_read_anew_wherever_it_is_used(T, leaf, use):
+    x = leaf([1.0, 2.0])
+    k = T.tensor([1.0, 1.0], dtype=T.float64)
+    y = x * 1
+    v = y[:]
+    y.mul_(3)
+    u = leaf([1.0, 2.0])
+    (g,) = T.autograd.grad(use(k, v).sum(), x)
+    (expected,) = T.autograd.grad(use(k, u * 3).sum(), u)
+    assert g.tolist() == expected.tolist()
+
+
+def test_a_view_that_became_a_leaf_stays_one(T):
+    base = T.zeros(3)
+    v = base[:2].requires_grad_()
+    base.add_(1)
+    assert v.is_leaf
+    (v * 3).sum().backward()
+    assert v.grad.tolist() == [3, 3]
 
 
 def test_a_view_of_a_plain_base_that_takes_up_a_history(leaf, T):
