@@ -33,7 +33,7 @@ demo: .venv/.ready
 
 test: lint
 	@echo "== pytest"
-	@$(BIN)/pytest -n 2 -rs
+	@$(BIN)/pytest -n 2 -q -rfE
 
 lint: .venv/.ready
 	@echo "== ruff"

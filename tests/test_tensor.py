@@ -459,3 +459,13 @@ def test_a_copied_leaf_has_a_gradient_of_its_own():
 def test_only_leaves_can_be_deep_copied():
     with pytest.raises(RuntimeError, match="only leaves support the deepcopy protocol"):
         copy.deepcopy(gradwright.ones(2, requires_grad=True) * 2)
+
+
+def test_augmented_operators_write_in_place():
+    mask = alias = gradwright.tensor([True, False])
+    mask &= gradwright.tensor([False, False])
+    assert alias.tolist() == [False, False]
+    whole = alias = gradwright.tensor([7, 8])
+    whole //= 2
+    whole %= 3
+    assert alias.tolist() == [0, 1]

@@ -422,6 +422,8 @@ class Tensor(TensorBase):
     __imul__ = inplace_operator(__mul__)
     __itruediv__ = inplace_operator(__truediv__)
     __ipow__ = inplace_operator(__pow__)
+    __ifloordiv__, __imod__ = inplace_operator(__floordiv__), inplace_operator(__mod__)
+    __iand__, __ior__, __ixor__ = inplace_operator(__and__), inplace_operator(__or__), inplace_operator(__xor__)
 
     # -- elementwise --
 

@@ -409,3 +409,20 @@ def test_writing_to_the_cotangent_does_not_reach_the_user(T, leaf):
     F.apply(x).backward(v)
     assert v.tolist() == [1, 1]
     assert v._version == 0
+
+
+def test_a_backward_that_writes_into_its_cotangent_is_told_so():
+    class Doubling(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul_(2)
+
+    x, w = gradwright.ones(2, requires_grad=True), gradwright.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="DoublingBackward: backward changed its grad_output in place"):
+        (Doubling.apply(x) + w).sum().backward()
+    assert x.grad is None
+    assert w.grad is None

@@ -461,3 +461,10 @@ def test_complex_gradients_are_refused_not_wrong(differentiate):
     with pytest.raises(NotImplementedError, match="gradwright has no complex autograd yet"):
         differentiate(z, x)
     assert z.grad is None
+
+
+def test_materialized_zeros_are_zeros_even_at_infinity():
+    unused = gradwright.tensor([1.0, float("inf")], requires_grad=True)
+    used = gradwright.ones(2, requires_grad=True)
+    (g,) = gradwright.autograd.grad((used * 1).sum(), unused, materialize_grads=True)
+    assert g.tolist() == [0.0, 0.0]

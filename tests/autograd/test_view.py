@@ -323,6 +323,23 @@ def test_second_order_through_sibling_views(T, leaf):
     assert h.tolist() == pytest.approx([1, 1 + 2 * x2**2 + 4 * x1 * x2, 4 * x1 * x2 + 2 * x1**2 + 2])
 
 
+def test_a_write_through_a_view_of_memory_in_another_order(T, leaf):
+    x = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    y = x.t() * 2  # column by column
+    y.t().reshape(-1).mul_(3)
+    y.backward(T.tensor([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]], dtype=T.float64))  # row by row
+    assert x.grad.tolist() == [[6, 12, 18], [60, 120, 180]]
+
+
+def test_a_write_through_a_view_meets_a_broadcast_cotangent(T, leaf):
+    x, k = leaf([1.0, 2.0, 3.0]), leaf([1.0, 10.0, 100.0])
+    y = x.expand(2, 3) * 1
+    y.view(-1).mul_(3)
+    (g,) = T.autograd.grad(y.sum(0), x, k, create_graph=True)
+    assert g.tolist() == [6, 60, 600]
+    assert T.autograd.grad(g.sum(), k)[0].tolist() == [6, 6, 6]
+
+
 def test_a_view_used_before_and_after(leaf):
     x = leaf([1.0, 2.0])
     y = x * 1

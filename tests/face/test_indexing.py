@@ -314,3 +314,11 @@ def test_not_a_tensor(name: str, arguments: Any) -> None:
     if arguments:
         with pytest.raises(TypeError, match=rf"{name}\(\): argument 'index' \(position 3\) must be Tensor, not int"):
             f(gradwright.ones(2), *arguments)
+
+
+def test_an_index_changed_later_does_not_change_the_gradient():
+    x, i = gradwright.ones(3, requires_grad=True), gradwright.tensor([0, 1])
+    y = x[i]
+    i.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 0.0]

@@ -92,6 +92,12 @@ class BackwardNode(Node):
         checked = _checked(self, result if type(result) is tuple else (result,))
         if recording.get():
             return checked
+        for t in grads:
+            if t is not None and t._counter[0]:
+                raise RuntimeError(
+                    f"{type(self).__name__}: backward changed its grad_output in place, but other parts of the graph "
+                    "share that memory: clone() it first"
+                )
         return [None if r is None else r.array for r in checked]
 
     def _filled(self, g: Bundle) -> list[Any]:

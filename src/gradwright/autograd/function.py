@@ -58,10 +58,13 @@ class Function(metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise RuntimeError: that is how operations were run before `apply`."""
+        name = type(self).__name__
+        if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
+            raise RuntimeError(f"a Function is not called but applied: write {name}.apply(...) instead of {name}(...)")
         raise RuntimeError(
             f"Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
-            f"function with static forward method: make forward and backward of {type(self).__name__} static methods "
-            f"(their first argument is ctx) and call {type(self).__name__}.apply(...)."
+            f"function with static forward method: make forward and backward of {name} static methods "
+            f"(their first argument is ctx) and call {name}.apply(...)."
         )
 
     @staticmethod

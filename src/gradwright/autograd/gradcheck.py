@@ -122,11 +122,19 @@ def gradgradcheck(
         wanted = [t for t in _tensors(first) if t.requires_grad]
         return tuple(g for g in grad(outs, wanted, given, create_graph=True, allow_unused=True) if g is not None)
 
-    return gradcheck(
-        gradient, inputs + cotangents, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked,
-    )  # fmt: skip
+    try:
+        return gradcheck(
+            gradient, inputs + cotangents, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+            nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+            check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked,
+        )  # fmt: skip
+    except GradcheckError as e:
+        e.add_note(
+            "This is about the second derivative: output i is the gradient of input i, and after the inputs come the "
+            f"{n} cotangents. Where the analytical one is 0, backward has cut its graph: by an intermediate of forward "
+            "kept on ctx, or by .detach(), .data or .numpy()."
+        )
+        raise
 
 
 def _check(

@@ -107,7 +107,7 @@ def grad(
     for i, (t, node) in enumerate(zip(ins, nodes, strict=True)):
         g = found.get(node)
         if g is None and materialize_grads:
-            g = t.array - t.array
+            g = backends.namespace(t.array).zeros_like(t.array)
         elif g is None and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "

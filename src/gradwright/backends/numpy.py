@@ -146,10 +146,13 @@ def scatter_add(x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
 
 def write_view(base: Any, value: Any, *, read: Any) -> Any:
     """A copy of ``base`` in which the region that the view function ``read`` shows is ``value``."""
-    out = np.array(base)
+    out = np.array(base, order="C")
     region = read(out)
-    region.flags.writeable = True  # what `broadcast_to` returns is locked
-    region[...] = value
+    if np.may_share_memory(region, out):
+        region.flags.writeable = True  # what `broadcast_to` returns is locked
+        region[...] = value
+    else:  # `base` is laid out differently, and a view of it may be a copy here
+        out.reshape(-1)[read(np.arange(out.size).reshape(out.shape))] = value
     return out
 
 

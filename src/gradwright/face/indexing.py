@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -52,7 +53,7 @@ def _part(k: Any) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid "
             f"indices, but got {kind(k)}"
         )
-    array = np.asarray(array)
+    array = np.array(array) if recording.get() else np.asarray(array)  # a graph keeps it, and its owner may change it
     if array.size == 0 and isinstance(k, list):
         array = array.astype(np.int64)
     if array.dtype.kind not in "bui":
