@@ -1,6 +1,7 @@
 """The contract of `Function`, one clause a test: its forms and its arguments.
 
-Outputs: test_function_outputs.py; ctx and the gradients that backward returns: test_context.py.
+Outputs: test_function_outputs.py and test_function_declarations.py; ctx, and the gradients that backward returns:
+test_context.py.
 """
 
 import pytest

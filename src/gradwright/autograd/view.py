@@ -54,7 +54,7 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
     """Note that ``out`` is the view of ``x`` that ``op`` makes."""
     parent = x._view
     steps = (() if parent is None else parent.steps), (op, static)
-    origin = parent.origin if parent is not None and parent.origin is not None else None
+    origin = None if parent is None else parent.origin
     if origin is None:
         origin = "no_grad" if not recording.get() else "several" if op.several else None
     out._counter = x._counter

@@ -1,0 +1,144 @@
+"""`grad` with all its arguments, to higher orders. Truths are worked out by hand; PyTorch runs the same tests."""
+
+import pytest
+
+
+def test_grad_returns_and_does_not_accumulate(T, leaf):
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    grads = T.autograd.grad((x * y).sum(), [x, y])
+    assert type(grads) is tuple
+    assert [g.tolist() for g in grads] == [[3, 4], [1, 2]]
+    assert x.grad is None
+    assert y.grad is None
+
+
+def test_grad_of_a_non_leaf(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    z = (y * y).sum()
+    gy, gx = T.autograd.grad(z, [y, x])
+    assert gy.tolist() == [2, 8]
+    assert gx.tolist() == [4, 32]
+
+
+def test_grad_with_an_output_as_input(T, leaf):
+    y = leaf([1.0, 2.0]) * 2
+    (g,) = T.autograd.grad(y, y, T.tensor([5.0, 6.0], dtype=T.float64))
+    assert g.tolist() == [5, 6]
+
+
+def test_the_same_input_twice(T, leaf):
+    x = leaf([1.0, 2.0])
+    a, b = T.autograd.grad((x * x).sum(), [x, x])
+    assert a.tolist() == b.tolist() == [2, 4]
+
+
+def test_several_outputs_add_up(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    (g,) = T.autograd.grad([y, y, x.sum()], x, [T.ones(2, dtype=T.float64), T.ones(2, dtype=T.float64) * 10, None])
+    assert g.tolist() == [1 + 22, 1 + 44]
+
+
+def test_grad_outputs_may_be_one_tensor(T, leaf):
+    x = leaf([1.0, 2.0])
+    assert T.autograd.grad(x * x, x, grad_outputs=T.ones(2, dtype=T.float64))[0].tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_one_of_several_results_of_an_operation(T, leaf, k):
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    pieces = x.unbind(0)
+    (g,) = T.autograd.grad((pieces[k] ** 2).sum(), x)
+    expected = [[0, 0], [0, 0]]
+    expected[k] = [[2, 4], [6, 8]][k]
+    assert g.tolist() == expected
+
+
+def test_grad_of_several_results_of_an_operation(T, leaf):
+    x = leaf([1.0, 2.0, 3.0])
+    a, b = (x * 2).split([1, 2])
+    ga, gb = T.autograd.grad((a * a).sum() + (b * 5).sum(), [a, b], retain_graph=True)
+    assert ga.tolist() == [4]
+    assert gb.tolist() == [5, 5]
+    assert T.autograd.grad((a * a).sum() + (b * 5).sum(), x)[0].tolist() == [8, 10, 10]
+
+
+def test_unused_inputs(T, leaf):
+    x, y = leaf([1.0, 2.0]), leaf([1.0, 2.0])
+    out = (x * x).sum()
+    message = (
+        r"The differentiated Tensor at index 1 appears to not have been used in the graph. "
+        r"Set allow_unused=True if this is the desired behavior."
+    )
+    with pytest.raises(RuntimeError, match=message):
+        T.autograd.grad(out, [x, y], retain_graph=True)
+    gx, gy = T.autograd.grad(out, [x, y], retain_graph=True, allow_unused=True)
+    assert gx.tolist() == [2, 4]
+    assert gy is None
+    gx, gy = T.autograd.grad(out, [x, y], retain_graph=True, materialize_grads=True)
+    assert gy.tolist() == [0, 0]
+    assert gy.dtype == T.float64
+    with pytest.raises(ValueError, match="Expected allow_unused to be True or not passed when materialize_grads=True"):
+        T.autograd.grad(out, [x, y], allow_unused=False, materialize_grads=True)
+
+
+def test_a_recorded_zero_is_a_tensor_too(T, leaf):
+    x, y = leaf(2.0), leaf(3.0)
+    gx, gy = T.autograd.grad(x * x, [x, y], create_graph=True, materialize_grads=True)
+    assert gx.requires_grad
+    assert gy.item() == 0
+
+
+def test_an_unused_input_between_used_ones(T, leaf):
+    x, unused, y = leaf(2.0), leaf(0.0), leaf(3.0)
+    grads = T.autograd.grad(x * y, [x, unused, y], allow_unused=True)
+    assert [g if g is None else g.item() for g in grads] == [3, None, 2]
+
+
+def test_higher_derivatives(T, leaf):
+    x = leaf([0.5, 2.0])
+    y = x**5
+    for expected in ([5 * 0.5**4, 80], [20 * 0.5**3, 160], [60 * 0.5**2, 240], [120 * 0.5, 240], [120, 120]):
+        (y,) = T.autograd.grad(y.sum(), x, create_graph=True)
+        assert y.tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_mixed_second_derivatives(T, leaf):
+    x, y = leaf(2.0), leaf(3.0)
+    gx, gy = T.autograd.grad(x**2 * y**3, [x, y], create_graph=True)
+    assert [g.item() for g in T.autograd.grad(gx, [x, y], retain_graph=True)] == [2 * 27, 2 * 2 * 27]
+    assert [g.item() for g in T.autograd.grad(gy, [x, y])] == [3 * 9 * 4, 4 * 6 * 3]
+
+
+def test_a_hessian_vector_product(T, leaf):
+    x = leaf([1.0, 2.0, 3.0])
+    v = T.tensor([1.0, 0.0, -1.0], dtype=T.float64)
+    (g,) = T.autograd.grad((x.prod() + (x**3).sum()), x, create_graph=True)
+    (hv,) = T.autograd.grad((g * v).sum(), x)
+    hessian = [[6, 3, 2], [3, 12, 1], [2, 1, 18]]
+    assert hv.tolist() == pytest.approx([row[0] - row[2] for row in hessian], rel=1e-14)
+
+
+def test_second_derivative_by_backward_twice(T, leaf):
+    x = leaf(3.0)
+    (x**3).backward(create_graph=True)
+    first = x.grad
+    assert first.requires_grad
+    x.grad = None
+    first.backward()
+    assert x.grad.item() == 18
+
+
+def test_cotangents_are_differentiated_too(T, leaf):
+    x, v = leaf([2.0, 3.0]), leaf([1.0, 1.0])
+    (g,) = T.autograd.grad(x * x, x, v, create_graph=True)
+    (gv,) = T.autograd.grad(g.sum(), v)
+    assert gv.tolist() == [4, 6]
+
+
+def test_a_gradient_without_history(T, leaf):
+    x = leaf([1.0, 2.0])
+    (g,) = T.autograd.grad((x * x).sum(), x)
+    assert not g.requires_grad
+    assert g.grad_fn is None
