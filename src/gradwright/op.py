@@ -11,6 +11,11 @@ Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exp
 needs, and naming is what saves it: an input, a static argument, ``out`` (the result), or ``x_shape`` (only the shape
 of input ``x``). `xp` is an array namespace: NumPy's in an ordinary backward pass, `gradwright.xp` when the backward
 pass is itself recorded, so one derivative serves every order.
+
+Complex numbers: a cotangent g stands for dL = Re(conj(g) dy), PyTorch's convention. A holomorphic operation says
+``complex="holomorphic"``, and its derivative is written as for real numbers, dx = g f'(x): the node conjugates around
+it. One that is not (abs, real, conj) says ``complex="general"`` and its derivative conjugates by itself. Views and
+linear rearrangements need say nothing; any other operation that says nothing refuses complex arrays.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from typing import Any
 from gradwright import backends
 
 KINDS = ("elementwise", "reduction", "linear", "view", "general")
+COMPLEX = (None, "holomorphic", "general")
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ class Op:
     samples: Sequence[Sample] = ()
     variadic: bool = False
     several: bool = False
+    complex: str | None = None
     defaults: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict)
@@ -118,7 +125,7 @@ table: dict[str, Op] = {}
 
 
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
-       several: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+       several: bool = False, complex: str | None = None) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -127,7 +134,12 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         node: the name of its graph node; by default ``<Name>Backward0``.
         samples: the calls with which every check runs it.
         several: the formula returns a list of outputs, and ``g`` is then the list of their cotangents.
+        complex: how it treats complex arrays, one of `COMPLEX` (see above).
     """
+    if complex not in COMPLEX:
+        raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
+    if complex is None and kind in ("view", "linear"):
+        complex = "general"
     if kind not in KINDS:
         raise ValueError(f"op: kind must be one of {KINDS}, but got {kind!r}")
 
@@ -138,7 +150,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         default = "".join(w.title() for w in name.split("_")) + "Backward0"
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  any(p.kind is p.VAR_POSITIONAL for p in arrays), several,
+                  any(p.kind is p.VAR_POSITIONAL for p in arrays), several, complex,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made

@@ -15,15 +15,19 @@ from gradwright.autograd.graph import AccumulateGrad, node_of
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.view import alias_of, refresh
 from gradwright.errors import kind, size
-from gradwright.face import compare as c
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
 from gradwright.face import linalg as m
-from gradwright.face import reduce as r
 from gradwright.face import shape as s
 from gradwright.face.arguments import one_dim, to_dtype
-from gradwright.face.elementwise import inplace, inplace_operator, operator
+from gradwright.face.forms import inplace_operator, operator
 from gradwright.formatting import tensor_repr
+from gradwright.methods.elementwise import Elementwise
+from gradwright.methods.indexing import Indexing
+from gradwright.methods.linalg import Products
+from gradwright.methods.reduce import Reductions
+from gradwright.methods.shape import Shapes
+from gradwright.methods.special import Special
 from gradwright.ops import arithmetic, piecewise
 from gradwright.ops import shape as shape_ops
 
@@ -36,7 +40,7 @@ def _converter(d: dtypes.dtype) -> Any:
     return convert
 
 
-class Tensor(TensorBase):
+class Tensor(Elementwise, Special, Reductions, Products, Shapes, Indexing, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -425,58 +429,8 @@ class Tensor(TensorBase):
     __ifloordiv__, __imod__ = inplace_operator(__floordiv__), inplace_operator(__mod__)
     __iand__, __ior__, __ixor__ = inplace_operator(__and__), inplace_operator(__or__), inplace_operator(__xor__)
 
-    # -- elementwise --
+    # -- shape --
 
-    add, sub, mul, div, remainder, floor_divide = e.add, e.sub, e.mul, e.div, e.remainder, e.floor_divide
-    subtract, multiply, divide, true_divide = e.sub, e.mul, e.div, e.div
-    add_, sub_, mul_, div_, pow_ = map(inplace, (e.add, e.sub, e.mul, e.div, e.pow))
-    neg, negative, square, abs, sign, relu = e.neg, e.neg, e.square, e.abs, e.sign, e.relu
-    neg_, square_, abs_, relu_ = map(inplace, (e.neg, e.square, e.abs, e.relu))
-    floor, ceil, round, trunc = e.floor, e.ceil, e.round, e.trunc
-    pow, sqrt, rsqrt, reciprocal = e.pow, e.sqrt, e.rsqrt, e.reciprocal
-    exp, exp2, expm1, log, log1p, log2, log10 = e.exp, e.exp2, e.expm1, e.log, e.log1p, e.log2, e.log10
-    sqrt_, exp_, log_, sigmoid_, tanh_ = map(inplace, (e.sqrt, e.exp, e.log, e.sigmoid, e.tanh))
-    sin, cos, tan, asin, acos, atan, atan2 = e.sin, e.cos, e.tan, e.asin, e.acos, e.atan, e.atan2
-    sin_, cos_ = map(inplace, (e.sin, e.cos))
-    sinh, cosh, tanh, asinh, acosh, atanh = e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh
-    sigmoid, clamp, clip, clamp_min, clamp_max = e.sigmoid, e.clamp, e.clamp, e.clamp_min, e.clamp_max
-    clamp_, reciprocal_, masked_fill_ = inplace(e.clamp), inplace(e.reciprocal), inplace(e.masked_fill)
-    maximum, minimum, masked_fill, isnan, isinf = e.maximum, e.minimum, e.masked_fill, e.isnan, e.isinf
-    isfinite, logical_not, logical_and, logical_or = e.isfinite, e.logical_not, e.logical_and, e.logical_or
-    eq, ne, lt, le, gt, ge = e.eq, e.ne, e.lt, e.le, e.gt, e.ge
-
-    def where(self, condition: Any, other: Any) -> Tensor:
-        """This tensor where the condition holds, ``other`` elsewhere."""
-        return e.where(condition, self, other)
-
-    equal, isclose, allclose = c.equal, c.isclose, c.allclose
-
-    # -- reductions --
-
-    sum, mean, prod, amax, amin, max, min = (
-        r.sum, r.mean, r.prod, r.amax, r.amin, r.max, r.min,
-    )  # fmt: skip
-    var, std, logsumexp, norm, cumsum = r.var, r.std, r.logsumexp, r.norm, r.cumsum
-    any, all, argmax, argmin, argsort = r.any, r.all, r.argmax, r.argmin, r.argsort
-    sort, topk, softmax, log_softmax = r.sort, r.topk, r.softmax, r.log_softmax
-
-    # -- products --
-
-    matmul, mm, mv, bmm, dot, outer = m.matmul, m.mm, m.mv, m.bmm, m.dot, m.outer
-
-    # -- shape and index --
-
-    reshape, view, view_as, reshape_as = s.reshape, s.view, s.view_as, s.reshape_as
-    permute, transpose, swapaxes, movedim, t = s.permute, s.transpose, s.swapaxes, s.movedim, s.t
-    expand, expand_as, broadcast_to, sum_to_size = s.expand, s.expand_as, s.broadcast_to, s.sum_to_size
-    squeeze, unsqueeze, flatten, ravel, unflatten = (
-        s.squeeze, s.unsqueeze, s.flatten, s.ravel, s.unflatten,
-    )  # fmt: skip
-    split, chunk, unbind, narrow, select = s.split, s.chunk, s.unbind, s.narrow, s.select
-    flip, roll, tril, triu, diag, diagonal = s.flip, s.roll, s.tril, s.triu, s.diag, s.diagonal
-    clone, gather, scatter_add, index_select = s.clone, i.gather, i.scatter_add, i.index_select
-    copy_, fill_, zero_, nonzero = i.copy_, i.fill_, i.zero_, i.nonzero
-    scatter_add_ = inplace(i.scatter_add)
     uniform_, normal_ = creation.uniform_, creation.normal_
 
     @property

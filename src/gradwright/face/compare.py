@@ -9,6 +9,10 @@ import numpy as np
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.face.arguments import tensor_arg
 
+__all__ = [
+    "allclose", "equal", "is_floating_point", "is_tensor", "isclose", "numel",
+]  # fmt: skip
+
 
 def is_tensor(obj: Any) -> bool:
     """Whether ``obj`` is a tensor."""

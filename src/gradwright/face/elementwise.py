@@ -2,104 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one, binary, unary
+from gradwright.autograd.apply import apply, apply_one, unary
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.view import assign
 from gradwright.errors import kind
 from gradwright.face.arguments import operands, result_type, tensor_arg, to_dtype
-from gradwright.op import Op
+from gradwright.face.forms import counting, floating, function, logical, operator
 from gradwright.ops import activation as _activation
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
 
-
-def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """The operator method of ``op``: promotes its operands, and returns NotImplemented for what it cannot take."""
-
-    def slow(x: Any, y: Any) -> Any:
-        pair = operands(op, (x, y), floating=floating)
-        return NotImplemented if pair is None else call(*pair)
-
-    call = binary(op, slow, floating=floating)
-    return (lambda x, y: slow(y, x)) if reflected else call
-
-
-def _function(op: Op, *, floating: bool = False) -> Callable[[Any, Any], Any]:
-    method = operator(op, floating=floating)
-    swapped = operator(op, floating=floating, reflected=True)
-
-    def call(input: Any, other: Any) -> Any:
-        out = method(input, other) if isinstance(input, TensorBase) else swapped(other, input)
-        if out is NotImplemented:
-            wrong = other if isinstance(input, TensorBase) else input
-            raise TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")
-        return out
-
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.__doc__
-    return call
+__all__ = [
+    "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
+    "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "div", "divide", "eq", "exp", "exp2", "expm1",
+    "float_power", "floor", "floor_divide", "ge", "greater", "greater_equal", "gt", "isfinite", "isinf", "isnan",
+    "le", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "masked_fill", "maximum", "minimum", "mul", "multiply", "ne", "neg", "negative", "not_equal",
+    "pow", "reciprocal", "relu", "remainder", "round", "rsqrt", "rsub", "sigmoid", "sign", "sin", "sinh", "sqrt",
+    "square", "sub", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+]  # fmt: skip
 
 
-def _floating(op: Op) -> Callable[[Any], Any]:
-    """A function that computes in floating point: integers and booleans become the default dtype first."""
-    call = unary(op, lambda x: call(to_dtype(x, dtypes.default())))
-    return call
-
-
-def _counting(op: Op) -> Callable[[Any], Any]:
-    """A function of numbers, which refuses booleans."""
-
-    def slow(x: Any) -> Any:
-        if dtypes.of(x.array.dtype) is dtypes.boolean:
-            raise RuntimeError(
-                f"{op.name}(): argument 'input' must hold numbers, but its dtype is torch.bool; to invert a mask "
-                "use ~ or logical_not(), else convert it with .to(dtype)"
-            )
-        return apply_one(op, x, {})
-
-    return unary(op, slow)
-
-
-def _logical(op: Op, name: str) -> Callable[[Any, Any], Any]:
-    method = operator(op)
-
-    def call(input: Any, other: Any) -> Any:
-        return method(ne(tensor_arg(name, input), 0), ne(tensor_arg(name, other, "other", 2), 0))
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{name} of what is nonzero in two tensors: of bool dtype."
-    return call
-
-
-mul = multiply = _function(_arithmetic.multiply)
-div = divide = true_divide = _function(_arithmetic.divide, floating=True)
-remainder = _function(_arithmetic.remainder)
-floor_divide = _function(_piecewise.floor_divide)
-maximum = _function(_piecewise.maximum)
-minimum = _function(_piecewise.minimum)
-atan2 = arctan2 = _function(_elementary.atan2, floating=True)
-eq = _function(_piecewise.equal)
-ne = not_equal = _function(_piecewise.not_equal)
-lt = less = _function(_piecewise.less)
-le = less_equal = _function(_piecewise.less_equal)
-gt = greater = _function(_piecewise.greater)
-ge = greater_equal = _function(_piecewise.greater_equal)
-bitwise_and = _function(_piecewise.bitwise_and)
-bitwise_or = _function(_piecewise.bitwise_or)
-bitwise_xor = _function(_piecewise.bitwise_xor)
-logical_and = _logical(_piecewise.bitwise_and, "logical_and")
-logical_or = _logical(_piecewise.bitwise_or, "logical_or")
-logical_xor = _logical(_piecewise.bitwise_xor, "logical_xor")
+mul = multiply = function(_arithmetic.multiply)
+div = divide = true_divide = function(_arithmetic.divide, floating=True)
+remainder = function(_arithmetic.remainder)
+floor_divide = function(_piecewise.floor_divide)
+maximum = function(_piecewise.maximum)
+minimum = function(_piecewise.minimum)
+atan2 = arctan2 = function(_elementary.atan2, floating=True)
+eq = function(_piecewise.equal)
+ne = not_equal = function(_piecewise.not_equal)
+lt = less = function(_piecewise.less)
+le = less_equal = function(_piecewise.less_equal)
+gt = greater = function(_piecewise.greater)
+ge = greater_equal = function(_piecewise.greater_equal)
+bitwise_and = function(_piecewise.bitwise_and)
+bitwise_or = function(_piecewise.bitwise_or)
+bitwise_xor = function(_piecewise.bitwise_xor)
+logical_and = logical(_piecewise.bitwise_and, "logical_and")
+logical_or = logical(_piecewise.bitwise_or, "logical_or")
+logical_xor = logical(_piecewise.bitwise_xor, "logical_xor")
 bitwise_not = unary(_piecewise.bitwise_invert)
-_add = _function(_arithmetic.add)
-_sub = _function(_arithmetic.subtract)
+_add = function(_arithmetic.add)
+_sub = function(_arithmetic.subtract)
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -120,23 +71,23 @@ def rsub(input: Any, other: Any) -> Any:
     return _sub(other, input)
 
 
-neg = negative = _counting(_arithmetic.negative)
-abs = absolute = _counting(_piecewise.abs)
-sign, relu = _counting(_piecewise.sign), _counting(_piecewise.relu)
+neg = negative = counting(_arithmetic.negative)
+abs = absolute = counting(_piecewise.abs)
+sign, relu = counting(_piecewise.sign), counting(_piecewise.relu)
 isnan = unary(_piecewise.isnan)
 isinf = unary(_piecewise.isinf)
 isfinite = unary(_piecewise.isfinite)
-floor, ceil = _counting(_piecewise.floor), _counting(_piecewise.ceil)
-round, trunc = _counting(_piecewise.round), _counting(_piecewise.trunc)
-reciprocal, sqrt, rsqrt = (_floating(o) for o in (_arithmetic.reciprocal, _arithmetic.sqrt, _arithmetic.rsqrt))
-exp, exp2, expm1 = (_floating(o) for o in (_elementary.exp, _elementary.exp2, _elementary.expm1))
-log, log1p = _floating(_elementary.log), _floating(_elementary.log1p)
-log2, log10 = _floating(_elementary.log2), _floating(_elementary.log10)
-sin, cos, tan = (_floating(o) for o in (_elementary.sin, _elementary.cos, _elementary.tan))
-asin, acos, atan = (_floating(o) for o in (_elementary.asin, _elementary.acos, _elementary.atan))
-sinh, cosh, tanh = (_floating(o) for o in (_elementary.sinh, _elementary.cosh, _elementary.tanh))
-asinh, acosh, atanh = (_floating(o) for o in (_elementary.asinh, _elementary.acosh, _elementary.atanh))
-sigmoid = _floating(_activation.sigmoid)
+floor, ceil = counting(_piecewise.floor), counting(_piecewise.ceil)
+round, trunc = counting(_piecewise.round), counting(_piecewise.trunc)
+reciprocal, sqrt, rsqrt = (floating(o) for o in (_arithmetic.reciprocal, _arithmetic.sqrt, _arithmetic.rsqrt))
+exp, exp2, expm1 = (floating(o) for o in (_elementary.exp, _elementary.exp2, _elementary.expm1))
+log, log1p = floating(_elementary.log), floating(_elementary.log1p)
+log2, log10 = floating(_elementary.log2), floating(_elementary.log10)
+sin, cos, tan = (floating(o) for o in (_elementary.sin, _elementary.cos, _elementary.tan))
+asin, acos, atan = (floating(o) for o in (_elementary.asin, _elementary.acos, _elementary.atan))
+sinh, cosh, tanh = (floating(o) for o in (_elementary.sinh, _elementary.cosh, _elementary.tanh))
+asinh, acosh, atanh = (floating(o) for o in (_elementary.asinh, _elementary.acosh, _elementary.atanh))
+sigmoid = floating(_activation.sigmoid)
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 
 
@@ -244,35 +195,3 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"softplus(): not implemented for {x.dtype}; expected a floating-point tensor")
     return apply(_activation.softplus, (x,), {"beta": beta, "threshold": threshold})
-
-
-def inplace(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place form of a function: its result is written into its first argument, history and all."""
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return store(self, function(self, *args, **kwargs))
-
-    call.__name__ = call.__qualname__ = f"{function.__name__}_"
-    call.__doc__ = f"In-place form of `{function.__name__}`."
-    return call
-
-
-def inplace_operator(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`inplace` for an operator of two arguments."""
-
-    def call(self: Any, other: Any) -> Any:
-        out = method(self, other)
-        return out if out is NotImplemented else store(self, out)
-
-    return call
-
-
-def store(x: Any, out: Any) -> Any:
-    """Write a result into ``x``; RuntimeError if its dtype is of a higher category than that of ``x``."""
-    if out.array.dtype is not x.array.dtype:
-        have, got = dtypes.of(x.array.dtype), dtypes.of(out.array.dtype)
-        if got.category > have.category:
-            names = [dtypes.LEGACY.get(d.name, d.name).removesuffix("Tensor") for d in (got, have)]
-            raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
-        out = to_dtype(out, have)
-    return assign(x, out)

@@ -17,6 +17,10 @@ from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import shape as _shape
 
+__all__ = [
+    "gather", "index_select", "nonzero", "scatter_add",
+]  # fmt: skip
+
 _copied = _shape.copy.variant("CopyBackwards")
 _picked, _selected = (_index.index.variant(name) for name in ("IndexBackward0", "SelectBackward0"))
 _PLAIN = (int, slice, type(None), type(...))

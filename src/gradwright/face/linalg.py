@@ -13,6 +13,10 @@ from gradwright.face.arguments import tensor_arg, tensor_list
 from gradwright.face.elementwise import mul
 from gradwright.ops import linalg as _linalg
 
+__all__ = [
+    "bmm", "dot", "einsum", "matmul", "mm", "mv", "outer",
+]  # fmt: skip
+
 _mv, _bmm = _linalg.matmul.variant("MvBackward0"), _linalg.matmul.variant("BmmBackward0")
 _dot, _mm = _linalg.matmul.variant("DotBackward0"), _linalg.matmul
 

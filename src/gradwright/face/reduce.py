@@ -16,6 +16,11 @@ from gradwright.ops import activation as _activation
 from gradwright.ops import index as _index
 from gradwright.ops import reduce as _reduce
 
+__all__ = [
+    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "cumsum", "log_softmax", "logsumexp", "max", "mean",
+    "min", "norm", "prod", "softmax", "sort", "std", "sum", "topk", "var",
+]  # fmt: skip
+
 
 class ValuesIndices(NamedTuple):
     """Values, and the indices they stand at along one dim."""

@@ -14,6 +14,12 @@ from gradwright.face.arguments import one_dim, result_type, sizes, tensor_arg, t
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 
+__all__ = [
+    "broadcast_to", "cat", "chunk", "clone", "concat", "concatenate", "diag", "diagonal", "flatten", "flip",
+    "movedim", "narrow", "permute", "ravel", "reshape", "roll", "select", "split", "squeeze", "stack", "swapaxes",
+    "t", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze",
+]  # fmt: skip
+
 _t = _shape.permute_dims.variant("TBackward0")
 _transposed = _shape.permute_dims.variant("TransposeBackward0")
 _select = _index.index.variant("SelectBackward0")

@@ -1,0 +1,108 @@
+"""From an operation to PyTorch's function: the builders that the face's modules share, and in-place forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.autograd.apply import apply_one, binary, unary
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.view import assign
+from gradwright.errors import kind
+from gradwright.face.arguments import operands, tensor_arg, to_dtype
+from gradwright.op import Op
+from gradwright.ops import piecewise as _piecewise
+
+
+def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """The operator method of ``op``: promotes its operands, and returns NotImplemented for what it cannot take."""
+
+    def slow(x: Any, y: Any) -> Any:
+        pair = operands(op, (x, y), floating=floating)
+        return NotImplemented if pair is None else call(*pair)
+
+    call = binary(op, slow, floating=floating)
+    return (lambda x, y: slow(y, x)) if reflected else call
+
+
+def function(op: Op, *, floating: bool = False) -> Callable[[Any, Any], Any]:
+    method = operator(op, floating=floating)
+    swapped = operator(op, floating=floating, reflected=True)
+
+    def call(input: Any, other: Any) -> Any:
+        out = method(input, other) if isinstance(input, TensorBase) else swapped(other, input)
+        if out is NotImplemented:
+            wrong = other if isinstance(input, TensorBase) else input
+            raise TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")
+        return out
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.__doc__
+    return call
+
+
+def floating(op: Op) -> Callable[[Any], Any]:
+    """A function that computes in floating point: integers and booleans become the default dtype first."""
+    call = unary(op, lambda x: call(to_dtype(x, dtypes.default())))
+    return call
+
+
+def counting(op: Op) -> Callable[[Any], Any]:
+    """A function of numbers, which refuses booleans."""
+
+    def slow(x: Any) -> Any:
+        if dtypes.of(x.array.dtype) is dtypes.boolean:
+            raise RuntimeError(
+                f"{op.name}(): argument 'input' must hold numbers, but its dtype is torch.bool; to invert a mask "
+                "use ~ or logical_not(), else convert it with .to(dtype)"
+            )
+        return apply_one(op, x, {})
+
+    return unary(op, slow)
+
+
+_nonzero = operator(_piecewise.not_equal)
+
+
+def logical(op: Op, name: str) -> Callable[[Any, Any], Any]:
+    method = operator(op)
+
+    def call(input: Any, other: Any) -> Any:
+        return method(_nonzero(tensor_arg(name, input), 0), _nonzero(tensor_arg(name, other, "other", 2), 0))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{name} of what is nonzero in two tensors: of bool dtype."
+    return call
+
+
+def inplace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place form of a function: its result is written into its first argument, history and all."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return store(self, function(self, *args, **kwargs))
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_"
+    call.__doc__ = f"In-place form of `{function.__name__}`."
+    return call
+
+
+def inplace_operator(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`inplace` for an operator of two arguments."""
+
+    def call(self: Any, other: Any) -> Any:
+        out = method(self, other)
+        return out if out is NotImplemented else store(self, out)
+
+    return call
+
+
+def store(x: Any, out: Any) -> Any:
+    """Write a result into ``x``; RuntimeError if its dtype is of a higher category than that of ``x``."""
+    if out.array.dtype is not x.array.dtype:
+        have, got = dtypes.of(x.array.dtype), dtypes.of(out.array.dtype)
+        if got.category > have.category:
+            names = [dtypes.LEGACY.get(d.name, d.name).removesuffix("Tensor") for d in (got, have)]
+            raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+        out = to_dtype(out, have)
+    return assign(x, out)
