@@ -44,17 +44,22 @@ from gradwright.creation import (
 )
 from gradwright.dtypes import (
     Size,
+    bfloat16,
+    can_cast,
     complex64,
     complex128,
     device,
     dtype,
+    finfo,
     float16,
     float32,
     float64,
+    iinfo,
     int8,
     int16,
     int32,
     int64,
+    promote_types,
     uint8,
     uint16,
     uint32,
@@ -72,8 +77,9 @@ from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
 from gradwright.errors import GradcheckError, GradientWarning
-from gradwright.face.arguments import promote_types, result_type
+from gradwright.face.arguments import result_type
 from gradwright.face.compare import *
+from gradwright.face.complex import *
 from gradwright.face.elementwise import *
 from gradwright.face.indexing import *
 from gradwright.face.linalg import *

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.dtypes import promote_types
 from gradwright.errors import kind
-from gradwright.face.arguments import promote_types, result_type, sizes, tensor_arg, to_dtype
+from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype
 
 
 class _Random:

@@ -19,10 +19,26 @@ class dtype:
 
     __slots__ = ("category", "dtype", "name")
 
+    dtype: np.dtype[Any]
+
     def __init__(self, name: str) -> None:
         self.name = name
-        self.dtype = np.dtype(name)
-        self.category = _CATEGORY[self.dtype.kind]
+        if name == "bfloat16":
+            self.category = FLOAT
+        else:
+            self.dtype = np.dtype(name)
+            self.category = _CATEGORY[self.dtype.kind]
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "dtype":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        try:
+            import ml_dtypes  # noqa: PLC0415 - an extra, and slow to load
+        except ImportError as e:
+            raise ImportError("bfloat16 needs ml_dtypes: pip install 'gradwright[bfloat16]'", name="ml_dtypes") from e
+        self.dtype = np.dtype(ml_dtypes.bfloat16)
+        _by_numpy[self.dtype] = self
+        return self.dtype
 
     @property
     def itemsize(self) -> int:
@@ -38,7 +54,15 @@ class dtype:
 
     @property
     def is_signed(self) -> bool:
-        return self.dtype.kind in "ifc"
+        return self.category >= FLOAT or (self.category == INT and self.dtype.kind == "i")
+
+    def to_complex(self) -> dtype:
+        """The complex dtype whose parts are of this one (of float32, for smaller ones); itself if complex."""
+        return self if self.is_complex else complex_partner(self)
+
+    def to_real(self) -> dtype:
+        """The dtype of the parts of a complex one; itself if real."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -61,6 +85,10 @@ def of(like: Any) -> dtype:
     """
     if isinstance(like, dtype):
         return like
+    if isinstance(like, np.dtype) and like in _by_numpy:
+        return _by_numpy[like]
+    if getattr(like, "name", getattr(like, "__name__", like)) == "bfloat16":
+        return bfloat16
     plain = isinstance(like, (str, type, np.dtype))
     try:
         return _by_numpy[np.dtype(like if plain else str(like).rpartition(".")[2])]  # another library's: its name
@@ -77,11 +105,12 @@ def numpy_dtype(like: Any) -> np.dtype[Any]:
 uint8, uint16, uint32, uint64 = (of(f"uint{n}") for n in (8, 16, 32, 64))
 int8, int16, int32, int64 = (of(f"int{n}") for n in (8, 16, 32, 64))
 float16, float32, float64 = (of(f"float{n}") for n in (16, 32, 64))
+bfloat16 = dtype("bfloat16")
 complex64, complex128, boolean = of("complex64"), of("complex128"), of("bool")
 
 # The legacy class names that messages and `Tensor.type()` use.
 LEGACY = {
-    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "int64": "LongTensor",
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor", "int64": "LongTensor",
     "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor", "bool": "BoolTensor",
     "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
 }  # fmt: skip
@@ -112,6 +141,79 @@ def complex_partner(d: dtype) -> dtype:
     return complex128 if d is float64 else complex64
 
 
+def promote_types(type1: Any, type2: Any) -> dtype:
+    """The smallest dtype both fit in by PyTorch's rules: a float wins over any integer, whatever their widths.
+
+    >>> promote_types(int64, float16), promote_types(float16, bfloat16)
+    (torch.float16, torch.float32)
+    """
+    a, b = of(type1), of(type2)
+    if a is b:
+        return a
+    if a.category < FLOAT <= b.category:
+        return b
+    if b.category < FLOAT <= a.category:
+        return a
+    if bfloat16 in (a, b):
+        other = b if a is bfloat16 else a
+        return float32 if other is float16 else other
+    return of(np.promote_types(a.dtype, b.dtype))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a conversion keeps the category, or raises it (bool, int, float, complex), as in-place results may."""
+    return of(from_).category <= of(to).category
+
+
+class finfo:
+    """The limits of a floating-point dtype (of the parts of a complex one), as NumPy's `numpy.finfo` has them.
+
+    Attributes: ``bits``, ``eps``, ``max``, ``min``, ``tiny``, ``smallest_normal``, ``resolution``, ``dtype`` (a name).
+
+    >>> finfo(float32).eps
+    1.1920928955078125e-07
+
+    Raises TypeError for any other dtype.
+    """
+
+    def __init__(self, type: Any = None) -> None:
+        d = (default() if type is None else of(type)).to_real()
+        if d.category != FLOAT:
+            raise TypeError(f"torch.finfo() requires a floating point input type, got {d}. Use torch.iinfo for it")
+        if d is bfloat16:
+            self.eps, self.tiny, self.max = 2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127
+            self.resolution = 0.01
+        else:
+            info = np.finfo(d.dtype)
+            self.eps, self.tiny, self.max = float(info.eps), float(info.tiny), float(info.max)
+            self.resolution = float(info.resolution)
+        self.bits, self.min, self.smallest_normal, self.dtype = 8 * d.itemsize, -self.max, self.tiny, d.name
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})")  # fmt: skip
+
+
+class iinfo:
+    """The limits of an integer dtype. Attributes: ``bits``, ``max``, ``min``, ``dtype`` (a name).
+
+    >>> iinfo(int8)
+    iinfo(min=-128, max=127, dtype=int8)
+
+    Raises TypeError for any other dtype.
+    """
+
+    def __init__(self, type: Any) -> None:
+        d = of(type)
+        if d.category != INT:
+            raise TypeError(f"torch.iinfo() requires an integer input type, got {d}. Use torch.finfo for it")
+        info = np.iinfo(d.dtype)
+        self.bits, self.max, self.min, self.dtype = info.bits, info.max, info.min, d.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
 class Size(tuple[Any, ...]):
     """The shape of a tensor: a tuple that prints as PyTorch's and knows its number of elements."""
 
@@ -120,6 +222,13 @@ class Size(tuple[Any, ...]):
     def numel(self) -> Any:
         """The product of the sizes."""
         return math.prod(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        part = tuple.__getitem__(self, key)
+        return Size(part) if isinstance(key, slice) else part
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other))
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"

@@ -108,6 +108,8 @@ def _cells(values: np.ndarray) -> tuple[list[str], int]:
     """Each value's text, and the width that the layout reckons with."""
     if values.dtype.kind == "c":
         return _complex_cells(values)
+    if values.dtype.kind == "V":  # bfloat16
+        values = values.astype(np.float32)
     if values.dtype.kind == "f":
         # Zeros, infinities and nan follow the others: they decide neither the style nor the width.
         deciding = np.isfinite(values) & (values != 0)

@@ -31,12 +31,12 @@ KINDS = ("elementwise", "reduction", "linear", "view", "general")
 COMPLEX = (None, "holomorphic", "general")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class A:
     """A sample array: its shape, and the range its entries are drawn from (``low`` to ``high``).
 
     ``values`` fixes the entries instead (an index or a mask); ``distinct`` keeps entries well apart, as sorting and
-    maxima need; ``avoid`` keeps entries at least 0.1 away from a kink or pole.
+    maxima need; ``avoid`` keeps entries at least 0.1 away from a kink or pole. ``complex`` draws both parts.
     """
 
     shape: tuple[int, ...]
@@ -45,11 +45,12 @@ class A:
     values: Any = None
     distinct: bool = False
     avoid: tuple[float, ...] = ()
+    complex: bool = False
 
     def __init__(self, *shape: int, low: float = -2.0, high: float = 2.0, values: Any = None,
-                 distinct: bool = False, avoid: Sequence[float] = ()) -> None:  # fmt: skip
+                 distinct: bool = False, avoid: Sequence[float] = (), complex: bool = False) -> None:  # fmt: skip
         for name, value in (("shape", shape), ("low", low), ("high", high), ("values", values),
-                            ("distinct", distinct), ("avoid", tuple(avoid))):  # fmt: skip
+                            ("distinct", distinct), ("avoid", tuple(avoid)), ("complex", complex)):  # fmt: skip
             object.__setattr__(self, name, value)
 
 

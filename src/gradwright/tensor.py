@@ -22,6 +22,7 @@ from gradwright.face import shape as s
 from gradwright.face.arguments import one_dim, to_dtype
 from gradwright.face.forms import inplace_operator, operator
 from gradwright.formatting import tensor_repr
+from gradwright.methods.complex import Complex
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.indexing import Indexing
 from gradwright.methods.linalg import Products
@@ -40,7 +41,7 @@ def _converter(d: dtypes.dtype) -> Any:
     return convert
 
 
-class Tensor(Elementwise, Special, Reductions, Products, Shapes, Indexing, TensorBase):
+class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexing, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -108,11 +109,7 @@ class Tensor(Elementwise, Special, Reductions, Products, Shapes, Indexing, Tenso
 
     def is_floating_point(self) -> bool:
         """Whether its dtype is a floating-point one."""
-        return self.array.dtype.kind == "f"
-
-    def is_complex(self) -> bool:
-        """Whether its dtype is complex."""
-        return self.array.dtype.kind == "c"
+        return dtypes.of(self.array.dtype).is_floating_point
 
     def type(self, dtype: Any = None) -> Any:
         """The legacy type name, such as ``torch.FloatTensor``; with a dtype, the converted tensor."""
@@ -206,7 +203,7 @@ class Tensor(Elementwise, Special, Reductions, Products, Shapes, Indexing, Tenso
             )
         if not value:
             self._node = None
-        elif self.array.dtype.kind not in "fc":
+        elif dtypes.of(self.array.dtype).category < dtypes.FLOAT:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         elif self._node is None:
             self._view = None  # a leaf is the base of its own history

@@ -1,5 +1,6 @@
 """`backward` with all its arguments, and the errors it shares with `grad` (test_public_grad.py)."""
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -303,20 +304,34 @@ def test_a_cotangent_of_another_dtype_is_converted():
 
 
 @pytest.mark.parametrize(
-    "differentiate",
+    "function",
     [
-        lambda z, x: (z * z).backward(gradwright.ones(1, dtype=gradwright.complex128)),
-        lambda z, x: gradwright.autograd.grad(z * 2, z, gradwright.ones(1, dtype=gradwright.complex128)),
-        lambda z, x: x * 1j,
-        lambda z, x: x.to(gradwright.complex128),
+        lambda z, x: (z * z / (z + 2)).sum(),
+        lambda z, x: (x * z.exp() + x).sum(),
+        lambda z, x: (z * z.conj() * (2 - 1j)).sum(),
+        lambda z, x: z.abs().sum() * (1 + 1j) + x.to(z.dtype).sum() * 1j,
+        lambda z, x: (z.real * z.imag + z.angle()).sum() * (3 + 0j),
     ],
 )
-def test_complex_gradients_are_refused_not_wrong(differentiate):
-    z = gradwright.tensor([1 + 2j], dtype=gradwright.complex128, requires_grad=True)
-    x = gradwright.tensor([1.0], dtype=gradwright.float64, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="gradwright has no complex autograd yet"):
-        differentiate(z, x)
-    assert z.grad is None
+def test_complex_gradients_follow_pytorchs_convention(torch, function):
+    def gradients(t):
+        z = t.tensor([1 + 2j, -0.5 + 0.3j], dtype=t.complex128, requires_grad=True)
+        x = t.tensor([1.5, -2.0], dtype=t.float64, requires_grad=True)
+        first = t.autograd.grad(function(z, x), [z, x], t.tensor(0.7 - 0.2j, dtype=t.complex128), create_graph=True,
+                                allow_unused=True, materialize_grads=True)  # fmt: skip
+        total = (first[0] * (1 + 2j)).real.sum() + first[1].sum()
+        second = t.autograd.grad(total, [z, x], allow_unused=True, materialize_grads=True)
+        return [g.detach().numpy() for g in (*first, *second)]
+
+    for ours, theirs in zip(gradients(gradwright), gradients(torch), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_a_complex_result_needs_a_gradient():
+    z = gradwright.tensor(1 + 2j, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for real scalar outputs"):
+        (z * z).backward()
 
 
 def test_materialized_zeros_are_zeros_even_at_infinity():

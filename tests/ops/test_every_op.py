@@ -20,6 +20,18 @@ from gradwright.testing import check_derivatives, check_passes, check_portable, 
 NUMPY = backends.namespace(np.zeros(()))
 SAMPLES = [pytest.param(op, s, id=f"{op.name}-{i}") for op in table.values() for i, s in enumerate(op.samples)]
 DIFFERENTIABLE = [p for p in SAMPLES if p.values[0].rules]
+OF_REALS = ("astype", "to_complex", "view_as_complex")  # their samples have no complex twin
+COMPLEX = [p for p in DIFFERENTIABLE if p.values[0].complex and p.values[0].name not in OF_REALS]
+
+
+def is_real(op: Op, sample: Sample) -> bool:
+    """Whether neither the arrays nor the outputs of a sample are complex."""
+    arrays, static = draw(sample)
+    out = op(*arrays, **static)
+    return not any(np.iscomplexobj(a) for a in (*arrays, *(out if op.several else [out])))
+
+
+REAL = [p for p in DIFFERENTIABLE if is_real(*p.values)]
 
 
 @pytest.mark.parametrize("op", table.values(), ids=lambda op: op.name)
@@ -33,7 +45,12 @@ def test_derivatives(op: Op, sample: Sample) -> None:
     check_derivatives(op, sample, order=3)
 
 
-@pytest.mark.parametrize(("op", "sample"), DIFFERENTIABLE)
+@pytest.mark.parametrize(("op", "sample"), COMPLEX)
+def test_complex_derivatives(op: Op, sample: Sample) -> None:
+    check_derivatives(op, sample, order=2, dtype="complex128", tolerance=1e-5)
+
+
+@pytest.mark.parametrize(("op", "sample"), REAL)
 def test_gradcheck(op: Op, sample: Sample) -> None:
     arrays, static = draw(sample)
     xs = [gradwright.tensor(a, requires_grad=a.dtype.kind == "f") for a in arrays]

@@ -14,16 +14,17 @@ from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, made, wrap
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.graph import Output
-from gradwright.autograd.record import build
+from gradwright.autograd.record import recorder
 from gradwright.autograd.view import mark_view, refresh, writable
 from gradwright.backends import numpy as numpy_backend
+from gradwright.backends.quiet import restore, silence
 from gradwright.errors import kind, size
 from gradwright.op import Op
 
 _new = object.__new__
 _ndarray = np.ndarray
 _NUMPY = numpy_backend.namespace
-_F32 = np.dtype(np.float32)
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _FAILURES = (ValueError, TypeError, IndexError)
 
 
@@ -53,28 +54,34 @@ def _numbers(dtype: type) -> tuple[_Numbers, _Numbers]:
 
 
 _f32, _f64 = _numbers(np.float32), _numbers(np.float64)
-_CONSTANTS: dict[Any, _Numbers] = {
+_i64 = _numbers(np.int64)
+_FLOATS: dict[Any, _Numbers] = {
     np.dtype(np.float32): _f32[0], np.dtype(np.float64): _f64[0], np.float32: _f32[1], np.float64: _f64[1],
 }  # fmt: skip
+_WHOLE = _FLOATS | {np.dtype(np.int64): _i64[0], np.int64: _i64[1]}
+_INTEGERS = frozenset(map(np.dtype, ("int64", "int32", "int16", "int8", "uint8", "bool")))
 
 
-def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False) -> Callable[[Any, Any], Any]:
+def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
+           reflected: bool = False) -> Callable[[Any, Any], Any]:  # fmt: skip
     """The callable ``f(x, y)`` of an elementwise operation of two arguments.
 
-    Serves tensors of one dtype, and Python numbers beside float32 or float64 tensors; everything else goes to
-    ``slow(x, y)``, which converts its arguments and calls again with two tensors, or returns NotImplemented. So do
-    whole numbers and booleans if the operation is ``floating``: computes in floating point.
+    Serves two tensors of one plain dtype, and Python numbers beside them; everything else goes to ``slow(x, y)``, which
+    converts its arguments and uses `apply`, or returns NotImplemented. So do whole numbers and booleans if the
+    operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
     forward = op.forward
     differentiable = bool(op.rules)
     records: list[Any] = [None] * 8
+    beside_whole = _FLOATS if floating else _WHOLE
 
     def call(x: Any, y: Any) -> Any:
         a = x.array
+        d = a.dtype
         cls = y.__class__
         number = cls is float or cls is int
         if number:
-            numbers = _CONSTANTS.get(a.dtype if a.__class__ is _ndarray else a.__class__)
+            numbers = (_FLOATS if cls is float else beside_whole).get(d if a.__class__ is _ndarray else a.__class__)
             if numbers is None:
                 return slow(x, y)
             try:
@@ -82,25 +89,26 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False) -
             except OverflowError:
                 return slow(x, y)
             b = y.array
-            xp = _NUMPY
         elif isinstance(y, TensorBase):
             b = y.array
-            if a.dtype is not b.dtype and a.dtype != b.dtype:
+            if b.dtype is not d or (d is not _F32 and d is not _F64 and (floating or d not in _INTEGERS)):
                 return slow(x, y)
-            if floating and a.dtype is not _F32 and getattr(a.dtype, "kind", "f") not in "fc":
-                return slow(x, y)
-            xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
             if y._view is not None:
                 refresh(y)
         else:
             return slow(x, y)
         if x._view is not None:
             refresh(x)
+        if reflected:
+            x, y, a, b = y, x, b, a
         out = _new(made.cls)
+        quiet = silence()
         try:
-            out.array = forward(xp, a, b)
+            out.array = forward(_NUMPY, a, b)
         except _FAILURES as e:
             raise explained(op, (x, y), {}, e) from e
+        finally:
+            restore(quiet)
         out._counter = [0]
         out._view = None
         out._node = None
@@ -116,7 +124,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False) -
             case += 4
         record = records[case]
         if record is None:
-            record = records[case] = build(op, (case & 1 == 1, case & 2 == 2), case > 4, op.node)
+            record = records[case] = recorder(op, (case & 1 == 1, case & 2 == 2), case > 4)
         out._node = record(x, y, out)
         return out
 
@@ -126,7 +134,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False) -
 def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
     """The callable ``f(x)`` of an elementwise operation of one argument.
 
-    ``slow(x)``, if given, is called for tensors that are not floating point (it promotes them) and for non-tensors.
+    Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `apply`.
     """
     forward = op.forward
     differentiable = bool(op.rules)
@@ -138,22 +146,26 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             a = x.array
         except AttributeError:
             raise TypeError(f"{op.name}(): argument 'input' must be Tensor, not {kind(x)}") from None
-        if slow is not None and a.dtype is not _F32 and getattr(a.dtype, "kind", "f") not in "fc":
-            return slow(x)
+        d = a.dtype
+        if d is not _F32 and d is not _F64:
+            return apply_one(op, x, {}) if slow is None else slow(x)
         if x._view is not None:
             refresh(x)
         out = _new(made.cls)
+        quiet = silence()
         try:
-            out.array = forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a)
+            out.array = forward(_NUMPY, a)
         except _FAILURES as e:
-            raise explained(op, (x,), {}, e) from None
+            raise explained(op, (x,), {}, e) from e
+        finally:
+            restore(quiet)
         out._counter = [0]
         out._view = None
         out._node = None
         if x._node is None or not differentiable or not recording.get():
             return out
         if record is None:
-            record = build(op, (True,), False, op.node)
+            record = recorder(op, (True,))
         out._node = record(x, out)
         return out
 
@@ -163,36 +175,45 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
 def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     """Run ``op`` on tensors with these static arguments and record it; a list of tensors if it has several outputs.
 
-    Raises what the operation raises, with the operation's name and the shapes it was given.
+    Raises what the operation raises, with the operation's name and the shapes it was given; NotImplementedError if it
+    has no meaning for complex numbers and is given some.
     """
     if len(args) == 1 and not op.several and not op.variadic:
         return apply_one(op, args[0], static)
     arrays = []
-    needs = False
+    needs = complex_ = False
     for x in args:
         if not isinstance(x, TensorBase):
             raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}")
         if x._view is not None:
             refresh(x)
-        arrays.append(x.array)
+        a = x.array
+        arrays.append(a)
         needs = needs or x._node is not None
+        d = a.dtype
+        if d is not _F32 and d is not _F64 and dtypes.of(d).is_complex:
+            complex_ = True
+    if complex_ and op.complex is None:
+        raise not_for_complex(op)
     xp = backends.namespace(arrays[0])
+    quiet = silence()
     try:
         result = op.forward(xp, *arrays, **static)
     except _FAILURES as e:
         raise explained(op, args, static, e) from e
+    finally:
+        restore(quiet)
     out: Any = [wrap(r) for r in result] if op.several else wrap(result)
     if needs and op.rules and recording.get():
         mask = tuple([x._node is not None for x in args])
         broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)
-        record = op.records.get((mask, broadcast))
-        if record is None:
-            record = op.records[mask, broadcast] = build(op, mask, broadcast, op.node)
+        record = recorder(op, mask, broadcast, complex_ and op.complex == "holomorphic")
         node = record(args, out, static) if op.variadic else record(*args, out, static)
         if op.several:
-            node._shapes = [r.shape for r in result]
+            node._metas = [(r.shape, r.dtype) for r in result]
             for k, o in enumerate(out):
-                o._node = Output(node, k)
+                if dtypes.of(o.array.dtype).category >= dtypes.FLOAT:
+                    o._node = Output(node, k)
         else:
             out._node = node
     if op.kind == "view":
@@ -200,6 +221,9 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
             if _shares(o.array, arrays[0]):
                 mark_view(o, args[0], op, static)
     return out
+
+
+_ALONE = (True,)
 
 
 def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
@@ -212,19 +236,31 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         refresh(x)
     if op.kind == "view":
         a = writable(x)
+    d = a.dtype
+    complex_ = d is not _F32 and d is not _F64 and dtypes.of(d).is_complex
+    if complex_ and op.complex is None:
+        raise not_for_complex(op)
+    quiet = silence()
     try:
         result = op.forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a, **static)
     except _FAILURES as e:
         raise explained(op, (x,), static, e) from e
+    finally:
+        restore(quiet)
     out = wrap(result)
     if x._node is not None and op.rules and recording.get():
-        record = op.records.get(None)
-        if record is None:
-            record = op.records[None] = build(op, (True,), False, op.node)
+        record = recorder(op, _ALONE, False, complex_ and op.complex == "holomorphic")
         out._node = record(x, out, static)
     if op.kind == "view" and _shares(result, a):
         mark_view(out, x, op, static)
     return out
+
+
+def not_for_complex(op: Op) -> NotImplementedError:
+    """The error of an operation that has no meaning for complex numbers."""
+    return NotImplementedError(
+        f"{op.name}(): not implemented for complex tensors: take real() and imag(), or abs(), of the argument first"
+    )
 
 
 def _shares(result: Any, array: Any) -> bool:

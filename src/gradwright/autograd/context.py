@@ -12,6 +12,7 @@ from gradwright.autograd.graph import Bundle, Node, Output
 from gradwright.autograd.hooks import as_tensor
 from gradwright.autograd.record import freed, unpack
 from gradwright.backends import numpy as numpy_backend
+from gradwright.backends.quiet import restore, users_own
 from gradwright.errors import GradientWarning, kind, size
 
 
@@ -88,7 +89,11 @@ class BackwardNode(Node):
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
-        result = self._function._derivative()(self, *grads)
+        quiet = users_own()
+        try:
+            result = self._function._derivative()(self, *grads)
+        finally:
+            restore(quiet)
         checked = _checked(self, result if type(result) is tuple else (result,))
         if recording.get():
             return checked

@@ -14,6 +14,7 @@ from typing import Any
 from gradwright import backends
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.graph import Node
+from gradwright.backends.quiet import pass_begins, pass_ends
 
 
 def run(
@@ -45,6 +46,7 @@ def run(
     found: dict[Node, Any] = {}
     before = recording.get()
     recording.set(create_graph)
+    quiet = pass_begins()
     try:
         while heap:
             node = heappop(heap)[1]
@@ -81,6 +83,7 @@ def run(
         if targets is None:
             _accumulate(xp, leaves)
     finally:
+        pass_ends(quiet)
         recording.set(before)
     return found
 

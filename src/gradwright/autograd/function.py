@@ -23,6 +23,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.grad_mode import no_grad, recording
@@ -196,7 +197,7 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
         node._ports = {}
     for k, out in enumerate(owned):
         original = outputs[k]
-        if not isinstance(out, TensorBase) or out.array.dtype.kind not in "fc" or _among(original, node._flat):
+        if not isinstance(out, TensorBase) or dtypes.of(out.array.dtype).category < dtypes.FLOAT or _among(original, node._flat):
             continue
         history: Node = node
         if node._ports is not None:

@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.hooks import Hooks, RemovableHandle
 
@@ -83,13 +82,12 @@ def operation(node: Node) -> str:
 
 
 class Bundle(dict[int, Any]):
-    """The cotangents of a node with several outputs, by output; adding two merges them."""
+    """The cotangents of a node with several outputs, by output; ``a + b`` merges b into a, which nobody else holds."""
 
     def __add__(self, other: Bundle) -> Bundle:
-        merged = Bundle(self)
         for i, g in other.items():
-            merged[i] = merged[i] + g if i in merged else g
-        return merged
+            self[i] = self[i] + g if i in self else g
+        return self
 
 
 class Output(Node):
@@ -128,8 +126,6 @@ class AccumulateGrad(Node):
         self._grad: Any = None  # only of a leaf that the user has dropped
         if not hasattr(leaf, "_grad"):
             leaf._grad = None
-        if dtypes.of(leaf.array.dtype).is_complex:
-            self._hooked().tensor[-1] = refuse_complex
 
     @property
     def variable(self) -> Any:
@@ -166,14 +162,6 @@ class AccumulateGrad(Node):
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {hex(id(self))}>"
-
-
-def refuse_complex(*_: Any) -> None:
-    """Raise NotImplementedError: the derivatives do not conjugate, so a complex gradient would be wrong."""
-    raise NotImplementedError(
-        "gradwright has no complex autograd yet: gradients exist for real tensors only. Differentiate with respect to "
-        "the real and imaginary parts as two real tensors."
-    )
 
 
 def _references() -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad, refuse_complex
+from gradwright.autograd.graph import AccumulateGrad
 from gradwright.autograd.hooks import added
 from gradwright.autograd.view import refresh
 from gradwright.errors import kind
@@ -155,8 +155,6 @@ def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 def _node(t: Any) -> Any:
     if t._node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    if dtypes.of(t.array.dtype).is_complex:
-        refuse_complex()
     return t._node
 
 
@@ -176,6 +174,10 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
         if g is None:
             if t.array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if dtypes.of(t.array.dtype).is_complex:
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"
+                )
             one = _one(t.array)
             roots.append((t._node, wrap(one) if create_graph else one))
         else:

@@ -120,13 +120,27 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
     )
 
 
-def build(op: Op, mask: Sequence[bool], broadcast: bool, name: str) -> Callable[..., Any]:
-    """The function ``record(*inputs, out[, static])`` that makes the node of one call, for these needed inputs."""
-    text, scope, names, packed = (_variadic if op.variadic else _fixed)(op, mask, broadcast)
-    filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}>"
+def recorder(op: Op, mask: tuple[bool, ...], broadcast: bool = False, conjugate: bool = False) -> Callable[..., Any]:
+    """What `build` makes, made once."""
+    key = (mask, broadcast, conjugate)
+    found = op.records.get(key)
+    if found is None:
+        found = op.records[key] = build(op, mask, broadcast, conjugate)
+    return found
+
+
+def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool = False) -> Callable[..., Any]:
+    """The function ``record(*inputs, out[, static])`` that makes the node of one call, for these needed inputs.
+
+    If the inputs ``broadcast``, their cotangents are summed back. With ``conjugate``, for a holomorphic operation on
+    complex numbers, the derivatives, which are written as for real numbers, get and give conjugates.
+    """
+    text, scope, names, packed = (_variadic if op.variadic else _fixed)(op, mask, broadcast, conjugate)
+    name = op.node
+    filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}{' conjugate' * conjugate}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
-    slots = (*["_shapes"] * op.several, *["_kept"] * (not packed))
+    slots = (*["_metas"] * op.several, *["_kept"] * (not packed))
     scope["Class"] = type(name, (OpNode,), {
         "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask),
         "_names": names, "_packed": packed, "_variadic": op.variadic,
@@ -156,7 +170,7 @@ def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[s
     return tensors, [n for n in wanted if n not in tensors]
 
 
-def _fixed(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
+def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
     needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
     tensors, others = _saved_names(op, needed, broadcast)
     packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" for n in tensors]
@@ -186,15 +200,18 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str
         lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in tensors]
     if op.several:
         lines += ["    g = filled(self, xp, g)"]
+    if conjugate:
+        lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
     results = []
     for n in needed:
         result = f"rule_{n}({', '.join(['xp', 'g', *op.rules[n].names])})"
+        result = f"xp.conj({result})" if conjugate else result
         results.append(f"sum_to(xp, {result}, {n}_shape)" if broadcast else result)
     lines += [f"    return ({', '.join(results)},)", ""]
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
 
 
-def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
+def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
     (xs,) = op.inputs
     tensors, others = _saved_names(op, [xs], False)
     values = ["pack(out)" if n == "out" else f"tuple([pack(x) for x in {xs}])" for n in tensors]
@@ -214,6 +231,7 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[
         *(["    if self._saved is None: raise freed(self)"] if tensors else []),
         *([f"    {', '.join([*tensors, *others])}, = self.{where}"] if tensors or others else []),
         *(["    g = filled(self, xp, g)"] if op.several else []),
+        *(["    g = xp.conj(g)"] if conjugate else []),
     ]
     if "out" in tensors:
         lines += [
@@ -229,12 +247,12 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool) -> tuple[str, dict[
             "    else:",
             f"        {xs} = [saved[0] for saved in {xs}]",
         ]
-    names = op.rules[xs].names
-    lines += [f"    return [rule_{xs}(xp, g, {', '.join(names)}) for i in {which!r}]", ""]
+    result = f"rule_{xs}({', '.join(['xp', 'g', *op.rules[xs].names])})"
+    lines += [f"    return [{f'xp.conj({result})' if conjugate else result} for i in {which!r}]", ""]
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
 
 
 def filled(node: Any, xp: Any, bundle: dict[int, Any]) -> list[Any]:
     """The cotangents of all outputs of a node, zeros where none came."""
     like = next(iter(bundle.values()))
-    return [bundle[k] if k in bundle else xp.zeros_like(like, shape=shape) for k, shape in enumerate(node._shapes)]
+    return [bundle[k] if k in bundle else xp.zeros_like(like, shape=shape, dtype=dtype) for k, (shape, dtype) in enumerate(node._metas)]

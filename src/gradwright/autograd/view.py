@@ -13,7 +13,7 @@ from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad, recording
 from gradwright.autograd.graph import AccumulateGrad, operation
-from gradwright.autograd.record import OpNode, build
+from gradwright.autograd.record import OpNode, recorder
 from gradwright.errors import size
 from gradwright.op import Op
 from gradwright.ops.index import write_view
@@ -193,10 +193,7 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
     """Give ``base`` a history in which the region that ``steps`` view comes from ``out``."""
     mask = (base._node is not None, out._node is not None)
     if any(mask):
-        key = (mask, False)
-        record = write_view.records.get(key)
-        if record is None:
-            record = write_view.records[key] = build(write_view, mask, False, "CopySlices")
+        record = recorder(write_view, mask)
         _rehang(base, record(base, out, base, {"read": partial(read, steps=steps)}))
 
 

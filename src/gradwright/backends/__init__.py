@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-EXTRAS = ("einsum", "ones_like", "put", "scatter_add", "write_view", "zeros_like")  # the `_like`s take a shape
+EXTRAS = (
+    "at", "conj", "einsum", "ones_like", "put", "restride", "scatter", "scatter_add", "scatter_max", "to_complex",
+    "view_as_complex", "view_as_real", "write_view", "zeros_like",
+)  # the `_like`s take a shape; `conj` takes real arrays too
 
 
 class _ByType(dict[type, Any]):

@@ -11,14 +11,34 @@ from math import prod
 from typing import Any
 
 
-def zeros_like(xp: Any, x: Any, *, shape: Any = None) -> Any:
-    """Zeros of the dtype and on the device of ``x``, of its shape unless another is named."""
-    return xp.zeros(x.shape if shape is None else shape, dtype=x.dtype, device=x.device)
+def zeros_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Zeros on the device of ``x``, of its shape and dtype unless others are named."""
+    return xp.zeros(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=x.device)
 
 
-def ones_like(xp: Any, x: Any, *, shape: Any = None) -> Any:
-    """Ones of the dtype and on the device of ``x``, of its shape unless another is named."""
-    return xp.ones(x.shape if shape is None else shape, dtype=x.dtype, device=x.device)
+def ones_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Ones on the device of ``x``, of its shape and dtype unless others are named."""
+    return xp.ones(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=x.device)
+
+
+def conj(xp: Any, x: Any) -> Any:
+    """The complex conjugate; ``x`` itself if it is real."""
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+def to_complex(xp: Any, real: Any, imag: Any) -> Any:
+    """The complex numbers with these parts, which are finite."""
+    return real + 1j * imag
+
+
+def view_as_real(xp: Any, x: Any) -> Any:
+    """Complex numbers as pairs of reals in a new last axis."""
+    return xp.stack([xp.real(x), xp.imag(x)], axis=-1)
+
+
+def view_as_complex(xp: Any, x: Any) -> Any:
+    """Pairs of reals, the last axis, as complex numbers."""
+    return to_complex(xp, x[..., 0], x[..., 1])
 
 
 def _positions(xp: Any, x: Any) -> Any:
@@ -34,14 +54,62 @@ def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
     return x + written if accumulate else xp.where(xp.reshape(xp.any(hit, axis=0), x.shape), written, x)
 
 
+def at(xp: Any, x: Any, *, key: Any) -> Any:
+    """``x[key]`` for a key with index arrays or masks."""
+    return x[key]
+
+
 def put(xp: Any, x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
     """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
     return _write(xp, x, value, _positions(xp, x)[key], accumulate=accumulate)
 
 
+def _named(xp: Any, x: Any, index: Any, axis: int) -> Any:
+    """The places in row-major order of the entries that ``index`` names along ``axis``."""
+    within = tuple(slice(None) if k == axis else slice(n) for k, n in enumerate(index.shape))
+    return xp.take_along_axis(_positions(xp, x)[within], index, axis=axis)
+
+
+def take_along_axis(xp: Any, x: Any, index: Any, *, axis: int) -> Any:
+    """y[i, j] = x[i, index[i, j]] along ``axis``; the index may be shorter than ``x`` along the others."""
+    return xp.reshape(xp.take(xp.reshape(x, (-1,)), xp.reshape(_named(xp, x, index, axis), (-1,))), index.shape)
+
+
+def scatter(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
+    """A copy of ``x`` with ``src`` written at ``index``, which names no place twice, along ``axis``."""
+    return _write(xp, x, src, _named(xp, x, index, axis), accumulate=False)
+
+
 def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
     """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
-    return _write(xp, x, src, xp.take_along_axis(_positions(xp, x), index, axis=axis), accumulate=True)
+    return _write(xp, x, src, _named(xp, x, index, axis), accumulate=True)
+
+
+def scatter_max(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
+    """A copy of ``x`` in which each place is the largest of its value and those of ``src`` that ``index`` sends to it."""
+    hit = xp.reshape(_named(xp, x, index, axis), (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
+    sent = xp.where(hit, xp.reshape(src, (-1, 1)), xp.reshape(x, (1, -1)))
+    return xp.maximum(x, xp.reshape(xp.max(sent, axis=0), x.shape))
+
+
+def restride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) -> Any:
+    """Memory that ``x`` lays out as ``source`` (a shape, strides, where it starts), read as ``target``; a copy.
+
+    What ``source`` lays on one place adds up.
+    """
+
+    def places(shape: Any, strides: Any, start: int) -> Any:
+        where = xp.full(shape, start - low, dtype=xp.int64)
+        for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+            where = where + xp.reshape(xp.arange(n) * stride, (n,) + (1,) * (len(shape) - axis - 1))
+        return where
+
+    low = min(source[2], target[2])
+    room = 1 + max(start - low + sum(max(n - 1, 0) * s for n, s in zip(shape, strides, strict=True))
+                   for shape, strides, start in (source, target))  # fmt: skip
+    memory = zeros_like(xp, x, shape=(room,))
+    memory = (write or partial(put, xp))(memory, x, key=(places(*source),), accumulate=True)
+    return xp.reshape(xp.take(memory, xp.reshape(places(*target), (-1,)), axis=0), target[0])
 
 
 def write_view(xp: Any, base: Any, value: Any, *, read: Any) -> Any:
@@ -69,7 +137,10 @@ class Extended:
     def __init__(self, xp: Any) -> None:
         self.__name__ = xp.__name__
         self._xp = xp
-        for f in (einsum, ones_like, put, scatter_add, write_view, zeros_like):
+        for f in (
+            at, conj, einsum, ones_like, put, restride, scatter, scatter_add, scatter_max, take_along_axis, to_complex,
+            view_as_complex, view_as_real, write_view, zeros_like,
+        ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
 
     def __getattr__(self, name: str) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gradwright.backends import register
+from gradwright.backends import register, scatter
+from gradwright.backends.fft import Transforms
+from gradwright.backends.select import where
 
 _add: Any = np.add.reduce
 _mul: Any = np.multiply.reduce
@@ -24,6 +25,8 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) 
     """Sum over ``axis`` (an int, a tuple or None for all)."""
     if axis is None and not keepdims and x.size >= _LARGE and x.dtype in _ONES and x.flags.c_contiguous:
         return _large_sum(x)
+    if x.dtype.kind == "V":  # bfloat16, which NumPy would add up in bfloat16
+        return _add(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
     return _add(x, axis, dtype, None, keepdims)
 
 
@@ -36,6 +39,8 @@ def _large_sum(x: Any) -> Any:
 
 def prod(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """Product over ``axis``."""
+    if x.dtype.kind == "V":
+        return _mul(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
     return _mul(x, axis, dtype, None, keepdims)
 
 
@@ -47,6 +52,13 @@ def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Smallest value over ``axis``; NaN if there is one."""
     return _min(x, axis, None, None, keepdims)
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """Matrix product."""
+    if x.dtype.kind == "V":
+        return np.matmul(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
+    return np.matmul(x, y)
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
@@ -107,41 +119,37 @@ def _check_quotient(x: Any, y: Any) -> None:
         raise ValueError("a whole number was divided by zero")
 
 
-def zeros_like(x: Any, *, shape: Any = None) -> Any:
-    """Zeros of the dtype of ``x``, of its shape unless another is named."""
-    return np.zeros(x.shape if shape is None else shape, x.dtype)
+def zeros_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Zeros of the shape and dtype of ``x``, unless others are named."""
+    return np.zeros(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
 
 
-def ones_like(x: Any, *, shape: Any = None) -> Any:
-    """Ones of the dtype of ``x``, of its shape unless another is named."""
-    return np.ones(x.shape if shape is None else shape, x.dtype)
+def ones_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Ones of the shape and dtype of ``x``, unless others are named."""
+    return np.ones(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
 
 
-def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
-    """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
-    out = np.array(x)
-    if not accumulate:
-        out[key] = value
-    elif _distinct(key):
-        out[key] += value
-    else:
-        np.add.at(out, key, value)
+def conj(x: Any) -> Any:
+    """The complex conjugate; ``x`` itself if it is real."""
+    return np.conj(x) if x.dtype.kind == "c" else x
+
+
+def to_complex(real: Any, imag: Any) -> Any:
+    """The complex numbers with these parts."""
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real.dtype, np.complex64))
+    out.real, out.imag = real, imag
     return out
 
 
-def _distinct(key: Any) -> bool:
-    """Whether an index can name no element twice: it has no integer array in it."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return not any(isinstance(k, (np.ndarray, list)) and np.asarray(k).dtype != bool for k in parts)
+def view_as_real(x: Any) -> Any:
+    """A view of complex numbers as pairs of reals in a new last axis."""
+    return np.asarray(x)[..., None].view(x.real.dtype)
 
 
-def scatter_add(x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
-    """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
-    out = np.array(x)
-    where = list(np.ogrid[tuple(slice(n) for n in index.shape)])
-    where[axis] = index
-    np.add.at(out, tuple(where), src)
-    return out
+def view_as_complex(x: Any) -> Any:
+    """A view of pairs of reals, the last axis, as complex numbers; a copy if they are not side by side in memory."""
+    pairs = x if x.strides[-1] == x.itemsize else np.ascontiguousarray(x)
+    return pairs.view(np.result_type(x.dtype, np.complex64))[..., 0]
 
 
 def write_view(base: Any, value: Any, *, read: Any) -> Any:
@@ -172,13 +180,12 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
 namespace = SimpleNamespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder,
-    zeros_like, ones_like, put, scatter_add, write_view, einsum,
+    sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder,
+    zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
+for _name in ("at", "put", "restride", "scatter", "scatter_add", "scatter_max", "take_along_axis"):
+    setattr(namespace, _name, getattr(scatter, _name))
 namespace.linalg = SimpleNamespace(diagonal=diagonal)
+namespace.fft = Transforms()
 register(namespace, np.ndarray, np.generic)
-
-# An overflow or a division by zero inside an operation gives inf or nan, as IEEE says and PyTorch does; NumPy's warning
-# about it would name a line of this library. Warnings about the user's own NumPy code are left as they are.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradwright\.")

@@ -9,8 +9,7 @@ import numpy as np
 
 from gradwright import backends, dtypes, xp
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.graph import refuse_complex
+from gradwright.dtypes import promote_types
 from gradwright.errors import kind
 from gradwright.op import Op
 
@@ -87,18 +86,7 @@ def to_dtype(x: Any, d: Any) -> Any:
     target = dtypes.of(d)
     if x.array.dtype is target.dtype or dtypes.of(x.array.dtype) is target:
         return x
-    if target.is_complex and x.requires_grad and recording.get():
-        refuse_complex()
     return xp.astype(x, target)
-
-
-def promote_types(a: dtypes.dtype, b: dtypes.dtype) -> dtypes.dtype:
-    """The smallest dtype both fit in by PyTorch's rules: a float wins over any integer, whatever their widths."""
-    if a.category < dtypes.FLOAT <= b.category:
-        return b
-    if b.category < dtypes.FLOAT <= a.category:
-        return a
-    return dtypes.of(np.promote_types(a.dtype, b.dtype))
 
 
 def result_type(*operands: Any) -> dtypes.dtype:

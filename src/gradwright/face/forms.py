@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply_one, binary, unary
+from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
@@ -20,10 +20,9 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Call
 
     def slow(x: Any, y: Any) -> Any:
         pair = operands(op, (x, y), floating=floating)
-        return NotImplemented if pair is None else call(*pair)
+        return NotImplemented if pair is None else apply(op, pair, {})
 
-    call = binary(op, slow, floating=floating)
-    return (lambda x, y: slow(y, x)) if reflected else call
+    return binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
 
 
 def function(op: Op, *, floating: bool = False) -> Callable[[Any, Any], Any]:
@@ -44,8 +43,11 @@ def function(op: Op, *, floating: bool = False) -> Callable[[Any, Any], Any]:
 
 def floating(op: Op) -> Callable[[Any], Any]:
     """A function that computes in floating point: integers and booleans become the default dtype first."""
-    call = unary(op, lambda x: call(to_dtype(x, dtypes.default())))
-    return call
+    def slow(x: Any) -> Any:
+        whole = dtypes.of(x.array.dtype).category < dtypes.FLOAT
+        return apply_one(op, to_dtype(x, dtypes.default()) if whole else x, {})
+
+    return unary(op, slow)
 
 
 def counting(op: Op) -> Callable[[Any], Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import real_part
 
 _PAIR = [Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A(2, 3))]
 _POSITIVE_SECOND = [Sample(A(3, 4), A(3, 4, low=0.5)), Sample(A(3, 1), A(4, low=0.5)), Sample(A(), A(2, low=0.5))]
 
 
-@builtin(kind="elementwise", node="AddBackward0", samples=_PAIR)
+@builtin(complex="general", kind="elementwise", node="AddBackward0", samples=_PAIR)
 def add(xp, x, y):
     """Sum, z = x + y."""
     return x + y
@@ -19,7 +20,7 @@ def add(xp, x, y):
 add.vjp(x=lambda xp, g: g, y=lambda xp, g: g)
 
 
-@builtin(kind="elementwise", node="SubBackward0", samples=_PAIR)
+@builtin(complex="general", kind="elementwise", node="SubBackward0", samples=_PAIR)
 def subtract(xp, x, y):
     """Difference, z = x - y."""
     return x - y
@@ -28,7 +29,7 @@ def subtract(xp, x, y):
 subtract.vjp(x=lambda xp, g: g, y=lambda xp, g: -g)
 
 
-@builtin(kind="elementwise", node="MulBackward0", samples=_PAIR)
+@builtin(complex="holomorphic", kind="elementwise", node="MulBackward0", samples=_PAIR)
 def multiply(xp, x, y):
     """Product, z = x y; dz/dx = y, dz/dy = x."""
     return x * y
@@ -37,7 +38,7 @@ def multiply(xp, x, y):
 multiply.vjp(x=lambda xp, g, y: g * y, y=lambda xp, g, x: g * x)
 
 
-@builtin(kind="elementwise", node="DivBackward0", samples=_POSITIVE_SECOND)
+@builtin(complex="holomorphic", kind="elementwise", node="DivBackward0", samples=_POSITIVE_SECOND)
 def divide(xp, x, y):
     """Quotient, z = x / y; dz/dx = 1/y, dz/dy = -x/y**2. A pole at y = 0 gives infinities or NaN."""
     return x / y
@@ -55,7 +56,7 @@ def remainder(xp, x, y):
 remainder.vjp(x=lambda xp, g: g, y=lambda xp, g, x, y: -g * xp.floor_divide(x, y))
 
 
-@builtin(kind="elementwise", node="NegBackward0", samples=[Sample(A(3, 4)), Sample(A())])
+@builtin(complex="general", kind="elementwise", node="NegBackward0", samples=[Sample(A(3, 4)), Sample(A())])
 def negative(xp, x):
     """Negation, y = -x."""
     return -x
@@ -83,6 +84,7 @@ def _power(xp, x, n):
 
 
 @builtin(
+    complex="holomorphic",
     kind="elementwise",
     node="PowBackward0",
     samples=[Sample(A(3, 4), exponent=n) for n in (2, 3, 4, 5, 1, 0)]
@@ -104,6 +106,7 @@ power.vjp(x=_power_slope)
 
 
 @builtin(
+    complex="holomorphic",
     kind="elementwise",
     node="PowBackward1",
     samples=[Sample(A(3, 4, low=0.3), A(3, 4)), Sample(A(3, 1, low=0.3), A(4)), Sample(A(low=0.3), A())],
@@ -115,11 +118,12 @@ def pow(xp, x, y):
 
 pow.vjp(
     x=lambda xp, g, x, y: g * xp.where(y == 0, xp.zeros_like(y), y * x ** (y - 1)),
-    y=lambda xp, g, x, y, out: g * xp.where((x == 0) & (y >= 0), xp.zeros_like(out), out * xp.log(x)),
+    y=lambda xp, g, x, y, out: g * xp.where((x == 0) & (real_part(xp, y) >= 0), xp.zeros_like(out), out * xp.log(x)),
 )
 
 
 @builtin(
+    complex="holomorphic",
     kind="elementwise",
     node="PowBackward2",
     samples=[Sample(A(3, 4), base=2.0), Sample(A(), base=0.5), Sample(A(2, low=0.5), base=0)],
@@ -132,11 +136,11 @@ def exponential(xp, x, *, base):
 exponential.vjp(
     x=lambda xp, g, x, out, base: g * (out * (math.log(base) if base > 0 else math.nan))
     if base
-    else g * xp.where(x >= 0, xp.zeros_like(out), -out)
+    else g * xp.where(real_part(xp, x) >= 0, xp.zeros_like(out), -out)
 )
 
 
-@builtin(kind="elementwise", node="SquareBackward0", samples=[Sample(A(3, 4))])
+@builtin(complex="holomorphic", kind="elementwise", node="SquareBackward0", samples=[Sample(A(3, 4))])
 def square(xp, x):
     """Square, y = x**2, dy/dx = 2x."""
     return x * x
@@ -145,7 +149,7 @@ def square(xp, x):
 square.vjp(x=lambda xp, g, x: g * (2 * x))
 
 
-@builtin(kind="elementwise", node="ReciprocalBackward0", samples=[Sample(A(3, 4, low=0.5))])
+@builtin(complex="holomorphic", kind="elementwise", node="ReciprocalBackward0", samples=[Sample(A(3, 4, low=0.5))])
 def reciprocal(xp, x):
     """Reciprocal, y = 1/x, dy/dx = -y**2. Infinite at x = 0."""
     return 1 / x
@@ -154,7 +158,7 @@ def reciprocal(xp, x):
 reciprocal.vjp(x=lambda xp, g, out: -g * (out * out))
 
 
-@builtin(kind="elementwise", node="SqrtBackward0", samples=[Sample(A(3, 4, low=0.3))])
+@builtin(complex="holomorphic", kind="elementwise", node="SqrtBackward0", samples=[Sample(A(3, 4, low=0.3))])
 def sqrt(xp, x):
     """Square root, dy/dx = 1/(2y): infinite at 0; NaN below 0."""
     return xp.sqrt(x)
@@ -163,7 +167,7 @@ def sqrt(xp, x):
 sqrt.vjp(x=lambda xp, g, out: g / (2 * out))
 
 
-@builtin(kind="elementwise", node="RsqrtBackward0", samples=[Sample(A(3, 4, low=0.3))])
+@builtin(complex="holomorphic", kind="elementwise", node="RsqrtBackward0", samples=[Sample(A(3, 4, low=0.3))])
 def rsqrt(xp, x):
     """Reciprocal square root, y = x**(-1/2), dy/dx = -y**3 / 2."""
     return 1 / xp.sqrt(x)

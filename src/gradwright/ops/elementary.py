@@ -10,7 +10,7 @@ _POSITIVE = [Sample(A(3, 4, low=0.3, high=3.0)), Sample(A(low=0.5))]
 _UNIT = [Sample(A(3, 4, low=-0.9, high=0.9))]
 
 
-@builtin(kind="elementwise", node="ExpBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="ExpBackward0", samples=_REAL)
 def exp(xp, x):
     """Exponential, y = e**x, dy/dx = y."""
     return xp.exp(x)
@@ -19,7 +19,7 @@ def exp(xp, x):
 exp.vjp(x=lambda xp, g, out: g * out)
 
 
-@builtin(kind="elementwise", node="Exp2Backward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="Exp2Backward0", samples=_REAL)
 def exp2(xp, x):
     """Power of two, y = 2**x, dy/dx = y log 2."""
     return 2.0**x
@@ -28,7 +28,7 @@ def exp2(xp, x):
 exp2.vjp(x=lambda xp, g, out: g * (out * _LOG2))
 
 
-@builtin(kind="elementwise", node="Expm1Backward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="Expm1Backward0", samples=_REAL)
 def expm1(xp, x):
     """y = e**x - 1 without cancellation near 0, dy/dx = y + 1."""
     return xp.expm1(x)
@@ -37,7 +37,7 @@ def expm1(xp, x):
 expm1.vjp(x=lambda xp, g, out: g * (out + 1))
 
 
-@builtin(kind="elementwise", node="LogBackward0", samples=_POSITIVE)
+@builtin(complex="holomorphic", kind="elementwise", node="LogBackward0", samples=_POSITIVE)
 def log(xp, x):
     """Natural logarithm, dy/dx = 1/x; -inf at 0, NaN below."""
     return xp.log(x)
@@ -46,7 +46,7 @@ def log(xp, x):
 log.vjp(x=lambda xp, g, x: g / x)
 
 
-@builtin(kind="elementwise", node="Log1PBackward0", samples=_POSITIVE)
+@builtin(complex="holomorphic", kind="elementwise", node="Log1PBackward0", samples=_POSITIVE)
 def log1p(xp, x):
     """y = log(1 + x) without cancellation near 0, dy/dx = 1/(1 + x)."""
     return xp.log1p(x)
@@ -55,7 +55,7 @@ def log1p(xp, x):
 log1p.vjp(x=lambda xp, g, x: g / (x + 1))
 
 
-@builtin(kind="elementwise", node="Log2Backward0", samples=_POSITIVE)
+@builtin(complex="holomorphic", kind="elementwise", node="Log2Backward0", samples=_POSITIVE)
 def log2(xp, x):
     """Logarithm to base 2, dy/dx = 1/(x log 2)."""
     return xp.log2(x)
@@ -64,7 +64,7 @@ def log2(xp, x):
 log2.vjp(x=lambda xp, g, x: g / (x * _LOG2))
 
 
-@builtin(kind="elementwise", node="Log10Backward0", samples=_POSITIVE)
+@builtin(complex="holomorphic", kind="elementwise", node="Log10Backward0", samples=_POSITIVE)
 def log10(xp, x):
     """Logarithm to base 10, dy/dx = 1/(x log 10)."""
     return xp.log10(x)
@@ -72,7 +72,7 @@ def log10(xp, x):
 
 log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
 
-@builtin(kind="elementwise", node="SinBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="SinBackward0", samples=_REAL)
 def sin(xp, x):
     """Sine of x in radians, dy/dx = cos x."""
     return xp.sin(x)
@@ -81,7 +81,7 @@ def sin(xp, x):
 sin.vjp(x=lambda xp, g, x: g * xp.cos(x))
 
 
-@builtin(kind="elementwise", node="CosBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="CosBackward0", samples=_REAL)
 def cos(xp, x):
     """Cosine of x in radians, dy/dx = -sin x."""
     return xp.cos(x)
@@ -90,7 +90,7 @@ def cos(xp, x):
 cos.vjp(x=lambda xp, g, x: -g * xp.sin(x))
 
 
-@builtin(kind="elementwise", node="TanBackward0", samples=[Sample(A(3, 4, low=-1.2, high=1.2))])
+@builtin(complex="holomorphic", kind="elementwise", node="TanBackward0", samples=[Sample(A(3, 4, low=-1.2, high=1.2))])
 def tan(xp, x):
     """Tangent of x in radians, dy/dx = 1 + y**2; poles at odd multiples of pi/2."""
     return xp.tan(x)
@@ -99,7 +99,7 @@ def tan(xp, x):
 tan.vjp(x=lambda xp, g, out: g * (1 + out * out))
 
 
-@builtin(kind="elementwise", node="AsinBackward0", samples=_UNIT)
+@builtin(complex="holomorphic", kind="elementwise", node="AsinBackward0", samples=_UNIT)
 def asin(xp, x):
     """Inverse sine in radians, dy/dx = (1 - x**2)**(-1/2): infinite at -1 and 1, NaN beyond."""
     return xp.asin(x)
@@ -108,7 +108,7 @@ def asin(xp, x):
 asin.vjp(x=lambda xp, g, x: g / xp.sqrt(1 - x * x))
 
 
-@builtin(kind="elementwise", node="AcosBackward0", samples=_UNIT)
+@builtin(complex="holomorphic", kind="elementwise", node="AcosBackward0", samples=_UNIT)
 def acos(xp, x):
     """Inverse cosine in radians, dy/dx = -(1 - x**2)**(-1/2): infinite at -1 and 1, NaN beyond."""
     return xp.acos(x)
@@ -117,7 +117,7 @@ def acos(xp, x):
 acos.vjp(x=lambda xp, g, x: -g / xp.sqrt(1 - x * x))
 
 
-@builtin(kind="elementwise", node="AtanBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="AtanBackward0", samples=_REAL)
 def atan(xp, x):
     """Inverse tangent in radians, dy/dx = 1/(1 + x**2)."""
     return xp.atan(x)
@@ -142,7 +142,7 @@ atan2.vjp(
 )
 
 
-@builtin(kind="elementwise", node="SinhBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="SinhBackward0", samples=_REAL)
 def sinh(xp, x):
     """Hyperbolic sine, dy/dx = cosh x."""
     return xp.sinh(x)
@@ -151,7 +151,7 @@ def sinh(xp, x):
 sinh.vjp(x=lambda xp, g, x: g * xp.cosh(x))
 
 
-@builtin(kind="elementwise", node="CoshBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="CoshBackward0", samples=_REAL)
 def cosh(xp, x):
     """Hyperbolic cosine, dy/dx = sinh x."""
     return xp.cosh(x)
@@ -160,7 +160,7 @@ def cosh(xp, x):
 cosh.vjp(x=lambda xp, g, x: g * xp.sinh(x))
 
 
-@builtin(kind="elementwise", node="TanhBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="TanhBackward0", samples=_REAL)
 def tanh(xp, x):
     """Hyperbolic tangent, dy/dx = 1 - y**2."""
     return xp.tanh(x)
@@ -169,7 +169,7 @@ def tanh(xp, x):
 tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
 
 
-@builtin(kind="elementwise", node="AsinhBackward0", samples=_REAL)
+@builtin(complex="holomorphic", kind="elementwise", node="AsinhBackward0", samples=_REAL)
 def asinh(xp, x):
     """Inverse hyperbolic sine, dy/dx = (x**2 + 1)**(-1/2)."""
     return xp.asinh(x)
@@ -178,7 +178,7 @@ def asinh(xp, x):
 asinh.vjp(x=lambda xp, g, x: g / xp.sqrt(x * x + 1))
 
 
-@builtin(kind="elementwise", node="AcoshBackward0", samples=[Sample(A(3, 4, low=1.3, high=3.0))])
+@builtin(complex="holomorphic", kind="elementwise", node="AcoshBackward0", samples=[Sample(A(3, 4, low=1.3, high=3.0))])
 def acosh(xp, x):
     """Inverse hyperbolic cosine, dy/dx = (x**2 - 1)**(-1/2): infinite at 1, NaN below."""
     return xp.acosh(x)
@@ -187,7 +187,7 @@ def acosh(xp, x):
 acosh.vjp(x=lambda xp, g, x: g / xp.sqrt(x * x - 1))
 
 
-@builtin(kind="elementwise", node="AtanhBackward0", samples=_UNIT)
+@builtin(complex="holomorphic", kind="elementwise", node="AtanhBackward0", samples=_UNIT)
 def atanh(xp, x):
     """Inverse hyperbolic tangent, dy/dx = 1/(1 - x**2): infinite at -1 and 1, NaN beyond."""
     return xp.atanh(x)

@@ -6,24 +6,37 @@ At a kink each takes the slope that PyTorch takes; the docstring says which.
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import is_complex
 
 _APART = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
+_ANY = [*_APART, Sample(A(3, complex=True, avoid=[0.0]))]
 _PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, distinct=True)), Sample(A(3, 1, distinct=True), A(2, distinct=True))]
 
 
-@builtin(kind="elementwise", node="AbsBackward0", samples=_APART)
+@builtin(kind="elementwise", complex="general", node="AbsBackward0", samples=_ANY)
 def abs(xp, x):
-    """Absolute value, dy/dx = sign x; the slope at the kink x = 0 is taken as 0."""
+    """Absolute value, dy/dx = sign x; the slope at the kink x = 0 is taken as 0. Of complex x its magnitude."""
     return xp.abs(x)
 
 
 abs.vjp(x=lambda xp, g, x: g * xp.sign(x))
 
 
-@builtin(kind="elementwise", node="SignBackward0", samples=_APART)
+@builtin(kind="elementwise", complex="general", node="SignBackward0", samples=_ANY)
 def sign(xp, x):
-    """-1, 0 or 1; its slope is 0 everywhere."""
+    """-1, 0 or 1, with slope 0 everywhere; of complex x, x / |x|, and 0 at 0."""
     return xp.sign(x)
+
+
+def _sign_slope(xp, g, x, out):
+    if not is_complex(xp, x):
+        return xp.zeros_like(g)
+    size = xp.abs(x)
+    around = g - out * xp.real(xp.conj(out) * g)
+    return around / xp.where(size == 0, xp.ones_like(size), size)
+
+
+sign.vjp(x=_sign_slope)
 
 
 @builtin(kind="elementwise", node="FloorBackward0", samples=[Sample(A(3, 4, avoid=[-2, -1, 0, 1, 2]))])
@@ -103,6 +116,7 @@ clamp_max.vjp(
 
 
 @builtin(
+    complex="general",
     kind="elementwise",
     node="WhereBackward0",
     samples=[
@@ -162,13 +176,13 @@ relu.vjp(x=lambda xp, g, out: xp.where(out <= 0, xp.zeros_like(g), g))  # at NaN
 # Comparisons and logic: results are bool and carry no derivative.
 
 
-@builtin(kind="elementwise", samples=_PAIR)
+@builtin(complex="general", kind="elementwise", samples=_PAIR)
 def equal(xp, x, y):
     """Whether x = y."""
     return x == y
 
 
-@builtin(kind="elementwise", samples=_PAIR)
+@builtin(complex="general", kind="elementwise", samples=_PAIR)
 def not_equal(xp, x, y):
     """Whether x differs from y."""
     return x != y
@@ -225,19 +239,19 @@ def bitwise_invert(xp, x):
     return ~x
 
 
-@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+@builtin(complex="general", kind="elementwise", samples=[Sample(A(3, 4))])
 def isnan(xp, x):
     """Whether x is NaN."""
     return xp.isnan(x)
 
 
-@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+@builtin(complex="general", kind="elementwise", samples=[Sample(A(3, 4))])
 def isfinite(xp, x):
     """Whether x is neither infinite nor NaN."""
     return xp.isfinite(x)
 
 
-@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+@builtin(complex="general", kind="elementwise", samples=[Sample(A(3, 4))])
 def isinf(xp, x):
     """Whether x is infinite."""
     return xp.isinf(x)

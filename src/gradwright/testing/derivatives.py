@@ -53,19 +53,25 @@ def footing(op: Op, arrays: Sequence[Any], static: dict[str, Any], order: int) -
     """The NumPy arrays and random cotangents on which a tower with ``order`` floors above the ground stands."""
     generator = np.random.default_rng(1)
     out = op(*arrays, **static)
-    shapes = [np.shape(o) for o in (out if op.several else [out])]
+    outputs = [np.asarray(o) for o in (out if op.several else [out])]
     inputs = [a for a, d in zip(arrays, _differentiable(op, arrays), strict=True) if d]
     rows = [list(arrays)]
     for _ in range(order):
-        rows.append([np.asarray(generator.standard_normal(s)).astype(inputs[0].dtype) for s in shapes])
-        shapes = [x.shape for x in inputs]
+        rows.append([_random(generator, like) for like in outputs])
+        outputs = list(inputs)
         inputs += rows[-1]
     return rows
 
 
+def _random(generator: Any, like: Any) -> Any:
+    """Random numbers of the shape and dtype of an array."""
+    parts = generator.standard_normal((2, *like.shape))
+    return np.asarray(parts[0] + 1j * parts[1] if like.dtype.kind == "c" else parts[0]).astype(like.dtype)
+
+
 def _differentiable(op: Op, arrays: Sequence[Any]) -> list[bool]:
     names = op.inputs * len(arrays) if op.variadic else op.inputs
-    return [n in op.rules and "float" in str(a.dtype) for n, a in zip(names, arrays, strict=False)]
+    return [n in op.rules and ("float" in str(a.dtype) or "complex" in str(a.dtype)) for n, a in zip(names, arrays, strict=False)]
 
 
 def _arguments(op: Op, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int, str]]:
@@ -77,15 +83,16 @@ def _arguments(op: Op, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int
         yield from ((k, j, f"cotangent {j} of order {k}") for j in range(len(row)))
 
 
-def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: float = 1e-6) -> None:
-    """Compare each order of derivative, up to ``order``, with central differences of the order below, in float64.
+def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: float = 1e-6,
+                      dtype: str = "float64") -> None:  # fmt: skip
+    """Compare each order of derivative, up to ``order``, with central differences of the order below.
 
-    The first order is compared entry by entry, higher ones along a random direction in each input. ``tolerance`` is
+    In float64, or in complex128 with ``dtype="complex128"``. The first order is compared entry by entry, higher ones along a random direction in each input. ``tolerance`` is
     relative to the largest entry, and absolute below 1.
 
     Raises AssertionError naming the operation, the sample, the order and the input.
     """
-    arrays, static = draw(sample)
+    arrays, static = draw(sample, dtype=dtype)
     rows = footing(op, arrays, static, order)
     floors = tower(op, static, rows)
     generator = np.random.default_rng(2)
@@ -93,10 +100,11 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
         for (r, j, name), g in zip(_arguments(op, rows[:k]), floors[k], strict=True):
             x = rows[r][j]
             gradient = np.zeros_like(x) if g is None else g.array
-            directions = np.eye(x.size) if k == 1 else generator.standard_normal((1, x.size))
-            for direction in directions.reshape(-1, *x.shape):
+            unit = np.eye(x.size, dtype=x.dtype)
+            units = np.concatenate([unit, 1j * unit]) if x.dtype.kind == "c" else unit
+            for direction in units.reshape(-1, *x.shape) if k == 1 else [_random(generator, x)]:
                 numeric = _slope(op, static, rows[: k + 1], (r, j), direction)
-                formula = float(np.sum(gradient * direction))
+                formula = _inner(gradient, direction)
                 if not abs(formula - numeric) <= tolerance * max(1.0, np.max(np.abs(gradient))):
                     where = f", entry {np.argwhere(direction)[0].tolist()}" if k == 1 and x.shape else ""
                     raise AssertionError(
@@ -112,8 +120,13 @@ def _slope(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]], at: tu
         moved = [list(row) for row in rows[:-1]]
         moved[at[0]][at[1]] = moved[at[0]][at[1]] + h * direction
         top = tower(op, static, moved)[-1]
-        ends.append(sum(float(np.sum(y.array * v)) for y, v in zip(top, rows[-1], strict=True) if y is not None))
+        ends.append(sum(_inner(v, y.array) for y, v in zip(top, rows[-1], strict=True) if y is not None))
     return (ends[0] - ends[1]) / (2 * _STEP)
+
+
+def _inner(g: Any, dy: Any) -> float:
+    """dL = Re(conj(g) dy), summed over all entries."""
+    return float(np.sum(np.conj(g) * dy).real)
 
 
 def check_passes(op: Op, sample: Sample) -> None:
@@ -165,7 +178,9 @@ def _compare(where: str, got: Any, wanted: Any, tolerance: float) -> None:
 
 
 def _converted(xp: Any, array: Any, dtype: str) -> Any:
-    return xp.asarray(array.astype(dtype) if array.dtype.kind == "f" else array)
+    if array.dtype.kind == "c":
+        dtype = {"float64": "complex128", "float32": "complex64"}[dtype]
+    return xp.asarray(array.astype(dtype) if array.dtype.kind in "fc" else array)
 
 
 def _moved(xp: Any, value: Any) -> Any:

@@ -15,7 +15,7 @@ _TRIES = 10_000
 def draw(sample: Sample, *, dtype: str = "float64", seed: int = 0) -> tuple[list[Any], dict[str, Any]]:
     """The NumPy arrays and the static arguments of a sample.
 
-    Entries with a range are floats of ``dtype``; fixed values keep their kind (bool, int64, or floats of ``dtype``).
+    Entries with a range are of ``dtype``, a float or complex one; fixed values keep their kind (bool, int64, or floats of ``dtype``). Complex entries have both parts in the range.
     An `A` inside a static argument (in an index, for example) is drawn too. The entries of all ``distinct`` arrays of
     one sample keep apart from each other, and so do their magnitudes.
 
@@ -47,6 +47,12 @@ def _filled(a: A, generator: np.random.Generator, dtype: str, gap: float, taken:
     if a.values is not None:
         fixed = np.array(a.values)
         return fixed.astype(dtype) if fixed.dtype.kind == "f" else fixed
+    if a.complex and not dtype.startswith("complex"):
+        dtype = {"float64": "complex128", "float32": "complex64"}[dtype]
+    if dtype.startswith("complex"):
+        part = A(*a.shape, low=a.low, high=a.high, distinct=a.distinct, avoid=a.avoid)
+        real, imag = (_filled(part, generator, "float64", gap, taken) for _ in range(2))
+        return (real + 1j * imag).astype(dtype)
     entries: list[float] = []
     for _ in range(_TRIES):
         if len(entries) == _size(a):

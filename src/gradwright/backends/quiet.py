@@ -1,0 +1,46 @@
+"""Floating-point errors inside operations: inf and nan, as IEEE says and PyTorch does, without NumPy's warnings.
+
+NumPy keeps what to do about overflow, division by zero and invalid values in a context variable. Setting that variable
+is what `numpy.errstate` does; done directly it costs a tenth of the time, and it is done for every operation. The
+user's own NumPy code keeps the user's setting, a backward written by hand included.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+try:
+    from numpy._core.umath import _extobj_contextvar as _setting
+    from numpy._core.umath import _make_extobj
+
+    _get, _set, restore = _setting.get, _setting.set, _setting.reset
+    _SILENT = _make_extobj(all="ignore")
+except ImportError:  # not public: another NumPy may lack them
+    _SILENT = {"all": "ignore"}
+    _get, _set, restore = np.geterr, (lambda setting: np.seterr(**setting)), (lambda before: np.seterr(**before))
+
+_users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs")
+
+
+def silence() -> Any:
+    """Turn NumPy's warnings off until ``restore`` is called with what this returns."""
+    return _set(_SILENT)
+
+
+def pass_begins() -> Any:
+    """`silence` for a backward pass, which may call the user's code; returns what `pass_ends` takes."""
+    return _users.set(_get()), _set(_SILENT)
+
+
+def pass_ends(tokens: Any) -> None:
+    """Undo `pass_begins`."""
+    restore(tokens[1])
+    _users.reset(tokens[0])
+
+
+def users_own() -> Any:
+    """The user's own setting again, until ``restore`` is called with what this returns."""
+    return _set(_users.get(_get()))

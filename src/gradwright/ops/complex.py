@@ -1,0 +1,99 @@
+"""Complex numbers: their parts, conjugates, angles, and views as pairs of reals.
+
+A cotangent g stands for dL = Re(conj(g) dy), so that a real loss goes down along -g.
+"""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+
+_COMPLEX = [Sample(A(3, 4, complex=True)), Sample(A(complex=True))]
+
+
+def is_complex(xp, x):
+    """Whether the dtype of x is a complex one."""
+    return xp.isdtype(x.dtype, "complex floating")
+
+
+def real_part(xp, x):
+    """The real part of x, which is x itself if x is real."""
+    return xp.real(x) if is_complex(xp, x) else x
+
+
+@builtin(kind="elementwise", complex="general", node="ConjBackward0", samples=[*_COMPLEX, Sample(A(2, 3))])
+def conj(xp, x):
+    """Complex conjugate, dx = conj(g)."""
+    return xp.conj(x) if is_complex(xp, x) else xp.asarray(x, copy=True)
+
+
+conj.vjp(x=lambda xp, g: xp.conj(g))
+
+
+@builtin(kind="view", complex="general", node="RealBackward0", samples=_COMPLEX)
+def real(xp, x):
+    """A view of the real part of complex x."""
+    return xp.real(x)
+
+
+real.vjp(x=lambda xp, g: to_complex(g, xp.zeros_like(g)))
+
+
+@builtin(kind="view", complex="general", node="ImagBackward0", samples=_COMPLEX)
+def imag(xp, x):
+    """A view of the imaginary part of complex x, dx = i g."""
+    return xp.imag(x)
+
+
+imag.vjp(x=lambda xp, g: to_complex(xp.zeros_like(g), g))
+
+
+@builtin(
+    kind="elementwise", complex="general", node="ComplexBackward0",
+    samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())],
+)  # fmt: skip
+def to_complex(xp, x, y):
+    """The complex numbers x + i y."""
+    return xp.to_complex(x, y)
+
+
+to_complex.vjp(x=lambda xp, g: xp.real(g), y=lambda xp, g: xp.imag(g))
+
+
+@builtin(kind="elementwise", complex="general", node="AngleBackward0",
+         samples=[Sample(A(3, 4, complex=True, avoid=[0.0])), Sample(A(3, 4, avoid=[0.0]))])  # fmt: skip
+def angle(xp, x):
+    """Angle of x in the complex plane in radians, in (-pi, pi]; dx = i x g / |x|**2, and 0 at 0.
+
+    Of real x: 0, pi where x < 0, NaN where it is NaN, with slope 0.
+    """
+    if is_complex(xp, x):
+        return xp.atan2(xp.imag(x), xp.real(x))
+    return xp.where(xp.isnan(x), x, xp.where(x < 0, xp.ones_like(x) * 3.141592653589793, xp.zeros_like(x)))
+
+
+def _angle_slope(xp, g, x):
+    if not is_complex(xp, x):
+        return xp.zeros_like(g)
+    a, b = xp.real(x), xp.imag(x)
+    square = a * a + b * b
+    scale = g / xp.where(square == 0, xp.ones_like(square), square)
+    return to_complex(-b * scale, a * scale)
+
+
+angle.vjp(x=_angle_slope)
+
+
+@builtin(kind="view", complex="general", node="ViewAsRealBackward0", samples=_COMPLEX)
+def view_as_real(xp, x):
+    """A view of complex x as pairs of real and imaginary parts, in a new last axis."""
+    return xp.view_as_real(x)
+
+
+@builtin(kind="view", complex="general", node="ViewAsComplexBackward0", samples=[Sample(A(3, 2)), Sample(A(2))])
+def view_as_complex(xp, x):
+    """A view of pairs in the last axis of x as complex numbers."""
+    return xp.view_as_complex(x)
+
+
+view_as_real.vjp(x=lambda xp, g: xp.view_as_complex(g))
+view_as_complex.vjp(x=lambda xp, g: xp.view_as_real(g))
