@@ -6,13 +6,14 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench oracle clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    check the example operations and run the Legendre fit"
 	@echo "make test    lint, types, import layers and tests"
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
+	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
 	@echo "make lint    the first three parts of make test"
 	@echo "make clean   remove .venv, caches and build products"
 
@@ -48,6 +49,12 @@ bench: .venv/.ready
 	    echo "Installing PyTorch into .venv to measure against (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@$(BIN)/python -m benchmarks
+
+oracle: .venv/.ready
+	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
+	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
+	    $(PIP) install -qq -e ".[oracle]"; }
+	@$(BIN)/python -m oracle --samples all --dtypes --forms --errors --jobs 2
 
 clean:
 	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .*_cache benchmarks/results

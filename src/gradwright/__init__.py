@@ -24,20 +24,17 @@ from gradwright.creation import (
     asarray,
     empty,
     empty_like,
+    empty_permuted,
+    empty_strided,
     eye,
     from_numpy,
     full,
     full_like,
     linspace,
-    manual_seed,
+    logspace,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
+    scalar_tensor,
     tensor,
     zeros,
     zeros_like,
@@ -80,13 +77,42 @@ from gradwright.errors import GradcheckError, GradientWarning
 from gradwright.face.arguments import result_type
 from gradwright.face.compare import *
 from gradwright.face.complex import *
+from gradwright.face.differences import *
+from gradwright.face.distance import *
 from gradwright.face.elementwise import *
+from gradwright.face.histogram import *
+from gradwright.face.diagonal import *
 from gradwright.face.indexing import *
+from gradwright.face.join import *
 from gradwright.face.linalg import *
+from gradwright.face.order import *
 from gradwright.face.reduce import *
+from gradwright.face.scan import *
+from gradwright.face.sets import *
+from gradwright.face.rearrange import *
+from gradwright.face.scatter import *
 from gradwright.face.shape import *
+from gradwright.face.views import *
+from gradwright.face.special import *
+from gradwright.face.statistics import *
 from gradwright.formatting import set_printoptions
 from gradwright.op import Op, op
+from gradwright.random import (
+    bernoulli,
+    initial_seed,
+    manual_seed,
+    multinomial,
+    normal,
+    poisson,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+    seed,
+)
 
 __version__ = "0.1.0"
 

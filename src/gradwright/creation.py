@@ -1,4 +1,4 @@
-"""Making tensors: from data, filled, evenly spaced, random."""
+"""Making tensors: from data, filled, evenly spaced."""
 
 from __future__ import annotations
 
@@ -14,23 +14,8 @@ from gradwright.errors import kind
 from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype
 
 
-class _Random:
-    generator: Any = None
-
-
-def _generator() -> Any:
-    """The source of random numbers, made when first asked for: loading NumPy's takes a while."""
-    if _Random.generator is None:
-        _Random.generator = np.random.default_rng()
-    return _Random.generator
-
-
-def manual_seed(seed: int) -> None:
-    """Start the random numbers anew from ``seed``. The stream is NumPy's PCG64, not PyTorch's."""
-    _Random.generator = np.random.default_rng(seed)
-
-
-def _finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+    """A leaf over ``array``, converted to ``dtype`` unless that is None."""
     if device is not None:
         dtypes.device(device)
     if dtype is not None:
@@ -91,7 +76,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
     """
-    return _finish(_array(data, dtype), None, device, requires_grad)
+    return finish(_array(data, dtype), None, device, requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -99,7 +84,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(data, TensorBase):
         return data if dtype is None else to_dtype(data, dtype)
     array = data if isinstance(data, np.ndarray) else _array(data, dtype)
-    return _finish(array, array.dtype if dtype is None else dtype, device, False)
+    return finish(array, array.dtype if dtype is None else dtype, device, False)
 
 
 asarray = as_tensor
@@ -113,53 +98,46 @@ def from_numpy(ndarray: Any) -> Any:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)})")
     dtypes.of(ndarray.dtype)
-    return _finish(ndarray, None, None, False)
+    return finish(ndarray, None, None, False)
 
 
 def _dtype(dtype: Any) -> Any:
     return (dtypes.default() if dtype is None else dtypes.of(dtype)).dtype
 
 
-def _size(function: str, given: Any) -> tuple[int, ...]:
+def size_of(function: str, given: Any) -> tuple[int, ...]:
+    """The size that a function was given, as ints or one sequence; RuntimeError if one is negative."""
     size = sizes(function, given)
     if size and min(size) < 0:
         raise RuntimeError(f"{function}(): Trying to create tensor with negative dimension {min(size)}: {list(size)}")
     return size
 
 
-def _random(function: str, draw: Any, given: Any, dtype: Any) -> Any:
-    d = dtypes.default() if dtype is None else dtypes.of(dtype)
-    if not d.is_floating_point:
-        raise NotImplementedError(f"{function}(): not implemented for {d}; expected a floating-point dtype")
-    array = draw(_size(function, given), np.float32 if d is dtypes.float32 else np.float64)
-    return np.asarray(array).astype(d.dtype, copy=False)
-
-
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Zeros of the given size."""
-    return _finish(np.zeros(_size("zeros", size), _dtype(dtype)), None, device, requires_grad)
+    return finish(np.zeros(size_of("zeros", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones of the given size."""
-    return _finish(np.ones(_size("ones", size), _dtype(dtype)), None, device, requires_grad)
+    return finish(np.ones(size_of("ones", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Whatever the memory holds, of the given size."""
-    return _finish(np.empty(_size("empty", size), _dtype(dtype)), None, device, requires_grad)
+    return finish(np.empty(size_of("empty", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """``fill_value`` everywhere; the dtype is that of the number unless named."""
-    array = np.full(_size("full", (size,)), _array(fill_value, dtype))
-    return _finish(array, None, device, requires_grad)
+    array = np.full(size_of("full", (size,)), _array(fill_value, dtype))
+    return finish(array, None, device, requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones on the diagonal, zeros elsewhere."""
-    rows, columns = _size("eye", (n, n if m is None else m))
-    return _finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, device, requires_grad)
+    rows, columns = size_of("eye", (n, n if m is None else m))
+    return finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, device, requires_grad)
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
@@ -174,7 +152,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
         raise RuntimeError(f"arange(): upper bound and lower bound inconsistent with step sign: {bounds}")
     whole = all(isinstance(b, (int, np.integer)) for b in bounds)
     d = dtypes.of(dtype) if dtype is not None else dtypes.int64 if whole else dtypes.default()
-    return _finish(np.arange(*bounds).astype(d.dtype), None, device, requires_grad)
+    return finish(np.arange(*bounds).astype(d.dtype), None, device, requires_grad)
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
@@ -185,66 +163,66 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     d = np.dtype(_dtype(dtype))
     a, b = (v.array.item() if isinstance(v, TensorBase) else v for v in (start, end))
     if steps < 2 or d.kind != "f":
-        return _finish(np.linspace(a, b, steps).astype(d), None, device, requires_grad)
+        return finish(np.linspace(a, b, steps).astype(d), None, device, requires_grad)
     step = (d.type(b) - d.type(a)) / d.type(steps - 1)  # from both ends, in the dtype itself, as PyTorch does
     up, down = np.arange(steps // 2, dtype=d), np.arange(steps - steps // 2 - 1, -1, -1, dtype=d)
     array = np.concatenate([d.type(a) + step * up, d.type(b) - step * down])
-    return _finish(array, None, device, requires_grad)
+    return finish(array, None, device, requires_grad)
 
 
-def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Uniform random numbers from [0, 1)."""
-    array = _random("rand", _generator().random, size, dtype)
-    return _finish(array, None, device, requires_grad)
+def like(make: Any, name: str) -> Any:
+    """The function of a tensor that ``make`` is of a size."""
 
-
-def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Normal random numbers of mean 0 and variance 1."""
-    array = _random("randn", _generator().standard_normal, size, dtype)
-    return _finish(array, None, device, requires_grad)
-
-
-def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
-            requires_grad: bool = False) -> Any:  # fmt: skip
-    """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
-    if size is None:
-        low, high, size = 0, low, high
-    if low >= high:
-        raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
-    array = np.asarray(_generator().integers(low, high, _size("randint", (size,))))
-    return _finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
-
-
-def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Any:
-    """The numbers 0 to n - 1 in random order."""
-    array = _generator().permutation(*_size("randperm", (n,)))
-    return _finish(array, dtypes.int64 if dtype is None else dtype, device, False)
-
-
-def _like(make: Any, name: str) -> Any:
-    def like(input: Any, *values: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    def made_like(input: Any, *values: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         x = tensor_arg(name, input)
         d = dtypes.of(x.array.dtype if dtype is None else dtype)
         return make(x.array.shape, *values, dtype=d, device=device, requires_grad=requires_grad)
 
-    like.__name__ = like.__qualname__ = name
-    like.__doc__ = f"`{make.__name__}` of the size and dtype of ``input``."
-    return like
+    made_like.__name__ = made_like.__qualname__ = name
+    made_like.__doc__ = f"`{make.__name__}` of the size and dtype of ``input``."
+    return made_like
 
 
-zeros_like, ones_like, empty_like = _like(zeros, "zeros_like"), _like(ones, "ones_like"), _like(empty, "empty_like")
-full_like, rand_like, randn_like = _like(full, "full_like"), _like(rand, "rand_like"), _like(randn, "randn_like")
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Any:  # fmt: skip
+    """``steps`` powers of ``base``, whose exponents run evenly from ``start`` to ``end``, both included."""
+    d = dtypes.default() if dtype is None else dtypes.of(dtype)
+    exponents = linspace(start, end, steps, dtype=d if d.category >= dtypes.FLOAT else dtypes.float64)
+    return finish(np.power(float(base), exponents.array).astype(d.dtype), None, device, requires_grad)
 
 
-def uniform_(self: Any, a: float = 0.0, b: float = 1.0) -> Any:
-    """Fill in place with uniform random numbers from [a, b)."""
-    if a > b:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return self.copy_(a + (b - a) * rand(self.array.shape, dtype=self.array.dtype))
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A 0-d tensor holding the number ``s``, of the default dtype unless one is named."""
+    return finish(np.array(s, _dtype(dtype)), None, device, requires_grad)
 
 
-def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
-    """Fill in place with normal random numbers."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return self.copy_(mean + std * randn(self.array.shape, dtype=self.array.dtype))
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None,
+                  requires_grad: bool = False) -> Any:  # fmt: skip
+    """Whatever the memory holds, of the given size, with neighbours ``stride`` elements apart in each dim.
+
+    Raises RuntimeError if the two differ in length, or a stride is negative.
+    """
+    shape, steps = size_of("empty_strided", (size,)), tuple(stride)
+    if len(shape) != len(steps) or any(n < 0 for n in steps):
+        raise RuntimeError(f"empty_strided(): mismatch in length of strides and shape, or a negative stride: {steps} "
+                           f"for size {shape}")  # fmt: skip
+    d = np.dtype(_dtype(dtype))
+    length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    memory = np.empty(max(length, 0), d)
+    array = np.ndarray(shape, d, memory, 0, tuple(n * d.itemsize for n in steps))
+    return finish(array, None, device, requires_grad)
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None,
+                   requires_grad: bool = False) -> Any:  # fmt: skip
+    """Whatever the memory holds, of the given size, its dims laid out in memory in the order ``physical_layout``."""
+    shape, order = size_of("empty_permuted", (size,)), tuple(physical_layout)
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(f"empty_permuted(): physical_layout must be a permutation of the {len(shape)} dims of size, "
+                           f"but got {order}")  # fmt: skip
+    array = np.empty([shape[i] for i in order], _dtype(dtype)).transpose([order.index(i) for i in range(len(order))])
+    return finish(array, None, device, requires_grad)
+
+
+zeros_like, ones_like, empty_like = like(zeros, "zeros_like"), like(ones, "ones_like"), like(empty, "empty_like")
+full_like = like(full, "full_like")

@@ -2,6 +2,7 @@
 
     RuntimeError
       GradcheckError      a derivative that failed its check
+      LinAlgError         a matrix that has no such inverse or factors
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
 
@@ -13,6 +14,10 @@ from __future__ import annotations
 
 class GradcheckError(RuntimeError):
     """Raised by `gradcheck` and `gradgradcheck` when a derivative is wrong or cannot be checked."""
+
+
+class LinAlgError(RuntimeError):
+    """Raised where a matrix is singular, not positive-definite, or its decomposition does not converge."""
 
 
 class GradientWarning(UserWarning):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends, creation, dtypes, xp
+from gradwright import backends, creation, dtypes, random, xp
 from gradwright.autograd import public
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
@@ -17,6 +17,7 @@ from gradwright.autograd.view import alias_of, refresh
 from gradwright.errors import kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
+from gradwright.face import join as j
 from gradwright.face import linalg as m
 from gradwright.face import shape as s
 from gradwright.face.arguments import one_dim, to_dtype
@@ -30,15 +31,22 @@ from gradwright.methods.reduce import Reductions
 from gradwright.methods.shape import Shapes
 from gradwright.methods.special import Special
 from gradwright.ops import arithmetic, piecewise
-from gradwright.ops import shape as shape_ops
 
 
-def _converter(d: dtypes.dtype) -> Any:
+def _converter(name: str) -> Any:
     def convert(self: Tensor) -> Tensor:
-        return to_dtype(self, d)
+        return to_dtype(self, name)
 
-    convert.__doc__ = f"As {d.name}."
+    convert.__doc__ = f"As {name}."
     return convert
+
+
+def _maker(make: Any) -> Any:
+    def new(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+        return make(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
+
+    new.__doc__ = f"`{make.__name__}` of this dtype."
+    return new
 
 
 class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexing, TensorBase):
@@ -99,10 +107,6 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
         """Whether its elements lie in memory in row-major order without gaps."""
         return bool(self.array.flags.c_contiguous)
 
-    def contiguous(self) -> Tensor:
-        """Itself if contiguous, else a contiguous copy."""
-        return self if self.is_contiguous() else s.clone(self)
-
     def element_size(self) -> int:
         """Bytes of one element."""
         return self.array.itemsize
@@ -123,7 +127,7 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
     def __iter__(self) -> Any:
         if not self.array.ndim:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(s.unbind(self))
+        return iter(j.unbind(self))
 
     def __hash__(self) -> int:
         return id(self)
@@ -359,24 +363,17 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
         """Converted to the dtype of ``other``."""
         return to_dtype(self, other.array.dtype)
 
-    float, double, half = (_converter(d) for d in (dtypes.float32, dtypes.float64, dtypes.float16))
-    long, int, bool = (_converter(d) for d in (dtypes.int64, dtypes.int32, dtypes.boolean))
+    float, double, half, bfloat16 = map(_converter, ("float32", "float64", "float16", "bfloat16"))
+    long, int, short, char, byte = map(_converter, ("int64", "int32", "int16", "int8", "uint8"))
+    bool, cfloat, cdouble = map(_converter, ("bool", "complex64", "complex128"))
 
     def cpu(self) -> Tensor:
         """Itself."""
         return self
 
-    def new_zeros(self, *size: Any, dtype: Any = None) -> Tensor:
-        """Zeros of another size and this dtype."""
-        return creation.zeros(*size, dtype=self.array.dtype if dtype is None else dtype)
-
-    def new_ones(self, *size: Any, dtype: Any = None) -> Tensor:
-        """Ones of another size and this dtype."""
-        return creation.ones(*size, dtype=self.array.dtype if dtype is None else dtype)
-
-    def new_tensor(self, data: Any, dtype: Any = None) -> Tensor:
-        """A new tensor of this dtype."""
-        return creation.tensor(data, dtype=self.array.dtype if dtype is None else dtype)
+    new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
+    new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)
+    new_tensor = _maker(creation.tensor)
 
     # -- operators --
 
@@ -426,25 +423,11 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
     __ifloordiv__, __imod__ = inplace_operator(__floordiv__), inplace_operator(__mod__)
     __iand__, __ior__, __ixor__ = inplace_operator(__and__), inplace_operator(__or__), inplace_operator(__xor__)
 
-    # -- shape --
+    # -- random --
 
-    uniform_, normal_ = creation.uniform_, creation.normal_
-
-    @property
-    def T(self) -> Tensor:
-        """Its dims in reverse order, as a view."""
-        return s.permute(self, tuple(reversed(range(self.array.ndim))))
-
-    @property
-    def mT(self) -> Tensor:
-        """Each matrix transposed, as a view."""
-        if self.array.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or stacks of them, got {self.array.ndim}D")
-        return s.transpose(self, -2, -1)
-
-    def alias(self) -> Tensor:
-        """The same memory under another name, with history."""
-        return apply(shape_ops.alias, (self,), {})
+    uniform_, normal_, bernoulli_, random_ = random.uniform_, random.normal_, random.bernoulli_, random.random_
+    exponential_, geometric_, cauchy_ = random.exponential_, random.geometric_, random.cauchy_
+    log_normal_, bernoulli, multinomial = random.log_normal_, random.bernoulli, random.multinomial
 
 
 made.cls = Tensor

@@ -14,6 +14,7 @@ from gradwright.autograd.record import freed, unpack
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, users_own
 from gradwright.errors import GradientWarning, kind, size
+from gradwright.ops.shape import broadcasts
 
 
 class BackwardNode(Node):
@@ -154,8 +155,7 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
 def _fitted(name: str, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     got = r.array.shape
     if got != shape:
-        lead = len(got) - len(shape)
-        if lead < 0 or any(n not in (1, m) for n, m in zip(shape, got[lead:], strict=True)):
+        if not broadcasts(shape, got):
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
                 f"compatible with {size(shape)}"

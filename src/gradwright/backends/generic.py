@@ -10,6 +10,11 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from gradwright.backends.windows import generic_unwindows, generic_windows
+
+from gradwright.backends.linalg import Converted
+from gradwright.backends.special import Special
+
 
 def zeros_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Zeros on the device of ``x``, of its shape and dtype unless others are named."""
@@ -137,11 +142,14 @@ class Extended:
     def __init__(self, xp: Any) -> None:
         self.__name__ = xp.__name__
         self._xp = xp
+        self.linalg = Converted(xp)
+        self.special = Special(xp)
         for f in (
             at, conj, einsum, ones_like, put, restride, scatter, scatter_add, scatter_max, take_along_axis, to_complex,
             view_as_complex, view_as_real, write_view, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
+        self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._xp, name)

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import register, scatter
+from gradwright.backends import linalg, register, scatter, windows
 from gradwright.backends.fft import Transforms
+from gradwright.backends.special import Special
+from gradwright.backends.normal import ndtr
 from gradwright.backends.select import where
+from gradwright.dtypes import numpy_dtype
 
 _add: Any = np.add.reduce
 _mul: Any = np.multiply.reduce
@@ -177,8 +180,17 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
     return out
 
 
+class _Namespace(SimpleNamespace):
+    """NumPy's names, and bfloat16, which is another package's and looked up when asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "bfloat16":
+            return numpy_dtype(name)
+        raise AttributeError(f"NumPy has no {name!r}, nor does gradwright's namespace over it")
+
+
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
-namespace = SimpleNamespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
+namespace = _Namespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
     sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder,
     zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
@@ -186,6 +198,9 @@ for _f in (
     setattr(namespace, _f.__name__, _f)
 for _name in ("at", "put", "restride", "scatter", "scatter_add", "scatter_max", "take_along_axis"):
     setattr(namespace, _name, getattr(scatter, _name))
-namespace.linalg = SimpleNamespace(diagonal=diagonal)
+namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
 namespace.fft = Transforms()
+namespace.special = Special()
+namespace.special.ndtr = ndtr
+namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
 register(namespace, np.ndarray, np.generic)

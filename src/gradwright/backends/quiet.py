@@ -7,7 +7,9 @@ user's own NumPy code keeps the user's setting, a backward written by hand inclu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +27,8 @@ except ImportError:  # not public: another NumPy may lack them
 _users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs")
 
 
-def silence() -> Any:
-    """Turn NumPy's warnings off until ``restore`` is called with what this returns."""
-    return _set(_SILENT)
+silence: Callable[[], Any] = partial(_set, _SILENT)
+"""Turn NumPy's warnings off until ``restore`` is called with what this returns."""
 
 
 def pass_begins() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -146,3 +147,25 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         return [converted(v) for v in tensors]
     except OverflowError as e:
         raise OverflowError(f"{op.name}(): a number does not fit {common}: {e}") from None
+
+
+def number_as(function: str, value: Any, dtype: Any) -> Any:
+    """A number as a NumPy scalar of ``dtype``, with its fraction cut off for integers.
+
+    Raises RuntimeError if it does not fit: 300 in uint8, 1j in float32, NaN in int64. (-255 fits uint8, as 1.)
+    """
+    d = dtypes.of(dtype)
+    if isinstance(value, (bool, np.bool_)) or d is dtypes.boolean:
+        return np.bool_(value).astype(d.dtype)
+    fits = not isinstance(value, complex) or d.is_complex or value.imag == 0
+    if fits and not d.is_complex:
+        value = value.real
+        if d.is_floating_point:
+            fits = not math.isfinite(value) or abs(value) <= dtypes.finfo(d).max
+        else:
+            top = int(np.iinfo(d.dtype).max)
+            fits = math.isfinite(value) and (-top if not d.is_signed else -top - 1) <= int(value) <= top
+            value = int(value) & top if fits and not d.is_signed and value < 0 else value
+    if not fits:
+        raise RuntimeError(f"{function}(): value cannot be converted to type {d.name} without overflow")
+    return d.dtype.type(value)

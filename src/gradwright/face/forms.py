@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.graph import ticket
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
 from gradwright.face.arguments import operands, tensor_arg, to_dtype
-from gradwright.op import Op
+from gradwright.op import Op, Rule
 from gradwright.ops import piecewise as _piecewise
+from gradwright.ops.shape import copy as _copy
 
 
 def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -78,11 +82,32 @@ def logical(op: Op, name: str) -> Callable[[Any, Any], Any]:
     return call
 
 
+def without_slope(op: Op, *inputs: str) -> Op:
+    """``op``, refusing to be differentiated in these inputs: NotImplementedError in the backward pass."""
+
+    def refuse(xp: Any, g: Any) -> Any:
+        raise NotImplementedError(f"the derivative of {op.name} with respect to this argument is not implemented.")
+
+    return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())), records={})
+
+
 def inplace(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The in-place form of a function: its result is written into its first argument, history and all."""
+    """The in-place form of a function: its result is written into its first argument, history and all.
+
+    What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
+    first time, works on a copy.
+    """
+    composite = False
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return store(self, function(self, *args, **kwargs))
+        nonlocal composite
+        start = ticket()
+        if not composite:
+            out = function(self, *args, **kwargs)
+            composite = out._node is not None and out._node._edge()[0]._seq > start + 1
+        if composite:
+            out = function(apply_one(_copy, self, {}) if recording.get() else self, *args, **kwargs)
+        return store(self, out)
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
     call.__doc__ = f"In-place form of `{function.__name__}`."

@@ -1,28 +1,36 @@
-"""Reading and writing by index under PyTorch's names."""
+"""Reading and writing by index and by mask under PyTorch's names."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.arguments import NUMBER, one_dim, tensor_arg, to_dtype
+from gradwright.face.arguments import NUMBER, number_as, one_dim, tensor_arg, to_dtype
+from gradwright.face.forms import inplace
+from gradwright.face.shape import broadcast_shapes, expand, flatten, reshape
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
+from gradwright.ops import scatter as _scatter
 from gradwright.ops import shape as _shape
 
 __all__ = [
-    "gather", "index_select", "nonzero", "scatter_add",
+    "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put", "index_put_", "is_nonzero", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "put", "take",
+    "take_along_dim", "unravel_index", "zero_",
 ]  # fmt: skip
 
 _copied = _shape.copy.variant("CopyBackwards")
-_picked, _selected = (_index.index.variant(name) for name in ("IndexBackward0", "SelectBackward0"))
+_selected = _index.index.variant("SelectBackward0")
+_masked, _taken = (_index.at.variant(f"{name}Backward0") for name in ("MaskedSelect", "Take"))
+_masked_scattered, _put, _filled = (_index.put.variant(f"{n}Backward0") for n in ("MaskedScatter", "Put", "Fill"))
 _PLAIN = (int, slice, type(None), type(...))
 
 
@@ -33,6 +41,13 @@ def key_of(key: Any) -> tuple[tuple[Any, ...], bool]:
     """
     basic = True
     out = []
+    if key.__class__ is list and any(isinstance(k, (TensorBase, list, tuple, slice, *_PLAIN[2:])) for k in key):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+            "x[seq], or x[torch.tensor(seq)] if that is meant.",
+            stacklevel=4,
+        )
+        key = tuple(key)
     for k in key if isinstance(key, tuple) else (key,):
         cls = k.__class__
         if cls not in _PLAIN:
@@ -47,18 +62,18 @@ def key_of(key: Any) -> tuple[tuple[Any, ...], bool]:
 
 
 def _part(k: Any) -> Any:
-    """A number as an int; a tensor, array, list or bool as an index array."""
+    """A number as an int; a tensor, array, sequence or bool as an index array."""
     array = k.array if isinstance(k, TensorBase) else k
-    boolean = isinstance(array, (bool, np.bool_)) or getattr(array, "dtype", None) == np.bool_
+    boolean = isinstance(array, (bool, np.bool_)) or getattr(array, "dtype", None) in (np.bool_, np.uint8)
     if hasattr(k, "__index__") and not boolean and getattr(array, "shape", ()) == ():
         return k.__index__()
-    if not isinstance(array, (bool, np.ndarray, np.generic, list)):
+    if not isinstance(array, (bool, np.ndarray, np.generic, list, tuple, range)):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid "
             f"indices, but got {kind(k)}"
         )
     array = np.array(array) if recording.get() else np.asarray(array)  # a graph keeps it, and its owner may change it
-    if array.size == 0 and isinstance(k, list):
+    if array.size == 0 and isinstance(k, (list, tuple, range)):
         array = array.astype(np.int64)
     if array.dtype.kind not in "bui":
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but got {array.dtype}")
@@ -88,28 +103,37 @@ def _located(x: Any, key: Any) -> tuple[Any, tuple[Any, ...], bool]:
 def getitem(self: Any, key: Any) -> Any:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
     x, parts, basic = _located(self, key)
-    op = _picked if not basic else _selected if isinstance(parts[0], int) else _index.index
+    op = _index.at if not basic else _selected if isinstance(parts[0], int) else _index.index
     return apply(op, (x,), {"key": parts})
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
     """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``."""
     x, parts, basic = _located(self, key)
-    region = apply(_index.index, (x,), {"key": parts})
-    value = _fitted("__setitem__", value, region)
+    region = apply(_index.index, (x,), {"key": parts}) if basic else x
     if basic:
-        assign(region, value)
+        assign(region, _fitted("__setitem__", value, region, region.array.shape))
     else:
-        if value._node is not None:
-            value = _winning(value, np.arange(x.array.size).reshape(x.array.shape)[parts])
-        assign(x, apply(_index.put, (x, value), {"key": parts}))
+        assign(x, _put_at("__setitem__", x, parts, value))
 
 
-def _winning(value: Any, positions: Any) -> Any:
+def _put_at(function: str, x: Any, key: Any, value: Any) -> Any:
+    """A copy of ``x`` with a value, broadcast and converted, at an index of arrays."""
+    try:
+        where = np.arange(x.array.size).reshape(x.array.shape)[key]
+    except IndexError as e:
+        raise IndexError(f"{function}(): {e}") from None
+    value = _fitted(function, value, x, where.shape)
+    return apply(_index.put, (x, winning(value, where)), {"key": key})
+
+
+def winning(value: Any, positions: Any) -> Any:
     """``value`` without the history of the entries that others overwrite: of those written to one place the last stays.
 
     PyTorch hands each of them the gradient, as if all had stayed.
     """
+    if value._node is None:
+        return value
     _, last = np.unique(positions.ravel()[::-1], return_index=True)
     if last.size == positions.size:
         return value
@@ -118,20 +142,18 @@ def _winning(value: Any, positions: Any) -> Any:
     return apply(_piecewise.where, (wrap(stays.reshape(positions.shape)), value, wrap(value.array)), {})
 
 
-def _fitted(function: str, value: Any, like: Any) -> Any:
-    """A value to be copied into ``like``: of its dtype, broadcast to its shape, with a node of its own."""
-    if not isinstance(value, TensorBase):
-        if not isinstance(value, (*NUMBER, np.ndarray)):
+def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> Any:
+    """A value to be copied into ``like``: of its dtype, broadcast to shape ``target``, with a node of its own."""
+    if isinstance(value, np.ndarray):
+        value = wrap(value)
+    elif not isinstance(value, TensorBase):
+        if not isinstance(value, NUMBER):
             raise TypeError(f"{function}: can't assign a {kind(value)} to a tensor")
-        value = wrap(np.array(value).astype(like.array.dtype))
-    shape, target = value.array.shape, like.array.shape
+        value = wrap(number_as(function, value, like.array.dtype))
+    shape = value.array.shape
     while len(shape) > len(target) and shape[0] == 1:
         value, shape = value.squeeze(0), shape[1:]
-    try:
-        fits = np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        fits = False
-    if not fits:
+    if not _shape.broadcasts(shape, target):
         raise RuntimeError(f"shape mismatch: value tensor of shape {_text(shape)} cannot be broadcast to indexing "
                            f"result of shape {_text(target)}")  # fmt: skip
     value = to_dtype(value, like.array.dtype)
@@ -140,14 +162,26 @@ def _fitted(function: str, value: Any, like: Any) -> Any:
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     """Copy ``src``, broadcast and converted, into this tensor; gradients flow to ``src``."""
-    return assign(self, _fitted("copy_", tensor_arg("copy_", src, "other", 2), self))
+    return assign(self, _fitted("copy_", tensor_arg("copy_", src, "other", 2), self, self.array.shape))
+
+
+def _spread(function: str, x: Any, value: Any) -> Any:
+    """A number or 0-d tensor in the shape and dtype of ``x``."""
+    if isinstance(value, TensorBase) and value.array.ndim:
+        dims = value.array.ndim
+        raise RuntimeError(f"{function} only supports 0-dimension value tensor but got tensor with {dims} dimensions.")
+    return _fitted(function, value, x, x.array.shape)
+
+
+def fill(input: Any, value: Any) -> Any:
+    """``value``, a number or a 0-d tensor, in the shape and dtype of ``input``, to which zeros flow back."""
+    x = tensor_arg("fill", input)
+    return apply(_filled, (x, _spread("fill", x, value)), {"key": (...,)})
 
 
 def fill_(self: Any, value: Any) -> Any:
     """Set every entry to ``value``, a number or a 0-d tensor."""
-    if isinstance(value, TensorBase) and value.array.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dims")
-    return assign(self, _fitted("fill_", value, self))
+    return assign(self, _spread("fill_", self, value))
 
 
 def zero_(self: Any) -> Any:
@@ -155,74 +189,139 @@ def zero_(self: Any) -> Any:
     return fill_(self, 0)
 
 
-def _same_but(function: str, x: Any, index: Any, axis: int) -> Any:
-    """``x`` cut to the shape of ``index`` in every dim but ``axis``."""
-    if x.array.ndim != index.array.ndim:
+def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """A copy of ``input`` with ``input[indices] = values``; with ``accumulate`` they are added, repeated ones too.
+
+    An index of None stands for all of its dim.
+    """
+    x, values = tensor_arg("index_put", input), tensor_arg("index_put", values, "values", 3)
+    key = key_of(tuple(slice(None) if k is None else k for k in indices))[0]
+    if values.array.dtype != x.array.dtype:
         raise RuntimeError(
-            f"{function}(): Index tensor must have the same number of dimensions as input tensor "
-            f"({index.array.ndim} and {x.array.ndim})"
+            "Index put requires the source and destination dtypes match, got "
+            f"{dtypes.of(x.array.dtype)} for the destination and {dtypes.of(values.array.dtype)} for the source."
         )
-    if index.array.dtype.kind not in "iu":
-        raise RuntimeError(f"{function}(): Expected dtype int64 for index, but got {index.array.dtype}")
-    if any(n > m for k, (n, m) in enumerate(zip(index.array.shape, x.array.shape, strict=True)) if k != axis):
+    if not accumulate:
+        return _put_at("index_put", x, key, values)
+    shape = np.broadcast_to(np.int8(0), x.array.shape)[key].shape
+    return apply(_index.add_at, (x, _fitted("index_put", values, x, shape)), {"key": key})
+
+
+index_put_ = inplace(index_put)
+
+
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Set the entries whose indices are all equal; with ``wrap`` a tall matrix has another diagonal below each."""
+    shape = self.array.shape
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    places = np.zeros(shape, bool)
+    np.fill_diagonal(places, True, wrap=wrap)
+    setitem(self, (places,), number_as("fill_diagonal_", fill_value, self.array.dtype).item())
+    return self
+
+
+def _mask(function: str, mask: Any) -> Any:
+    tensor_arg(function, mask, "mask", 2)
+    if mask.array.dtype.kind != "b":
+        raise RuntimeError(f"{function}: expected BoolTensor for mask, but got {dtypes.of(mask.array.dtype)}")
+    return mask
+
+
+def masked_select(input: Any, mask: Any) -> Any:
+    """The entries where the mask, broadcast together with ``input``, is True, in one dim."""
+    x, mask = tensor_arg("masked_select", input), _mask("masked_select", mask)
+    shape = broadcast_shapes(x.array.shape, mask.array.shape)
+    return apply(_masked, (expand(x, shape),), {"key": (expand(mask, shape).array.copy(),)})
+
+
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """A copy of ``input`` in which the entries where the mask is True are, in order, the first ones of ``source``."""
+    x, mask = tensor_arg("masked_scatter", input), _mask("masked_scatter", mask)
+    source = tensor_arg("masked_scatter", source, "source", 3)
+    if source.array.dtype != x.array.dtype:
         raise RuntimeError(
-            f"{function}(): Size does not match: index {_text(index.array.shape)} must be no larger than "
-            f"{_text(x.array.shape)} apart from dimension {axis}"
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{dtypes.of(x.array.dtype)} and {dtypes.of(source.array.dtype)}"
         )
+    shape = broadcast_shapes(x.array.shape, mask.array.shape)
+    where = expand(mask, shape).array.copy()
+    n = int(np.count_nonzero(where))
+    if n > source.array.size:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have enough elements: the mask has {n} ones, source "
+            f"{source.array.size} elements"
+        )
+    return apply(_masked_scattered, (expand(x, shape), flatten(source)[:n]), {"key": (where,)})
+
+
+def _places(function: str, x: Any, index: Any) -> Any:
+    """An index into the flattened tensor, checked."""
+    where = tensor_arg(function, index, "index", 2).array
+    if where.dtype != np.int64:
+        raise RuntimeError(f"{function}(): Expected a long tensor for index, but got {dtypes.of(where.dtype)}")
+    n = x.array.size
+    if where.size and not n:
+        raise IndexError(f"{function}(): tried to take from an empty tensor")
+    if where.size and not (-n <= where.min() and where.max() < n):
+        raise IndexError(f"{function}(): out of range: tried to access an index beyond the {n} elements of the tensor")
+    return where.copy()
+
+
+def take(input: Any, index: Any) -> Any:
+    """The entries of the flattened tensor at these places, in the shape of ``index``."""
+    x = tensor_arg("take", input)
+    return apply(_taken, (flatten(x),), {"key": (_places("take", x, index),)})
+
+
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """A copy of ``input`` with ``source`` at these places of the flattened tensor, written or added."""
+    x, source = tensor_arg("put", input), tensor_arg("put", source, "source", 3)
+    where = _places("put_", x, index)
+    if source.array.dtype != x.array.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dtypes.of(x.array.dtype)} and source.dtype = {dtypes.of(source.array.dtype)}"
+        )
+    if source.array.size != where.size:
+        raise IndexError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.array.size}, index.numel() = {where.size}"
+        )
+    source = reshape(source, where.shape)
+    if accumulate:
+        out = apply(_index.add_at, (flatten(x), source), {"key": (where,)})
+    else:
+        out = apply(_put, (flatten(x), winning(source, where % max(x.array.size, 1))), {"key": (where,)})
+    return reshape(out, x.array.shape)
+
+
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """Entries at ``indices`` along ``dim`` (of the flattened tensor if None); the other dims broadcast."""
+    x, indices = tensor_arg("take_along_dim", input), tensor_arg("take_along_dim", indices, "indices", 2)
+    if indices.array.dtype != np.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.of(indices.array.dtype)}"
+        )
+    if dim is None:
+        return take_along_dim(flatten(x), flatten(indices), 0)
+    if x.array.ndim != indices.array.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{x.array.ndim} dimensions for input, and {indices.array.ndim} dimensions for indices"
+        )
+    axis = one_dim("take_along_dim", dim, x.array.ndim)
+    a, b = (list(y.array.shape) for y in (x, indices))
+    a[axis] = b[axis] = 1
+    shape = list(broadcast_shapes(tuple(a), tuple(b)))
+    sized = [[*shape[:axis], y.array.shape[axis], *shape[axis + 1 :]] for y in (x, indices)]
+    x, where = expand(x, sized[0]), expand(indices, sized[1]).array
     n = x.array.shape[axis]
-    if index.array.size and not (index.array.min() >= 0 and index.array.max() < n):
-        raise RuntimeError(f"{function}(): index out of bounds for dimension {axis} with size {n}")
-    key = tuple(slice(None) if k == axis else slice(m) for k, m in enumerate(index.array.shape))
-    return x if x.array[key].shape == x.array.shape else apply(_index.index, (x,), {"key": key})
-
-
-def gather(input: Any, dim: int, index: Any) -> Any:
-    """out[i][j] = input[i][index[i][j]] for dim 1; ``index`` may be smaller than ``input`` in the other dims."""
-    x, index = tensor_arg("gather", input), tensor_arg("gather", index, "index", 3)
-    axis = one_dim("gather", dim, x.array.ndim)
-    if x.array.ndim == 0:
-        return gather(x.reshape(1), 0, index.reshape(1)).reshape(())
-    return apply(_index.take_along_axis, (_same_but("gather", x, index, axis), index), {"axis": axis})
-
-
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """A copy of ``input`` with ``src`` added: out[i][index[i][j]] += src[i][j] for dim 1; repeated indices add up."""
-    x, index = tensor_arg("scatter_add", input), tensor_arg("scatter_add", index, "index", 3)
-    src = tensor_arg("scatter_add", src, "src", 4)
-    axis = one_dim("scatter_add", dim, x.array.ndim)
-    if src.array.dtype != x.array.dtype:
-        raise RuntimeError(f"scatter_add(): Expected self.dtype to equal src.dtype, got {x.dtype} and {src.dtype}")
-    region = _same_but("scatter_add", x, index, axis)
-    if src.array.ndim != index.array.ndim or any(
-        n > m for n, m in zip(index.array.shape, src.array.shape, strict=True)
-    ):
-        raise RuntimeError(
-            f"scatter_add(): Expected index {_text(index.array.shape)} to be no larger than "
-            f"src {_text(src.array.shape)}"
-        )
-    key = tuple(slice(n) for n in index.array.shape)
-    part = apply(_index.index, (src,), {"key": key})
-    added = apply(_index.scatter_add, (region, index, part), {"axis": axis})
-    if region is x:
-        return added
-    within = tuple(slice(None) if k == axis else slice(m) for k, m in enumerate(index.array.shape))
-    return apply(_index.put, (x, added), {"key": within})
-
-
-def index_select(input: Any, dim: int, index: Any) -> Any:
-    """The slices of ``input`` at the 1-d tensor ``index`` along ``dim``."""
-    x, index = tensor_arg("index_select", input), tensor_arg("index_select", index, "index", 3)
-    axis = one_dim("index_select", dim, x.array.ndim)
-    if index.array.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
-    if index.array.dtype.kind not in "iu":
-        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, but got {index.array.dtype}")
-    n = x.array.shape[axis] if x.array.ndim else 1
-    if index.array.size and not (index.array.min() >= 0 and index.array.max() < n):
-        raise IndexError(f"index_select(): index out of range in self: dimension {axis} has size {n}")
-    if x.array.ndim == 0:
-        return x.clone()
-    return apply(_index.take, (x, index.reshape(-1)), {"axis": axis})
+    if where.size and not (-n <= where.min() and where.max() < n):
+        raise RuntimeError(f"take_along_dim(): index out of bounds for dimension {axis} with size {n}")
+    return apply(_scatter.take_along_axis, (x, wrap(where % max(n, 1))), {"axis": axis})
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
@@ -231,3 +330,47 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     if as_tuple:
         return tuple(wrap(i) for i in found)
     return wrap(np.stack(found[: input.array.ndim], axis=1) if input.array.ndim else np.zeros((len(found[0]), 0), int))
+
+
+def argwhere(input: Any) -> Any:
+    """The indices of the nonzero entries, a row for each."""
+    return nonzero(input)
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the one entry of ``input`` is not 0; RuntimeError if it has none or several."""
+    return bool(tensor_arg("is_nonzero", input))
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """For places in row-major order of a tensor of this shape: their indices, a tensor for each dim."""
+    where = tensor_arg("unravel_index", indices, "indices").array
+    if where.dtype.kind not in "iu":
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {dtypes.of(where.dtype)}")
+    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    strides = [int(np.prod(size[k + 1 :])) for k in range(len(size))]
+    return tuple(wrap(where // s % n) for s, n in zip(strides, size, strict=True))
+
+
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    """The first ``size`` rows of `nonzero`, filled up with ``fill_value``."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero(input).array[:size]
+    return wrap(np.concatenate([found, np.full((size - len(found), found.shape[1]), fill_value)]))
+
+
+def _unsafe_masked_index(x: Any, mask: Any, indices: Any, fill: Any) -> Any:
+    """``x[indices]`` where the mask holds, whose other indices may be out of range; ``fill`` elsewhere."""
+    return getitem(x, _safe(x, mask, indices)).masked_fill(mask.logical_not(), fill)
+
+
+def _unsafe_masked_index_put_accumulate(x: Any, mask: Any, indices: Any, values: Any) -> Any:
+    """A copy of ``x`` with ``values`` added at the indices where the mask holds."""
+    return index_put(x, _safe(x, mask, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True)
+
+
+def _safe(x: Any, mask: Any, indices: Any) -> tuple[Any, ...]:
+    """Indices brought into range; what they then name outside the mask does not matter."""
+    limits = zip(indices, x.array.shape, strict=False)
+    return tuple(slice(None) if i is None else wrap(np.clip(i.array, 0, max(n - 1, 0))) for i, n in limits)

@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.face.arguments import dims, one_dim, tensor_arg, to_dtype
-from gradwright.face.elementwise import maximum, minimum
+from gradwright.face.elementwise import isnan, masked_fill, maximum, minimum, ne
+from gradwright.face.names import numpy_names
+from gradwright.face.returns import return_type
+from gradwright.face.shape import movedim, unsqueeze
 from gradwright.op import Op
 from gradwright.ops import activation as _activation
-from gradwright.ops import index as _index
+from gradwright.ops import decompose as _decompose
+from gradwright.ops import scatter as _scatter
+from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
+from gradwright.ops import scatter as _scatter
 
 __all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "cumsum", "log_softmax", "logsumexp", "max", "mean",
-    "min", "norm", "prod", "softmax", "sort", "std", "sum", "topk", "var",
+    "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",
+    "mean", "min", "nanmean", "nansum", "norm", "prod", "softmax", "sum",
 ]  # fmt: skip
-
-
-class ValuesIndices(NamedTuple):
-    """Values, and the indices they stand at along one dim."""
-
-    values: Any
-    indices: Any
-
-
-def _return_type(name: str) -> type[ValuesIndices]:
-    """The pair that function ``name`` returns, printed as PyTorch prints it."""
-
-    def text(self: ValuesIndices) -> str:
-        return f"torch.return_types.{name}(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-    return type(name, (ValuesIndices,), {"__slots__": (), "__repr__": text})
-
-
-_RETURNS = {name: _return_type(name) for name in ("max", "min", "sort", "topk")}
-
 
 _DIMMED = {
     _reduce.sum: _reduce.sum.variant("SumBackward1"),
@@ -48,21 +32,30 @@ _DIMMED = {
 }
 
 
-def _run(op: Op, function: str, x: Any, dim: Any, keepdim: bool, **static: Any) -> Any:
+def reduced(op: Op, function: str, x: Any, dim: Any, keepdim: bool, **static: Any) -> Any:
+    """A reduction run over ``dim``: an int, several, or None for all."""
     if dim is None:
         return apply_one(op, x, {"axis": None, "keepdims": keepdim, **static})
     axis = dims(function, dim, x.array.ndim)
     return apply_one(_DIMMED.get(op, op), x, {"axis": axis, "keepdims": bool(keepdim), **static})
 
 
-def _widened(x: Any, dtype: Any) -> Any:
-    """Integers and booleans sum in int64, unless a dtype is named."""
+def widened(x: Any, dtype: Any) -> Any:
+    """Integers and booleans add up in int64, unless a dtype is named."""
     if dtype is not None:
         return to_dtype(x, dtype)
     return to_dtype(x, dtypes.int64) if x.array.dtype.kind in "biu" else x
 
 
-def _real(function: str, x: Any) -> Any:
+def inexact(x: Any) -> Any:
+    """``x`` in floating point: integers and booleans become the default dtype."""
+    return to_dtype(x, dtypes.default()) if x.array.dtype.kind in "biu" else x
+
+
+def _real(function: str, x: Any, dtype: Any) -> Any:
+    x = tensor_arg(function, x)
+    if dtype is not None:
+        x = to_dtype(x, dtype)
     if x.array.dtype.kind in "biu":
         raise RuntimeError(
             f"{function}(): could not infer output dtype. Input dtype must be either a floating point or complex "
@@ -71,42 +64,75 @@ def _real(function: str, x: Any) -> Any:
     return x
 
 
-def _nonempty(function: str, x: Any, dim: Any) -> Any:
+def nonempty(function: str, x: Any, dim: Any) -> Any:
     """``x``, if none of the reduced dims has length 0: there would be no extremum."""
-    for axis in dims(function, dim, x.array.ndim) or ():
+    for axis in (dims(function, dim, x.array.ndim) or ()) if x.array.size == 0 else ():
         if x.array.shape[axis] == 0:
             raise IndexError(f"{function}(): Expected reduction dim {axis} to have non-zero size.")
     return x
 
 
+@numpy_names
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Sum over ``dim``; integers are summed in int64."""
-    return _run(_reduce.sum, "sum", _widened(tensor_arg("sum", input), dtype), dim, keepdim)
+    return reduced(_reduce.sum, "sum", widened(tensor_arg("sum", input), dtype), dim, keepdim)
 
 
+@numpy_names
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """`sum`, with NaN counted as 0. RuntimeError for complex tensors."""
+    x = widened(tensor_arg("nansum", input), dtype)
+    if x.array.dtype.kind == "c":
+        raise RuntimeError("nansum does not support complex inputs")
+    return sum(masked_fill(x, isnan(x), 0) if x.array.dtype.kind == "f" else x, dim, keepdim)
+
+
+@numpy_names
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Mean over ``dim``; RuntimeError for integers unless ``dtype`` is named."""
-    x = tensor_arg("mean", input)
-    return _run(_reduce.mean, "mean", _real("mean", x if dtype is None else to_dtype(x, dtype)), dim, keepdim)
+    return reduced(_reduce.mean, "mean", _real("mean", input, dtype), dim, keepdim)
 
 
+@numpy_names
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Mean over ``dim`` of the entries that are not NaN."""
+    x = _real("nanmean", input, None)
+    return nansum(x, dim, keepdim, dtype=dtype) / sum(~isnan(x), dim, keepdim)
+
+
+@numpy_names
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Product over ``dim``."""
-    return _run(_reduce.prod, "prod", _widened(tensor_arg("prod", input), dtype), dim, keepdim)
+    return reduced(_reduce.prod, "prod", widened(tensor_arg("prod", input), dtype), dim, keepdim)
 
 
+@numpy_names
 def amax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Largest entry over ``dim``; tied entries share the gradient."""
-    return _run(_reduce.max, "amax", _nonempty("amax", tensor_arg("amax", input), dim), dim, keepdim)
+    return reduced(_order.max, "amax", nonempty("amax", tensor_arg("amax", input), dim), dim, keepdim)
 
 
+@numpy_names
 def amin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Smallest entry over ``dim``; tied entries share the gradient."""
-    return _run(_reduce.min, "amin", _nonempty("amin", tensor_arg("amin", input), dim), dim, keepdim)
+    return reduced(_order.min, "amin", nonempty("amin", tensor_arg("amin", input), dim), dim, keepdim)
 
 
-_all_max, _all_min = _reduce.max.variant("MaxBackward1"), _reduce.min.variant("MinBackward1")
-_along_max, _along_min = _index.pick, _index.pick.variant("MinBackward0")
+_AMINMAX = return_type("aminmax", "min", "max")
+_aminmax = [op.variant("AminmaxBackward0") for op in (_order.min, _order.max)]
+
+
+@numpy_names
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """`amin` and `amax` in one call."""
+    x = tensor_arg("aminmax", input)
+    axis = None if dim is None else one_dim("aminmax", dim, x.array.ndim)
+    if dim is None and x.array.size == 0:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity")
+    return _AMINMAX(*(reduced(op, "aminmax", nonempty("aminmax", x, axis), axis, keepdim) for op in _aminmax))
+
+
+VALUES = {name: return_type(name, "values", "indices") for name in ("max", "min")}
 
 
 def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: Op, along: Op, pair: Any) -> Any:
@@ -114,78 +140,83 @@ def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: O
     if x.array.size == 0 and dim is None:
         raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     if dim is None:
-        return apply(whole, (x,), {"axis": None, "keepdims": False})
+        return apply(whole, (x,), {})
     if isinstance(dim, TensorBase):
         return pair(x, dim)
     axis = one_dim(name, dim, x.array.ndim)
+    where = position(nonempty(name, x, axis).array, axis=axis if x.array.ndim else None, keepdims=True)
+    return VALUES[name](*picked(along, x, where, axis, keepdim))
+
+
+def picked(op: Op, x: Any, where: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+    """The entries of ``x`` at the index array ``where``, of length 1 along ``axis``, and that array as a tensor."""
+    indices = wrap(where)
     if x.array.ndim == 0:
-        return _RETURNS[name](apply(whole, (x,), {"axis": None, "keepdims": False}), wrap(np.int64(0)))
-    where = apply(position, (_nonempty(name, x, axis),), {"axis": axis, "keepdims": True})
-    values = apply(along, (x, where), {"axis": axis, "keepdims": bool(keepdim)})
-    return _RETURNS[name](values, where if keepdim else wrap(where.array.squeeze(axis)))
+        return x.clone(), indices.reshape(())
+    values = apply(op, (x, indices), {"axis": axis, "keepdims": bool(keepdim)})
+    return values, indices if keepdim else indices.squeeze(axis)
 
 
-def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Largest entry of all; along ``dim`` a pair (values, indices); with a tensor as ``dim``, `maximum`."""
-    return _extremum("max", input, dim, keepdim, _all_max, _reduce.argmax, _along_max, maximum)
+@numpy_names
+def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """Largest entry of all; along ``dim`` a pair (values, indices); with a tensor in place of ``dim``, `maximum`."""
+    dim = dim if other is None else other
+    return _extremum("max", input, dim, keepdim, _order.largest, _order.argmax, _scatter.pick, maximum)
 
 
-def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Smallest entry of all; along ``dim`` a pair (values, indices); with a tensor as ``dim``, `minimum`."""
-    return _extremum("min", input, dim, keepdim, _all_min, _reduce.argmin, _along_min, minimum)
+_lowest = _scatter.pick.variant("MinBackward0")
 
 
-def _spread(op: Op, name: str, x: Any, dim: Any, keepdim: bool, unbiased: bool | None, correction: Any) -> Any:
-    if isinstance(dim, bool):  # var(input, unbiased)
-        dim, unbiased = None, dim
-    if unbiased is not None:
-        correction = int(unbiased)
-    x = tensor_arg(name, x)
-    if x.array.dtype.kind in "biu":
-        raise RuntimeError(f"{name}(): only supports floating point and complex dtypes, got {dtypes.of(x.array.dtype)}")
-    return _run(op, name, x, dim, keepdim, correction=correction)
+@numpy_names
+def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """Smallest entry of all; along ``dim`` a pair (values, indices); with a tensor in place of ``dim``, `minimum`."""
+    dim = dim if other is None else other
+    return _extremum("min", input, dim, keepdim, _order.smallest, _order.argmin, _lowest, minimum)
 
 
-def var(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-        correction: Any = 1) -> Any:  # fmt: skip
-    """Variance over ``dim``: squares of deviations over n - correction (``unbiased`` means 1, else 0)."""
-    return _spread(_reduce.var, "var", input, dim, keepdim, unbiased, correction)
-
-
-def std(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-        correction: Any = 1) -> Any:  # fmt: skip
-    """Standard deviation over ``dim``, the square root of `var`."""
-    return _spread(_reduce.std, "std", input, dim, keepdim, unbiased, correction)
-
-
+@numpy_names
 def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """log of the sum of exponentials over ``dim``, without overflow."""
-    x = tensor_arg("logsumexp", input)
-    x = to_dtype(x, dtypes.default()) if x.array.dtype.kind in "biu" else x
-    return _run(_reduce.logsumexp, "logsumexp", x, dim, keepdim)
+    return reduced(_reduce.logsumexp, "logsumexp", inexact(tensor_arg("logsumexp", input)), dim, keepdim)
 
 
-def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
-    """Vector p-norm over ``dim``; "fro" is the 2-norm."""
-    x = _real("norm", tensor_arg("norm", input))
-    return _run(_reduce.vector_norm, "norm", x, dim, keepdim, ord=2 if p in ("fro", None) else p)
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """Vector p-norm over ``dim``; "fro" is the 2-norm, "nuc" the sum of a matrix's singular values."""
+    x = _real("norm", input, dtype)
+    if p == "nuc":
+        rows, columns = dims("norm", tuple(range(x.array.ndim)) if dim is None else dim, x.array.ndim) or (0, 0)
+        out = sum(apply_one(_decompose.svdvals, movedim(x, (rows, columns), (-2, -1)), {}), -1)
+        return unsqueeze(unsqueeze(out, min(rows, columns)), max(rows, columns)) if keepdim else out
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): only valid string values are 'fro' and 'nuc', found {p}")
+    return reduced(_reduce.vector_norm, "norm", x, dim, keepdim, ord=2 if p in ("fro", None) else p)
 
 
-def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Running sum along ``dim``."""
-    x = _widened(tensor_arg("cumsum", input), dtype)
-    axis = one_dim("cumsum", dim, x.array.ndim)
-    return apply(_reduce.cumulative_sum, (x,), {"axis": axis}) if x.array.ndim else x.clone()
+def _truth(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
+    x = tensor_arg(name, x)
+    if isinstance(dim, (tuple, list)) and not dim:
+        out = ne(x, 0)
+    else:
+        out = reduced(op, name, x, dim, keepdim)
+    return to_dtype(out, dtypes.uint8) if x.array.dtype == "uint8" else out
 
 
+@numpy_names
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether any entry is nonzero."""
-    return _run(_reduce.any, "any", tensor_arg("any", input), dim, keepdim)
+    """Whether any entry is nonzero; over no dim at all if ``dim`` is (). Of uint8 tensors the answer is uint8."""
+    return _truth(_reduce.any, "any", input, dim, keepdim)
 
 
+@numpy_names
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether every entry is nonzero."""
-    return _run(_reduce.all, "all", tensor_arg("all", input), dim, keepdim)
+    """Whether every entry is nonzero; over no dim at all if ``dim`` is (). Of uint8 tensors the answer is uint8."""
+    return _truth(_reduce.all, "all", input, dim, keepdim)
+
+
+@numpy_names
+def count_nonzero(input: Any, dim: Any = None) -> Any:
+    """How many entries over ``dim`` are nonzero."""
+    return sum(ne(tensor_arg("count_nonzero", input), 0), dim)
 
 
 def _position(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
@@ -193,69 +224,36 @@ def _position(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
     if x.array.size == 0 and dim is None:
         raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     axis = None if dim is None else one_dim(name, dim, x.array.ndim)
-    return apply(op, (_nonempty(name, x, dim),), {"axis": axis if x.array.ndim else None, "keepdims": keepdim})
+    return apply(op, (nonempty(name, x, dim),), {"axis": axis if x.array.ndim else None, "keepdims": keepdim})
 
 
+@numpy_names
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Index of the largest entry along ``dim``, or in the flattened tensor."""
-    return _position(_reduce.argmax, "argmax", input, dim, keepdim)
+    return _position(_order.argmax, "argmax", input, dim, keepdim)
 
 
+@numpy_names
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Index of the smallest entry along ``dim``, or in the flattened tensor."""
-    return _position(_reduce.argmin, "argmin", input, dim, keepdim)
+    return _position(_order.argmin, "argmin", input, dim, keepdim)
 
 
 def _normalised(op: Op, name: str, x: Any, dim: int, dtype: Any) -> Any:
-    x = _real(name, tensor_arg(name, x) if dtype is None else to_dtype(tensor_arg(name, x), dtype))
+    x = _real(name, x, dtype)
     axis = one_dim(name, dim, x.array.ndim)
     if x.array.ndim == 0:
         return apply(op, (x.reshape(1),), {"axis": 0}).reshape(())
     return apply(op, (x,), {"axis": axis})
 
 
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+@numpy_names
+def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """Exponentials along ``dim`` scaled to sum to 1."""
     return _normalised(_activation.softmax, "softmax", input, dim, dtype)
 
 
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+@numpy_names
+def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """Logarithm of `softmax`, computed without overflow."""
     return _normalised(_activation.log_softmax, "log_softmax", input, dim, dtype)
-
-
-_sorted, _topped = _index.take_along_axis.variant("SortBackward0"), _index.take_along_axis.variant("TopkBackward0")
-
-
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The indices that sort ``input`` along ``dim``; equal entries keep their order."""
-    x = tensor_arg("argsort", input)
-    axis = one_dim("argsort", dim, x.array.ndim)
-    if x.array.ndim == 0:
-        return wrap(np.zeros((), np.int64))
-    if not descending:
-        return wrap(np.argsort(x.array, axis=axis, stable=True))
-    backwards = np.flip(np.argsort(np.flip(x.array, axis), axis=axis, stable=True), axis)
-    return wrap(x.array.shape[axis] - 1 - backwards)
-
-
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> ValuesIndices:
-    """Values in order along ``dim``, and where they stood."""
-    order = argsort(input, dim, descending)
-    if order.array.ndim == 0:
-        return _RETURNS["sort"](input.clone(), order)
-    return _RETURNS["sort"](apply(_sorted, (input, order), {"axis": one_dim("sort", dim, input.array.ndim)}), order)
-
-
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
-    """The ``k`` largest (smallest) entries along ``dim`` in order, and where they stood."""
-    x = tensor_arg("topk", input)
-    axis = one_dim("topk", dim, x.array.ndim)
-    n = x.array.shape[axis] if x.array.ndim else 1
-    if not 0 <= k <= n:
-        raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dim {axis} has {n} entries")
-    order = argsort(x, dim, descending=largest)
-    if order.array.ndim == 0:
-        return _RETURNS["topk"](x.clone(), order)
-    order = wrap(order.array[(slice(None),) * axis + (slice(k),)])
-    return _RETURNS["topk"](apply(_topped, (x, order), {"axis": axis}), order)

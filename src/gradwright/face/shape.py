@@ -1,29 +1,49 @@
-"""Views and rearrangements under PyTorch's names."""
+"""Shapes and the order of dims under PyTorch's names: reshape, squeeze, expand, permute. All views, where memory allows."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.view import alias_of, writable
 from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.arguments import one_dim, result_type, sizes, tensor_arg, tensor_list, to_dtype
-from gradwright.ops import index as _index
+from gradwright.face.arguments import one_dim, sizes, tensor_arg
+from gradwright.face.complex import conj
 from gradwright.ops import shape as _shape
 
 __all__ = [
-    "broadcast_to", "cat", "chunk", "clone", "concat", "concatenate", "diag", "diagonal", "flatten", "flip",
-    "movedim", "narrow", "permute", "ravel", "reshape", "roll", "select", "split", "squeeze", "stack", "swapaxes",
-    "t", "transpose", "tril", "triu", "unbind", "unflatten", "unsqueeze",
+    "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
+    "clone", "flatten", "movedim", "moveaxis", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t",
+    "transpose", "unflatten", "unsqueeze",
 ]  # fmt: skip
 
 _t = _shape.permute_dims.variant("TBackward0")
 _transposed = _shape.permute_dims.variant("TransposeBackward0")
-_select = _index.index.variant("SelectBackward0")
-_slice = _index.index.variant("SliceBackward0")
+
+
+def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Callable[..., Any]]:
+    """A function f(x, sizes) that may also be called as f(x, *sizes), and with ``argument=sizes``."""
+
+    def decorate(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+        @functools.wraps(f)
+        def call(input: Any, *given: Any, **named: Any) -> Any:
+            if argument in named and not given:
+                given = (named.pop(argument),)
+            if named:
+                raise TypeError(f"{f.__name__}() got an unexpected keyword argument {next(iter(named))!r}")
+            return f(tensor_arg(f.__name__, input), sizes(f.__name__, given))
+
+        return call
+
+    return decorate
 
 
 def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -43,22 +63,51 @@ def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def reshape(input: Any, *shape: Any) -> Any:
+@listed("shape")
+def reshape(input: Any, shape: Any) -> Any:
     """The same entries under another shape (one size may be -1); a view where memory allows it, else a copy."""
-    x = tensor_arg("reshape", input)
-    return apply(_shape.reshape, (x,), {"shape": _inferred("reshape", x, sizes("reshape", shape))})
+    return apply(_shape.reshape, (input,), {"shape": _inferred("reshape", input, shape)})
 
 
-def view(self: Any, *shape: Any) -> Any:
-    """The same memory under another shape; RuntimeError where only a copy could have it. A dtype reinterprets bits."""
-    if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list)) and not hasattr(shape[0], "__index__"):
-        raise TypeError(f"view(): argument 'size' must be ints or a tuple of ints, but got {shape[0]!r}")
-    out = apply(_shape.reshape, (self,), {"shape": _inferred("view", self, sizes("view", shape))})
-    if out._view is None and out.array.size and out.array.ndim and self.array.ndim:
+def view(self: Any, *shape: Any, **named: Any) -> Any:
+    """The same memory under another shape; RuntimeError where only a copy could have it.
+
+    A dtype instead of a shape reinterprets the bits; no gradient flows through that.
+    """
+    given = shape or tuple(named.values())
+    if len(given) == 1 and isinstance(given[0], dtypes.dtype):
+        return _reinterpreted(self, given[0])
+    return _view(self, *shape, **named)
+
+
+@listed("size")
+def _view(x: Any, shape: Any) -> Any:
+    out = apply(_shape.reshape, (x,), {"shape": _inferred("view", x, shape)})
+    if out._view is None and out.array.size and out.array.ndim and x.array.ndim:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
+    return out
+
+
+_view.__name__ = "view"
+
+
+def _reinterpreted(x: Any, d: dtypes.dtype) -> Any:
+    have, array = dtypes.of(x.array.dtype), writable(x)
+    change = f"to view {have} as {d} (different element sizes)"
+    if have.itemsize != d.itemsize:
+        if not array.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 {change}")
+        if array.shape[-1] * have.itemsize % d.itemsize:
+            ratio = d.itemsize // have.itemsize
+            raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {change}, but got {array.shape[-1]}")
+        if array.strides[-1] != have.itemsize:
+            step = array.strides[-1] // have.itemsize
+            raise RuntimeError(f"self.stride(-1) must be 1 {change}, but got {step}")
+    out = alias_of(x)
+    out.array = array.view(d.dtype)
     return out
 
 
@@ -72,27 +121,67 @@ def reshape_as(self: Any, other: Any) -> Any:
     return reshape(self, tensor_arg("reshape_as", other, "other", 2).array.shape)
 
 
-def permute(input: Any, *dims: Any) -> Any:
+@listed("dims")
+def permute(input: Any, dims: Any) -> Any:
     """A view with its dims in the given order."""
-    x = tensor_arg("permute", input)
-    axes = tuple(one_dim("permute", d, x.array.ndim, "dims") for d in sizes("permute", dims))
-    if sorted(axes) != list(range(x.array.ndim)):
-        raise RuntimeError(f"permute(): dims {list(dims)} must name each of the {x.array.ndim} dims of input once")
-    return apply(_shape.permute_dims, (x,), {"axes": axes})
+    axes = tuple(one_dim("permute", d, input.array.ndim, "dims") for d in dims)
+    if sorted(axes) != list(range(input.array.ndim)):
+        raise RuntimeError(f"permute(): dims {list(dims)} must name each of the {input.array.ndim} dims of input once")
+    return apply(_shape.permute_dims, (input,), {"axes": axes})
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """A view with two dims swapped."""
     x = tensor_arg("transpose", input)
     axes = list(range(x.array.ndim))
+    a, b = one_dim("transpose", dim0, len(axes), "dim0"), one_dim("transpose", dim1, len(axes), "dim1")
     if axes:
-        a = one_dim("transpose", dim0, x.array.ndim, "dim0")
-        b = one_dim("transpose", dim1, x.array.ndim, "dim1")
         axes[a], axes[b] = b, a
     return apply(_transposed, (x,), {"axes": tuple(axes)})
 
 
-swapaxes = swapdims = transpose
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """`transpose` under its NumPy name."""
+    return transpose(input, axis0, axis1)
+
+
+def swapdims(input: Any, dim0: int, dim1: int) -> Any:
+    """`transpose` under another name."""
+    return transpose(input, dim0, dim1)
+
+
+def _matrices(name: str, x: Any) -> Any:
+    """Each matrix transposed; a 0-d tensor as it is."""
+    if x.array.ndim == 1:
+        raise RuntimeError(f"{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return transpose(x, -2, -1) if x.array.ndim else x
+
+
+def adjoint(input: Any) -> Any:
+    """Each matrix transposed and conjugated."""
+    return conj(_matrices("tensor.adjoint()", tensor_arg("adjoint", input)))
+
+
+def mT(self: Any) -> Any:
+    """Each matrix transposed, as a view."""
+    return _matrices("tensor.mT", self)
+
+
+def mH(self: Any) -> Any:
+    """Each matrix transposed and conjugated."""
+    return conj(_matrices("tensor.mH", self))
+
+
+def H(self: Any) -> Any:
+    """A matrix transposed and conjugated."""
+    if self.array.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor.")
+    return conj(_matrices("tensor.H", self))
+
+
+def T(self: Any) -> Any:
+    """Its dims in reverse order, as a view."""
+    return permute(self, tuple(reversed(range(self.array.ndim))))
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
@@ -102,13 +191,22 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     ends = [d if isinstance(d, (tuple, list)) else (d,) for d in (source, destination)]
     src, dst = ([one_dim("movedim", d, n) for d in e] for e in ends)
     if len(src) != len(dst):
-        raise RuntimeError(f"movedim(): source has {len(src)} dims, destination {len(dst)}")
-    if len(set(src)) < len(src) or len(set(dst)) < len(dst):
-        raise RuntimeError(f"movedim(): a dim appears twice in source {src} or destination {dst}")
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(ends[0])}) should contain the same number of "
+            f"dims as destination ({list(ends[1])})"
+        )
+    for name, named, given in (("source", src, ends[0]), ("destination", dst, ends[1])):
+        if len(set(named)) < len(named):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    if not n:
+        return apply(_shape.alias, (x,), {})
     order = [d for d in range(n) if d not in src]
     for to, come in sorted(zip(dst, src, strict=True)):
         order.insert(to, come)
     return permute(x, order)
+
+
+moveaxis = movedim
 
 
 def t(input: Any) -> Any:
@@ -119,10 +217,13 @@ def t(input: Any) -> Any:
     return apply(_t, (x,), {"axes": tuple(reversed(range(x.array.ndim)))})
 
 
-def expand(input: Any, *shape: Any) -> Any:
-    """A view with dims of length 1 repeated to ``shape`` (-1 keeps a dim); new dims come in front."""
-    x = tensor_arg("expand", input)
-    wanted = sizes("expand", shape)
+def expand(input: Any, *size: Any, implicit: bool = False, **named: Any) -> Any:
+    """A view with dims of length 1 repeated to ``size`` (-1 keeps a dim); new dims come in front."""
+    return _expand(input, *size, **named)
+
+
+@listed("size")
+def _expand(x: Any, wanted: Any) -> Any:
     have = x.array.shape
     lead = len(wanted) - len(have)
     if lead < 0:
@@ -133,8 +234,10 @@ def expand(input: Any, *shape: Any) -> Any:
     full = []
     for i, n in enumerate(wanted):
         old = 1 if i < lead else have[i - lead]
-        if n == -1 and i < lead:
-            raise RuntimeError(f"expand(): -1 is not allowed in a leading, non-existing dimension {i}")
+        if n < 0 and (i < lead or n < -1):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {i}"
+            )
         n = old if n == -1 else n
         if old not in (1, n):
             raise RuntimeError(
@@ -143,6 +246,9 @@ def expand(input: Any, *shape: Any) -> Any:
             )
         full.append(n)
     return apply(_shape.broadcast_to, (x,), {"shape": tuple(full)})
+
+
+_expand.__name__ = "expand"
 
 
 def broadcast_to(input: Any, size: Any) -> Any:
@@ -155,14 +261,39 @@ def expand_as(self: Any, other: Any) -> Any:
     return expand(self, tensor_arg("expand_as", other, "other", 2).array.shape)
 
 
+def broadcast_shapes(*shapes: Any) -> dtypes.Size:
+    """The shape that tensors of these shapes broadcast to; an int stands for one dim. RuntimeError if there is none."""
+    out: list[int] = []
+    for k, given in enumerate(shapes):
+        shape = sizes("broadcast_shapes", (given,))
+        if any(n < 0 for n in shape):
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(shape)}): ({min(shape)})")
+        out = [1] * (len(shape) - len(out)) + out
+        for i in range(-1, -len(shape) - 1, -1):
+            if shape[i] != 1 != out[i] and shape[i] != out[i]:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument at index "
+                    f"{k} had {shape}; but expected shape should be broadcastable to {out}"
+                )
+            out[i] = shape[i] if out[i] == 1 else out[i]
+    return dtypes.Size(out)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """Views of the tensors, all expanded to their common shape."""
+    many = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    shapes = [tensor_arg("broadcast_tensors", x, "tensors").array.shape for x in many]
+    target = broadcast_shapes(*shapes)
+    return tuple(expand(x, target) for x in many)
+
+
 def sum_to_size(self: Any, *size: Any) -> Any:
     """``self`` summed down to ``size``, from which it could have been broadcast."""
-    wanted = sizes("sum_to_size", size)
-    have = self.array.shape
-    lead = len(have) - len(wanted)
-    if lead < 0 or any(n not in (1, m) for n, m in zip(wanted, have[lead:], strict=True)):
+    wanted, have = sizes("sum_to_size", size), self.array.shape
+    if not _shape.broadcasts(wanted, have):
         raise RuntimeError(f"size {{{_text(wanted)}}} is not expandable to size {{{_text(have)}}}.")
-    return _shape.sum_to(self.__array_namespace__(), self, wanted)
+    x = self if wanted == have != () or self.array.dtype.kind not in "biu" else self.to(dtypes.int64)
+    return _shape.sum_to(x.__array_namespace__(), x, wanted)
 
 
 def squeeze(input: Any, dim: Any = None) -> Any:
@@ -172,8 +303,10 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     if dim is None:
         gone = tuple(i for i, n in enumerate(shape) if n == 1)
     else:
-        named = dim if isinstance(dim, (tuple, list)) else (dim,)
-        gone = tuple(i for i in (one_dim("squeeze", d, len(shape)) for d in named) if shape and shape[i] == 1)
+        named = [one_dim("squeeze", d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else (dim,))]
+        if len(set(named)) < len(named):
+            raise RuntimeError(f"dim {named[0]} appears multiple times in the list of dims")
+        gone = tuple(i for i in named if shape and shape[i] == 1)
     op = _squeezed[0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1]
     return apply(op, (x,), {"axis": gone})
 
@@ -191,12 +324,12 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dims ``start_dim`` to ``end_dim`` merged into one."""
     x = tensor_arg("flatten", input)
     shape = x.array.shape
-    if not shape:
-        return reshape(x, 1)
     a = one_dim("flatten", start_dim, len(shape), "start_dim")
     b = one_dim("flatten", end_dim, len(shape), "end_dim")
     if a > b:
         raise RuntimeError(f"flatten() has invalid args: start_dim ({start_dim}) cannot come after end_dim ({end_dim})")
+    if not shape:
+        return reshape(x, 1)
     return x if a == b else reshape(x, (*shape[:a], math.prod(shape[a : b + 1]), *shape[b + 1 :]))
 
 
@@ -208,185 +341,55 @@ def ravel(input: Any) -> Any:
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """Dim ``dim`` split into several of the given sizes."""
     x = tensor_arg("unflatten", input)
+    if not x.array.ndim:
+        raise RuntimeError(f"unflatten got an unexpected error: Dimension specified as {dim} but tensor has no dimensions")
     d = one_dim("unflatten", dim, x.array.ndim)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    n, rest = x.array.shape[d], math.prod(s for s in sizes if s != -1)
+    if n % rest if -1 in sizes and rest else n != rest:
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input tensor"
+        )
     return reshape(x, (*x.array.shape[:d], *sizes, *x.array.shape[d + 1 :]))
 
 
-def cat(tensors: Any, dim: int = 0) -> Any:
-    """Tensors joined end to end along ``dim``; their other dims must agree."""
-    items = tensor_list("cat", tensors, empty=ValueError)
-    items = [x for x in items if x.array.shape != (0,)] or items[:1]
-    common = result_type(*items)
-    ndim = items[0].array.ndim
-    if ndim == 0:
-        raise RuntimeError("cat(): zero-dimensional tensor (at position 0) cannot be concatenated")
-    axis = one_dim("cat", dim, ndim)
-    for i, x in enumerate(items):
-        if x.array.ndim != ndim or any(
-            a != b for k, (a, b) in enumerate(zip(x.array.shape, items[0].array.shape, strict=True)) if k != axis
-        ):
-            raise RuntimeError(
-                f"cat(): Sizes of tensors must match except in dimension {axis}. "
-                f"Expected {_text(items[0].array.shape)} but got {_text(x.array.shape)} for tensor number {i} in the "
-                "list."
-            )
-    return apply(_shape.concat, [to_dtype(x, common) for x in items], {"axis": axis})
+def _atleast(ndim: int, widen: Callable[[Any], Any]) -> Callable[..., Any]:
+    def call(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+            return tuple(call(x) for x in tensors[0])
+        if len(tensors) != 1:
+            return tuple(call(x) for x in tensors)
+        x = tensor_arg(call.__name__, tensors[0], "tensors")
+        return x if x.array.ndim >= ndim else widen(x)
+
+    call.__name__ = call.__qualname__ = f"atleast_{ndim}d"
+    call.__doc__ = f"Each tensor as it is if it has {ndim} dims or more, else with dims of length 1 put in."
+    return call
 
 
-concat = concatenate = cat
+atleast_1d = _atleast(1, lambda x: reshape(x, 1))
+atleast_2d = _atleast(2, lambda x: unsqueeze(atleast_1d(x), 0))
+atleast_3d = _atleast(3, lambda x: unsqueeze(atleast_2d(x), -1))
 
 
-def stack(tensors: Any, dim: int = 0) -> Any:
-    """Tensors of one shape joined along a new dim."""
-    items = tensor_list("stack", tensors)
-    for i, x in enumerate(items):
-        if x.array.shape != items[0].array.shape:
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {_text(items[0].array.shape)} at entry 0 and "
-                f"{_text(x.array.shape)} at entry {i}"
-            )
-    common = result_type(*items)
-    axis = one_dim("stack", dim, items[0].array.ndim + 1)
-    return apply(_shape.stack, [to_dtype(x, common) for x in items], {"axis": axis})
-
-
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Views of consecutive pieces along ``dim``: of one size (the last may be smaller), or of the sizes listed."""
-    x = tensor_arg("split", tensor, "tensor")
-    if x.array.ndim == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    axis = one_dim("split", dim, x.array.ndim)
-    n = x.array.shape[axis]
-    if isinstance(split_size_or_sections, int):
-        step = split_size_or_sections
-        if step < 0 or (step == 0 and n):
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
-        parts = [min(step, n - i) for i in range(0, n, step)] if n else [0]
-        op = _shape.split
-    elif isinstance(split_size_or_sections, (tuple, list)):
-        op = _split_with_sizes
-        parts = list(split_size_or_sections)
-        if sum(parts) != n or min(parts, default=0) < 0:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {n} "
-                f"(input tensor's size at dimension {axis}), but got split_sizes={parts}"
-            )
-    else:
-        got = kind(split_size_or_sections)
-        raise TypeError(f"split(): argument 'split_size_or_sections' must be int or a list of ints, not {got}")
-    return tuple(apply(op, (x,), {"sizes": tuple(parts), "axis": axis}))
-
-
-_split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
-
-
-def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """At most ``chunks`` views of equal size along ``dim``; the last may be smaller."""
-    x = tensor_arg("chunk", input)
-    if chunks < 1:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = x.array.shape[one_dim("chunk", dim, x.array.ndim)] if x.array.ndim else 1
-    return split(x, max(-(-n // chunks), 1), dim)
-
-
-def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
-    """Views of the slices along ``dim``, which is dropped."""
-    x = tensor_arg("unbind", input)
-    if x.array.ndim == 0:
-        raise IndexError("unbind(): Dimension specified as 0 but tensor has no dimensions")
-    return tuple(apply(_shape.unstack, (x,), {"axis": one_dim("unbind", dim, x.array.ndim)}))
-
-
-def narrow(input: Any, dim: int, start: int, length: int) -> Any:
-    """A view of ``length`` entries from ``start`` along ``dim``."""
-    x = tensor_arg("narrow", input)
-    axis = one_dim("narrow", dim, x.array.ndim)
-    n = x.array.shape[axis] if x.array.ndim else 0
-    start = int(start)
-    first = start + n if start < 0 else start
-    if length < 0:
-        raise RuntimeError(f"narrow(): length must be non-negative, but got {length}")
-    if not 0 <= first <= n:
-        raise IndexError(f"narrow(): start ({start}) must lie within dimension size ({n})")
-    if first + length > n:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(first, first + length), ...)})
-
-
-def select(input: Any, dim: int, index: int) -> Any:
-    """A view of the slice at ``index`` along ``dim``, which is dropped."""
-    x = tensor_arg("select", input)
-    if x.array.ndim == 0:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    axis = one_dim("select", dim, x.array.ndim)
-    n = x.array.shape[axis]
-    if not -n <= index < n:
-        where = f"tensor of size {_text(x.array.shape)} at dim {axis}"
-        raise IndexError(f"select(): index {index} out of range for {where}")
-    return apply(_select, (x,), {"key": (slice(None),) * axis + (int(index), ...)})
-
-
-def flip(input: Any, *dims: Any) -> Any:
-    """A copy with its entries in reverse order along each of ``dims``."""
-    x = tensor_arg("flip", input)
-    axes = tuple(one_dim("flip", d, x.array.ndim, "dims") for d in sizes("flip", dims))
-    return apply(_shape.flip, (x,), {"axis": axes})
-
-
-def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """Entries moved on by ``shifts`` along ``dims`` (through all entries in order if None), wrapping round."""
-    x = tensor_arg("roll", input)
-    if dims is None or (isinstance(dims, (tuple, list)) and not dims):
-        return reshape(roll(reshape(x, -1), shifts, 0), x.array.shape)
-    many = (dims,) if isinstance(dims, int) else tuple(dims)
-    by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    if len(many) != len(by):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(many)}")
-    axes = tuple(one_dim("roll", d, x.array.ndim, "dims") for d in many)
-    return apply(_shape.roll, (x,), {"shift": by, "axis": axes})
-
-
-def _triangle(op: Any, name: str, input: Any, diagonal: int) -> Any:
-    x = tensor_arg(name, input)
-    if x.array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-    return apply(op, (x,), {"k": diagonal})
-
-
-def tril(input: Any, diagonal: int = 0) -> Any:
-    """The lower triangle of each matrix; zeros above ``diagonal``."""
-    return _triangle(_shape.tril, "tril", input, diagonal)
-
-
-def triu(input: Any, diagonal: int = 0) -> Any:
-    """The upper triangle of each matrix; zeros below ``diagonal``."""
-    return _triangle(_shape.triu, "triu", input, diagonal)
-
-
-def diag(input: Any, diagonal: int = 0) -> Any:
-    """The diagonal of a matrix (a copy), or the square matrix with a vector on its diagonal."""
-    x = tensor_arg("diag", input)
-    if x.array.ndim == 1:
-        n = x.array.shape[0] + abs(diagonal)
-        return apply(_index.undiagonal, (x,), {"shape": (n, n), "offset": diagonal})
-    if x.array.ndim != 2:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.array.ndim}D")
-    return apply(_index.diagonal, (x,), {"offset": diagonal}).clone()
-
-
-def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A view of the diagonal in dims ``dim1`` and ``dim2``, put last."""
-    x = tensor_arg("diagonal", input)
-    if one_dim("diagonal", dim1, x.array.ndim, "dim1") == one_dim("diagonal", dim2, x.array.ndim, "dim2"):
-        raise RuntimeError(f"diagonal(): dims must differ, but dim1 is {dim1} and dim2 is {dim2}")
-    return apply(_index.diagonal, (movedim(x, (dim1, dim2), (-2, -1)),), {"offset": offset})
-
-
-def clone(input: Any) -> Any:
-    """A copy with the history of the original."""
+def clone(input: Any, *, memory_format: Any = None) -> Any:
+    """A copy with the history of the original, in row-major order."""
     return apply(_shape.copy, (tensor_arg("clone", input),), {})
 
 
-def atleast_1d(input: Any) -> Any:
-    """``input``, a 0-d tensor as one of one dim."""
-    return reshape(input, 1) if isinstance(input, TensorBase) and not input.array.ndim else input
+def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place form of a view function: the tensor itself takes on the new shape; its memory stays as it is."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if recording.get() and type(self._node) is AccumulateGrad:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        before = wrap(self.array, self._node, self._counter)
+        before._view = self._view
+        out = f(before, *args, **kwargs)
+        self.array, self._node, self._view = out.array, out._node, out._view
+        return self
+
+    call.__name__ = call.__qualname__ = f"{f.__name__}_"
+    call.__doc__ = f"In-place form of `{f.__name__}`."
+    return call

@@ -1,19 +1,50 @@
-"""Smooth activations."""
+"""Activations: logistic and its kin, the linear units, the shrinkages, softmax.
+
+At a kink each takes the slope that PyTorch takes; the docstring says which. Where x is NaN, so is y.
+"""
 
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
 
+_REAL = [Sample(A(3, 4)), Sample(A())]
 _ROWS = [Sample(A(3, 4), axis=1), Sample(A(3, 4), axis=0), Sample(A(5), axis=-1), Sample(A(2, 3, 2), axis=1)]
+_GELU, _CUBIC = 0.7978845608028654, 0.044715  # sqrt(2/pi), and the fit of the approximation
 
 
-@builtin(kind="elementwise", node="SigmoidBackward0", samples=[Sample(A(3, 4)), Sample(A())])
+def zero(xp, x):
+    """A 0 of the dtype of ``x``, to set beside it."""
+    return xp.zeros_like(x, shape=())
+
+
+def unless(xp, condition, g):
+    """``g`` where the condition does not hold, else 0."""
+    return xp.where(condition, zero(xp, g), g)
+
+
+def log1p_exp(xp, z):
+    """log(1 + e**z) for z <= 0, with the rounding error of the sum put back: NumPy's log1p takes five times as long."""
+    e = xp.exp(z)
+    total = 1 + e
+    return xp.log(total) + (e - (total - 1)) / total
+
+
+@builtin(complex="holomorphic", kind="elementwise", node="SigmoidBackward0", samples=_REAL)
 def sigmoid(xp, x):
     """Logistic function, y = 1/(1 + e**-x), dy/dx = y (1 - y)."""
     return 1 / (1 + xp.exp(-x))
 
 
 sigmoid.vjp(x=lambda xp, g, out: g * (out * (1 - out)))
+
+
+@builtin(kind="elementwise", node="LogSigmoidBackward0", samples=_REAL)
+def log_sigmoid(xp, x):
+    """y = log sigmoid(x) without overflow, dy/dx = sigmoid(-x)."""
+    return xp.minimum(x, zero(xp, x)) - log1p_exp(xp, -xp.abs(x))
+
+
+log_sigmoid.vjp(x=lambda xp, g, x: g * sigmoid(-x))
 
 
 @builtin(
@@ -24,13 +55,182 @@ sigmoid.vjp(x=lambda xp, g, out: g * (out * (1 - out)))
 def softplus(xp, x, *, beta, threshold):
     """y = log(1 + e**(beta x)) / beta, the line y = x where beta x > threshold; dy/dx = sigmoid(beta x)."""
     z = beta * x
-    bend = xp.log1p(xp.exp(-xp.abs(z))) + xp.where(z > 0, z, xp.zeros_like(z))
+    bend = log1p_exp(xp, -xp.abs(z)) + xp.maximum(z, zero(xp, z))
     return xp.where(z > threshold, x, bend / beta)
 
 
 softplus.vjp(
     x=lambda xp, g, x, beta, threshold: xp.where(beta * x > threshold, g, g * sigmoid(beta * x)),
 )
+
+
+@builtin(complex="holomorphic", kind="elementwise", node="SiluBackward0", samples=_REAL)
+def silu(xp, x):
+    """y = x s with s = sigmoid(x), dy/dx = s (1 + x (1 - s))."""
+    return x / (1 + xp.exp(-x))
+
+
+def _silu_slope(xp, g, x):
+    s = sigmoid(x)
+    return g * (s * (1 + x * (1 - s)))
+
+
+silu.vjp(x=_silu_slope)
+
+
+def _mish_parts(xp, x):
+    """e**x, and tanh(log(1 + e**x)) = n/(n + 2) as n = e**x (e**x + 2); past x = 20 that is 1 in any float."""
+    e = xp.exp(xp.clip(x, None, 20.0))
+    return e, e * (e + 2)
+
+
+@builtin(kind="elementwise", node="MishBackward0", samples=_REAL)
+def mish(xp, x):
+    """y = x t with t = tanh(log(1 + e**x)), dy/dx = t + x (1 - t**2) sigmoid(x)."""
+    _, n = _mish_parts(xp, x)
+    return x * (n / (n + 2))
+
+
+def _mish_slope(xp, g, x):
+    e, n = _mish_parts(xp, x)
+    over = 1 / (n + 2)
+    return g * (n * over + x * (4 * e * (e + 1) * over * over))
+
+
+mish.vjp(x=_mish_slope)
+
+
+@builtin(kind="elementwise", node="GeluBackward0", samples=_REAL)
+def gelu_tanh(xp, x):
+    """y = x (1 + tanh u)/2 with u = sqrt(2/pi) (x + 0.044715 x**3): nearly x Phi(x)."""
+    return x * (0.5 + 0.5 * xp.tanh((_GELU * x) * (1 + _CUBIC * (x * x))))
+
+
+def _gelu_tanh_slope(xp, g, x):
+    square = x * x
+    t = xp.tanh((_GELU * x) * (1 + _CUBIC * square))
+    return g * (0.5 + 0.5 * t + (x * (1 - t * t)) * (0.5 * _GELU + (1.5 * _GELU * _CUBIC) * square))
+
+
+gelu_tanh.vjp(x=_gelu_tanh_slope)
+
+
+@builtin(
+    kind="elementwise",
+    node="EluBackward0",
+    samples=[
+        Sample(A(3, 4, avoid=[0.0]), alpha=1.0, scale=1.0, input_scale=1.0),
+        Sample(A(3, 4, avoid=[0.0]), alpha=1.6, scale=1.05, input_scale=0.5),
+    ],
+)
+def elu(xp, x, *, alpha, scale, input_scale):
+    """y = scale x above 0, scale alpha (e**(input_scale x) - 1) below, whose slope is taken at x = 0."""
+    t = xp.tanh((0.5 * input_scale) * xp.minimum(x, zero(xp, x)))  # e**z - 1 = 2 t/(1 - t), exact near 0
+    below = (2 * alpha * scale) * (t / (1 - t))
+    above = xp.maximum(x, zero(xp, x))
+    return below + (above if scale == 1 else scale * above)
+
+
+def _elu_slope(xp, g, x, alpha, scale, input_scale):
+    below = x <= 0
+    e = xp.exp(input_scale * xp.where(below, x, zero(xp, x)))
+    if alpha * input_scale == 1:
+        return g * (e if scale == 1 else scale * e)
+    return g * xp.where(below, (alpha * scale * input_scale) * e, zero(xp, x) + scale)
+
+
+elu.vjp(x=_elu_slope)
+
+
+@builtin(
+    kind="elementwise",
+    node="LeakyReluBackward0",
+    samples=[Sample(A(3, 4, avoid=[0.0]), slope=0.01), Sample(A(3, avoid=[0.0]), slope=-1.5)],
+)
+def leaky_relu(xp, x, *, slope):
+    """y = x above 0, slope x elsewhere; at x = 0 the derivative is ``slope``."""
+    return xp.where(x > 0, x, slope * x)
+
+
+leaky_relu.vjp(x=lambda xp, g, x, slope: xp.where(x > 0, g, slope * g))
+
+
+@builtin(
+    kind="elementwise",
+    node="PreluKernelBackward0",
+    samples=[Sample(A(3, 4, avoid=[0.0]), A(3, 4)), Sample(A(2, 3, 2, avoid=[0.0]), A(3, 1))],
+)
+def prelu(xp, x, weight):
+    """y = x above 0, weight x elsewhere; at x = 0 the derivative is ``weight``."""
+    return xp.where(x > 0, x, weight * x)
+
+
+prelu.vjp(
+    x=lambda xp, g, x, weight: xp.where(x > 0, g, weight * g),
+    weight=lambda xp, g, x: unless(xp, x > 0, g * x),
+)
+
+_BOUNDS = [Sample(A(3, 4, avoid=[-1.0, 0.5]), min=-1.0, max=0.5), Sample(A(avoid=[0.0, 1.0]), min=0.0, max=1.0)]
+
+
+@builtin(kind="elementwise", node="HardtanhBackward0", samples=_BOUNDS)
+def hardtanh(xp, x, *, min, max):
+    """x kept between two numbers; unlike that of `clip` the slope is 0 at the bounds."""
+    return xp.clip(x, min, max)
+
+
+hardtanh.vjp(x=lambda xp, g, x, min, max: unless(xp, (x <= min) | (x >= max), g))
+
+_THREE = [Sample(A(3, 4, low=-5.0, high=5.0, avoid=[-3.0, 3.0]))]
+
+
+@builtin(kind="elementwise", node="HardsigmoidBackward0", samples=_THREE)
+def hardsigmoid(xp, x):
+    """y = x/6 + 1/2 kept between 0 and 1; slope 0 at both kinks, x = -3 and 3."""
+    return xp.clip(x / 6 + 0.5, 0.0, 1.0)
+
+
+hardsigmoid.vjp(x=lambda xp, g, x: unless(xp, (x <= -3) | (x >= 3), g / 6))
+
+
+@builtin(kind="elementwise", node="HardswishBackward0", samples=_THREE)
+def hardswish(xp, x):
+    """y = x hardsigmoid(x); slope 0 at the kink x = -3, 1 at x = 3."""
+    return x * xp.clip(x / 6 + 0.5, 0.0, 1.0)
+
+
+hardswish.vjp(
+    x=lambda xp, g, x: xp.where(x < 3, unless(xp, x <= -3, g * (x / 3 + 0.5)), g),
+)
+
+_SHRINK = [Sample(A(3, 4, avoid=[-0.7, 0.7]), lambd=0.7), Sample(A(avoid=[0.0]), lambd=0.0)]
+
+
+@builtin(kind="elementwise", node="HardshrinkBackward0", samples=_SHRINK)
+def hardshrink(xp, x, *, lambd):
+    """y = x where abs x > lambd, else 0; slope 0 at the jumps."""
+    return unless(xp, xp.abs(x) <= lambd, x)
+
+
+@builtin(kind="elementwise", node="SoftshrinkBackward0", samples=_SHRINK)
+def softshrink(xp, x, *, lambd):
+    """x moved towards 0 by lambd, and to 0 if it is nearer; slope 0 at the kinks."""
+    return x - xp.clip(x, -lambd, lambd)
+
+
+for _shrink in (hardshrink, softshrink):
+    _shrink.vjp(x=lambda xp, g, x, lambd: unless(xp, xp.abs(x) <= lambd, g))
+
+
+@builtin(
+    kind="elementwise", node="ThresholdBackward0", samples=[Sample(A(3, 4, avoid=[0.5]), threshold=0.5, value=-2.0)]
+)
+def threshold(xp, x, *, threshold, value):
+    """y = x above the threshold, else ``value``, with slope 0."""
+    return xp.where(x <= threshold, zero(xp, x) + value, x)
+
+
+threshold.vjp(x=lambda xp, g, x, threshold: unless(xp, x <= threshold, g))
 
 
 def _top(xp, x, axis):

@@ -56,6 +56,72 @@ def remainder(xp, x, y):
 remainder.vjp(x=lambda xp, g: g, y=lambda xp, g, x, y: -g * xp.floor_divide(x, y))
 
 
+@builtin(kind="elementwise", node="FmodBackward0", samples=_POSITIVE_SECOND)
+def fmod(xp, x, y):
+    """Remainder with the sign of x: z = x - y trunc(x/y); dz/dx = 1, dz/dy = -trunc(x/y)."""
+    size = xp.remainder(xp.abs(x), xp.abs(y))
+    return xp.where(x < 0, -size, size)
+
+
+fmod.vjp(x=lambda xp, g: g, y=lambda xp, g, x, y: -g * xp.trunc(x / y))
+
+
+@builtin(
+    complex="holomorphic", kind="elementwise", node="LerpBackward1",
+    samples=[Sample(A(3, 4), A(3, 4), A(3, 4)), Sample(A(3, 1), A(4), A())],
+)  # fmt: skip
+def lerp(xp, x, y, weight):
+    """The point a share ``weight`` of the way from x to y: z = x + w (y - x)."""
+    return x + weight * (y - x)
+
+
+lerp.vjp(
+    x=lambda xp, g, weight: g * (1 - weight),
+    y=lambda xp, g, weight: g * weight,
+    weight=lambda xp, g, x, y: g * (y - x),
+)
+
+_THREE = [
+    Sample(A(3, 4), A(3, 4), A(3, 4, low=0.5), value=2.0),
+    Sample(A(3, 1), A(4), A(low=0.5), value=1),
+]
+
+
+@builtin(complex="holomorphic", kind="elementwise", node="AddcmulBackward0", samples=_THREE)
+def addcmul(xp, x, y, z, *, value):
+    """x + value y z."""
+    return x + (y * z if value == 1 else value * y * z)
+
+
+addcmul.vjp(
+    x=lambda xp, g: g,
+    y=lambda xp, g, z, value: g * z * value,
+    z=lambda xp, g, y, value: g * y * value,
+)
+
+
+@builtin(complex="holomorphic", kind="elementwise", node="AddcdivBackward0", samples=_THREE)
+def addcdiv(xp, x, y, z, *, value):
+    """x + value y / z."""
+    return x + (y / z if value == 1 else value * y / z)
+
+
+addcdiv.vjp(
+    x=lambda xp, g: g,
+    y=lambda xp, g, z, value: g / z * value,
+    z=lambda xp, g, y, z, value: -g * (y / z) / z * value,
+)
+
+
+@builtin(kind="elementwise", node="HypotBackward0", samples=_POSITIVE_SECOND)
+def hypot(xp, x, y):
+    """Length of the hypotenuse, z = sqrt(x**2 + y**2), without overflow; dz/dx = x/z, NaN at the origin."""
+    return xp.hypot(x, y)
+
+
+hypot.vjp(x=lambda xp, g, x, out: g * (x / out), y=lambda xp, g, y, out: g * (y / out))
+
+
 @builtin(complex="general", kind="elementwise", node="NegBackward0", samples=[Sample(A(3, 4)), Sample(A())])
 def negative(xp, x):
     """Negation, y = -x."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import is_complex
 
 _LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046
 _REAL = [Sample(A(3, 4)), Sample(A())]
@@ -72,6 +73,22 @@ def log10(xp, x):
 
 log10.vjp(x=lambda xp, g, x: g / (x * _LOG10))
 
+
+@builtin(
+    complex="holomorphic", kind="elementwise", node="LogaddexpBackward0",
+    samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(2)), Sample(A(3, complex=True), A(3, complex=True))],
+)  # fmt: skip
+def logaddexp(xp, x, y):
+    """z = log(e**x + e**y) without overflow; dz/dx = 1/(1 + e**(y - x))."""
+    if not is_complex(xp, x):
+        return xp.logaddexp(x, y)
+    above = xp.real(x) >= xp.real(y)
+    return xp.where(above, x, y) + xp.log1p(xp.exp(xp.where(above, y - x, x - y)))
+
+
+logaddexp.vjp(x=lambda xp, g, x, y: g / (1 + xp.exp(y - x)), y=lambda xp, g, x, y: g / (1 + xp.exp(x - y)))
+
+
 @builtin(complex="holomorphic", kind="elementwise", node="SinBackward0", samples=_REAL)
 def sin(xp, x):
     """Sine of x in radians, dy/dx = cos x."""
@@ -136,10 +153,13 @@ def atan2(xp, x, y):
     return xp.atan2(x, y)
 
 
-atan2.vjp(
-    x=lambda xp, g, x, y: g * (y / (x * x + y * y)),
-    y=lambda xp, g, x, y: -g * (x / (x * x + y * y)),
-)
+def _turned(xp, g, x, y):
+    """g / (x**2 + y**2), and 0 at the origin."""
+    square = x * x + y * y
+    return xp.where(square == 0, xp.zeros_like(g), g / xp.where(square == 0, xp.ones_like(square), square))
+
+
+atan2.vjp(x=lambda xp, g, x, y: _turned(xp, g, x, y) * y, y=lambda xp, g, x, y: -_turned(xp, g, x, y) * x)
 
 
 @builtin(complex="holomorphic", kind="elementwise", node="SinhBackward0", samples=_REAL)

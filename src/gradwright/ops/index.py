@@ -1,24 +1,33 @@
-"""Reading and writing by index. Where entries are read, cotangents are put back; the two are each other's vjp."""
+"""Reading and writing by index, and views. Where entries are read, cotangents are put back: each other's vjp."""
 
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.shape import permute_dims
 
-_KEYS = [
+_VIEWS = [
     Sample(A(4, 5), key=(slice(1, 3), ...)),
     Sample(A(4, 5), key=(1, ...)),
     Sample(A(4, 5), key=(slice(None, None, 2), None, -1)),
     Sample(A(4, 5), key=(..., slice(5, None, -3))),
+]
+_COPIES = [
     Sample(A(4, 5), key=(A(values=[0, 2, 0]), A(values=[[4], [1]]))),
+    Sample(A(4, 5), key=(slice(None), A(values=[[0, 2], [4, 0]]))),
     Sample(A(2, 3), key=(A(values=[[True, False, True], [False, False, True]]),)),
 ]
 
 
-@builtin(kind="view", node="SliceBackward0", samples=_KEYS)
+@builtin(kind="view", node="SliceBackward0", samples=_VIEWS)
 def index(xp, x, *, key):
-    """``x[key]``: a view for ints, slices, None and ..., a copy where the key holds index arrays or masks."""
+    """``x[key]``, a view: the key holds ints, slices, None and ``...``."""
     return x[key]
+
+
+@builtin(kind="linear", node="IndexBackward0", samples=_COPIES)
+def at(xp, x, *, key):
+    """``x[key]``, a copy: the key holds index arrays or masks."""
+    return xp.at(x, key=key)
 
 
 @builtin(
@@ -35,19 +44,23 @@ def unindex(xp, x, *, shape, key):
     return xp.put(xp.zeros_like(x, shape=shape), x, key=key, accumulate=True)
 
 
+def _read(g, key):
+    return (index if all(k is None or k is ... or type(k) in (int, slice) for k in key) else at)(g, key=key)
+
+
 index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
-unindex.vjp(x=lambda xp, g, key: index(g, key=key))
+at.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
+unindex.vjp(x=lambda xp, g, key: _read(g, key))
 
 
-@builtin(
-    kind="linear",
-    node="IndexPutBackward0",
-    samples=[
-        Sample(A(4, 5), A(2, 5), key=(slice(1, 3), ...)),
-        Sample(A(4, 5), A(5), key=(1, ...)),
-        Sample(A(4, 5), A(2), key=(A(values=[0, 2]), A(values=[4, 1]))),
-    ],
-)
+_PUTS = [
+    Sample(A(4, 5), A(2, 5), key=(slice(1, 3), ...)),
+    Sample(A(4, 5), A(5), key=(1, ...)),
+    Sample(A(4, 5), A(2), key=(A(values=[0, 2]), A(values=[4, 1]))),
+]
+
+
+@builtin(kind="linear", node="IndexPutBackward0", samples=_PUTS)
 def put(xp, x, value, *, key):
     """A copy of x in which ``x[key]`` is ``value`` (already of the shape of ``x[key]``)."""
     return xp.put(x, value, key=key)
@@ -55,12 +68,23 @@ def put(xp, x, value, *, key):
 
 put.vjp(
     x=lambda xp, g, value_shape, key: put(g, xp.zeros_like(g, shape=value_shape), key=key),
-    value=lambda xp, g, key: index(g, key=key),
+    value=lambda xp, g, key: _read(g, key),
 )
 
 
 @builtin(
-    kind="general",
+    kind="linear", node="IndexAddBackward0", samples=[*_PUTS, Sample(A(4, 5), A(3, 5), key=(A(values=[1, 1, 0]),))]
+)
+def add_at(xp, x, value, *, key):
+    """A copy of x with ``value`` added to ``x[key]``; places named more than once add up."""
+    return xp.put(x, value, key=key, accumulate=True)
+
+
+add_at.vjp(x=lambda xp, g: g, value=lambda xp, g, key: _read(g, key))
+
+
+@builtin(
+    complex="general",
     node="CopySlices",
     samples=[
         Sample(A(3, 4), A(4, 2), read=lambda t: permute_dims(index(t, key=(slice(0, 2), ...)), axes=(1, 0))),
@@ -80,69 +104,24 @@ write_view.vjp(
     value=lambda xp, g, read: read(g),
 )
 
-_PICKS = [
-    Sample(A(3, 4), A(values=[[0, 1, 3, 0], [2, 2, 0, 1], [1, 1, 1, 1]]), axis=1),
-    Sample(A(3, 2), A(values=[[0, 2], [1, 0]]), axis=0),
-]
-
-
-@builtin(node="GatherBackward0", samples=_PICKS)
-def take_along_axis(xp, x, indices, *, axis):
-    """y[i, j] = x[i, indices[i, j]] along ``axis``; the other axes of both have equal lengths."""
-    return xp.take_along_axis(x, indices, axis=axis)
-
-
 @builtin(
-    node="MaxBackward0",
-    samples=[Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1, keepdims=k) for k in (False, True)],
+    kind="view",
+    node="AsStridedBackward0",
+    samples=[
+        Sample(A(3, 4), source=((3, 4), (4, 1), 0), target=((2, 2), (4, 2), 5)),
+        Sample(A(5), source=((5,), (1,), 0), target=((3, 3), (1, 1), 0)),
+        Sample(A(2, 2), source=((2, 2), (1, 1), 2), target=((5,), (1,), 0)),
+    ],
 )
-def pick(xp, x, indices, *, axis, keepdims):
-    """The entry at ``indices`` of each line along ``axis``, where they have length 1; ``axis`` goes unless kept."""
-    y = xp.take_along_axis(x, indices, axis=axis)
-    return y if keepdims else xp.squeeze(y, axis=(axis,))
+def restride(xp, x, *, source, target):
+    """Memory that ``x`` lays out as ``source``, read as ``target``: both a shape, a stride an axis, where it starts.
+
+    Memory that x does not reach is 0; several entries of x in one place add up.
+    """
+    return xp.restride(x, source=source, target=target)
 
 
-def _pick_slope(xp, g, x_shape, indices, axis):
-    return scatter_add(xp.zeros_like(g, shape=x_shape), indices, xp.reshape(g, indices.shape), axis=axis)
-
-
-pick.vjp(x=_pick_slope)
-
-
-@builtin(
-    node="ScatterAddBackward0",
-    samples=[Sample(A(3, 4), A(values=[[0, 1], [2, 2], [1, 3]]), A(3, 2), axis=1)],
-)
-def scatter_add(xp, x, indices, src, *, axis):
-    """x with ``src`` added at ``indices`` along ``axis``; repeated indices add up."""
-    return xp.scatter_add(x, indices, src, axis=axis)
-
-
-take_along_axis.vjp(
-    x=lambda xp, g, x_shape, indices, axis: scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
-)
-scatter_add.vjp(
-    x=lambda xp, g: g,
-    src=lambda xp, g, indices, axis: take_along_axis(g, indices, axis=axis),
-)
-
-
-@builtin(
-    node="IndexSelectBackward0",
-    samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)],
-)
-def take(xp, x, indices, *, axis):
-    """The slices of x at a 1-d array of indices along ``axis``."""
-    return xp.take(x, indices, axis=axis)
-
-
-def _take_slope(xp, g, x_shape, indices, axis):
-    along = (1,) * axis + indices.shape + (1,) * (len(x_shape) - axis - 1)
-    indices = xp.broadcast_to(xp.reshape(indices, along), g.shape)
-    return scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
-
-
-take.vjp(x=_take_slope)
+restride.vjp(x=lambda xp, g, source, target: restride(g, source=target, target=source))
 
 
 @builtin(node="DiagonalBackward0", kind="view", samples=[Sample(A(3, 4), offset=0), Sample(A(2, 3, 3), offset=-1)])

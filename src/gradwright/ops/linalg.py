@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import is_complex
 from gradwright.ops.shape import sum_to
 
 _PRODUCTS = [
@@ -18,7 +19,7 @@ _PRODUCTS = [
 
 
 
-@builtin(node="MmBackward0", samples=_PRODUCTS)
+@builtin(complex="holomorphic", node="MmBackward0", samples=_PRODUCTS)
 def matmul(xp, x, y):
     """Matrix product over the last two axes; a vector counts as a row on the left, a column on the right.
 
@@ -38,25 +39,31 @@ def _matrix_form(xp, g, x_ndim, y_ndim):
     return g
 
 
-def _transposed(xp, x):
+def transposed(xp, x):
+    """Each matrix transposed."""
     return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def adjoint(xp, x):
+    """Each matrix transposed and conjugated."""
+    return xp.conj(transposed(xp, x)) if is_complex(xp, x) else transposed(xp, x)
 
 
 def _left(xp, g, x_shape, y):
     if len(x_shape) == 2 and y.ndim == 2:
-        return xp.matmul(g, _transposed(xp, y))
+        return xp.matmul(g, transposed(xp, y))
     g = _matrix_form(xp, g, len(x_shape), y.ndim)
     y = xp.expand_dims(y, axis=1) if y.ndim == 1 else y
-    dx = xp.matmul(g, _transposed(xp, y))
+    dx = xp.matmul(g, transposed(xp, y))
     return xp.reshape(sum_to(xp, dx, (1, *x_shape)), x_shape) if len(x_shape) == 1 else sum_to(xp, dx, x_shape)
 
 
 def _right(xp, g, x, y_shape):
     if len(y_shape) == 2 and x.ndim == 2:
-        return xp.matmul(_transposed(xp, x), g)
+        return xp.matmul(transposed(xp, x), g)
     g = _matrix_form(xp, g, x.ndim, len(y_shape))
     x = xp.expand_dims(x, axis=0) if x.ndim == 1 else x
-    dy = xp.matmul(_transposed(xp, x), g)
+    dy = xp.matmul(transposed(xp, x), g)
     return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape) if len(y_shape) == 1 else sum_to(xp, dy, y_shape)
 
 
@@ -64,6 +71,7 @@ matmul.vjp(x=_left, y=_right)
 
 
 @builtin(
+    complex="holomorphic",
     node="AddmmBackward0",
     samples=[Sample(A(3, 4), A(2, 4), A(2)), Sample(A(3, 2), A(4, 2), A(4))],
 )
@@ -80,6 +88,7 @@ linear.vjp(
 
 
 @builtin(
+    complex="holomorphic",
     node="EinsumBackward0",
     samples=[
         Sample(A(2, 3), A(3, 4), equation="ij,jk->ik"),

@@ -63,7 +63,7 @@ def trunc(xp, x):
     return xp.trunc(x)
 
 
-for _flat in (sign, floor, ceil, round, trunc):
+for _flat in (floor, ceil, round, trunc):
     _flat.vjp(x=lambda xp, g: xp.zeros_like(g))
 
 
@@ -264,3 +264,45 @@ def floor_divide(xp, x, y):
 
 
 floor_divide.vjp(x=lambda xp, g: xp.zeros_like(g), y=lambda xp, g: xp.zeros_like(g))
+
+
+@builtin(kind="elementwise", node="CopysignBackward0", samples=[Sample(A(3, 4, avoid=[0.0]), A(3, 4, avoid=[0.0]))])
+def copysign(xp, x, y):
+    """|x| with the sign of y, which a zero has too; the slope at the kink x = 0 is taken as 0."""
+    return xp.copysign(x, y)
+
+
+copysign.vjp(x=lambda xp, g, x, out: g * (xp.sign(x) * xp.sign(out)), y=lambda xp, g: xp.zeros_like(g))
+
+
+@builtin(kind="elementwise", node="HeavisideBackward0", samples=_PAIR)
+def heaviside(xp, x, y):
+    """0 where x < 0, 1 where x > 0, y where x = 0."""
+    return xp.where(x == 0, y, xp.astype(x > 0, y.dtype))
+
+
+@builtin(kind="elementwise", node="NextafterBackward0", samples=_PAIR)
+def nextafter(xp, x, y):
+    """The next floating-point number after x towards y."""
+    return xp.nextafter(x, y)
+
+
+@builtin(kind="elementwise", samples=[Sample(A(3, 4))])
+def signbit(xp, x):
+    """Whether x is negative; -0.0 is."""
+    return xp.signbit(x)
+
+
+_WHOLE = [Sample(A(values=[1, 5, -7]), A(values=[0, 2, 1]))]
+
+
+@builtin(kind="elementwise", samples=_WHOLE)
+def bitwise_left_shift(xp, x, y):
+    """x 2**y for whole numbers, without what does not fit."""
+    return x << y
+
+
+@builtin(kind="elementwise", samples=_WHOLE)
+def bitwise_right_shift(xp, x, y):
+    """x / 2**y, rounded down, for whole numbers."""
+    return x >> y

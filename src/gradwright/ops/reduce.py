@@ -1,11 +1,12 @@
-"""Reductions: sums, means, products, extrema, spreads, norms, cumulative sums. ``axis`` is a tuple of axes, or None."""
+"""Reductions: sums, means, products, spreads, norms. ``axis`` is a tuple of axes, or None."""
 
 from __future__ import annotations
 
-import builtins
 from math import prod as product
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import is_complex, real_part
+from gradwright.ops.scan import cumulative_prod, shifted
 
 _AXES = [
     Sample(A(3, 4), axis=None, keepdims=False),
@@ -13,15 +14,11 @@ _AXES = [
     Sample(A(2, 3, 2), axis=(0, 2), keepdims=True),
     Sample(A(), axis=None, keepdims=False),
 ]
-_APART = [
-    Sample(A(3, 4, distinct=True), axis=None, keepdims=False),
-    Sample(A(3, 4, distinct=True), axis=(1,), keepdims=False),
-    Sample(A(2, 3, 2, distinct=True), axis=(0, 2), keepdims=True),
-]
 _SPREAD = [
     Sample(A(3, 4, distinct=True), axis=None, keepdims=False, correction=1),
     Sample(A(3, 4, distinct=True), axis=(1,), keepdims=False, correction=0),
     Sample(A(2, 3, 2, distinct=True), axis=(0, 2), keepdims=True, correction=1),
+    Sample(A(3, 4, complex=True), axis=(1,), keepdims=False, correction=1),
 ]
 
 
@@ -43,7 +40,7 @@ def count(shape, axis):
     return product(shape if axis is None else [shape[i] for i in axis])
 
 
-@builtin(kind="reduction", node="SumBackward0", samples=_AXES)
+@builtin(complex="general", kind="reduction", node="SumBackward0", samples=_AXES)
 def sum(xp, x, *, axis=None, keepdims=False):
     """Sum of the entries over ``axis``; the sum of none is 0."""
     return xp.sum(x, axis=axis, keepdims=keepdims)
@@ -52,7 +49,7 @@ def sum(xp, x, *, axis=None, keepdims=False):
 sum.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g, x_shape, axis, keepdims))
 
 
-@builtin(kind="reduction", node="MeanBackward0", samples=_AXES)
+@builtin(complex="general", kind="reduction", node="MeanBackward0", samples=_AXES)
 def mean(xp, x, *, axis=None, keepdims=False):
     """Mean of the entries over ``axis``; the mean of none is NaN."""
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
@@ -62,6 +59,7 @@ mean.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g / (count(x_shape,
 
 
 @builtin(
+    complex="holomorphic",
     kind="reduction",
     node="ProdBackward0",
     samples=[*_AXES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=(1,), keepdims=False)],
@@ -74,62 +72,41 @@ def prod(xp, x, *, axis=None, keepdims=False):
 def _prod_slope(xp, g, x, axis, keepdims):
     """g times the product of all *other* entries: running products from both ends, no division, so zeros are fine."""
     axes = tuple(range(x.ndim)) if axis is None else axis
-    others = tuple(i for i in range(x.ndim) if i not in axes)
-    rest = [x.shape[i] for i in others]
-    lines = xp.reshape(xp.permute_dims(x, others + axes), (*rest, count(x.shape, axes)))
-    n = lines.shape[-1]
-    before, after = [xp.ones_like(lines[..., 0])] if n else [], [xp.ones_like(lines[..., 0])] if n else []
-    for i in range(n - 1):
-        before.append(before[-1] * lines[..., i])
-        after.append(after[-1] * lines[..., n - 1 - i])
-    if not n:
-        return xp.zeros_like(x)
-    left = xp.stack([b * a for b, a in zip(before, reversed(after), strict=True)], axis=-1)
-    left = xp.reshape(left, (*rest, *(x.shape[i] for i in axes)))
-    order = others + axes
-    back = tuple(order.index(i) for i in range(x.ndim))
-    return spread(xp, g, x.shape, axis, keepdims) * xp.permute_dims(left, back)
+    order = tuple(i for i in range(x.ndim) if i not in axes) + axes
+    moved = xp.permute_dims(x, order)
+    lines = xp.reshape(moved, (*moved.shape[: x.ndim - len(axes)], count(x.shape, axes)))
+    last = lines.ndim - 1
+    one = xp.ones_like(lines)
+    before = shifted(xp, one, cumulative_prod(lines, axis=last), last)
+    after = shifted(xp, one, cumulative_prod(xp.flip(lines, axis=(last,)), axis=last), last)
+    others = xp.reshape(before * xp.flip(after, axis=(last,)), moved.shape)
+    return kept(xp, g, x.shape, axis, keepdims) * xp.permute_dims(others, tuple(map(order.index, range(x.ndim))))
 
 
 prod.vjp(x=_prod_slope)
 
 
-def _extremum_slope(xp, g, x, out, axis, keepdims):
-    """The cotangent goes to the largest (smallest) entry, in equal parts where several tie."""
-    ties = xp.astype(x == kept(xp, out, x.shape, axis, keepdims), x.dtype)
-    share = xp.sum(ties, axis=axis, keepdims=True) if x.ndim else ties
-    return kept(xp, g, x.shape, axis, keepdims) * (ties / share)
-
-
-@builtin(kind="reduction", node="AmaxBackward0", samples=_APART)
-def max(xp, x, *, axis=None, keepdims=False):
-    """Largest entry over ``axis``; tied entries share the cotangent equally."""
-    return xp.max(x, axis=axis, keepdims=keepdims)
-
-
-@builtin(kind="reduction", node="AminBackward0", samples=_APART)
-def min(xp, x, *, axis=None, keepdims=False):
-    """Smallest entry over ``axis``; tied entries share the cotangent equally."""
-    return xp.min(x, axis=axis, keepdims=keepdims)
-
-
-max.vjp(x=_extremum_slope)
-min.vjp(x=_extremum_slope)
-
-
-@builtin(kind="reduction", node="VarBackward0", samples=_SPREAD)
+@builtin(complex="general", kind="reduction", node="VarBackward0", samples=_SPREAD)
 def var(xp, x, *, axis=None, keepdims=False, correction=1):
-    """Variance over ``axis``: sum (x - mean)**2 / (n - correction); NaN if n <= correction, as 0/0."""
-    return xp.sum(_centred(xp, x, axis) ** 2, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction)
+    """Variance over ``axis``: sum |x - mean|**2 / (n - correction).
+
+    If n <= correction it divides by 0: inf, or NaN if all entries are equal.
+    """
+    squares = _square(xp, _centred(xp, x, axis))
+    return xp.sum(squares, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction)
+
+
+def _square(xp, x):
+    return real_part(xp, x * xp.conj(x)) if is_complex(xp, x) else x * x
 
 
 def _centred(xp, x, axis):
     total = xp.sum(x, axis=axis, keepdims=True) if x.ndim else x
-    return x - total / count(x.shape, axis)
+    return x - total / (count(x.shape, axis) or 1)
 
 
 def _freedom(x, axis, correction):
-    return builtins.max(count(x.shape, axis) - correction, 0)
+    return max(count(x.shape, axis) - correction, 0)
 
 
 def _var_slope(xp, g, x, axis, keepdims, correction):
@@ -139,11 +116,11 @@ def _var_slope(xp, g, x, axis, keepdims, correction):
 var.vjp(x=_var_slope)
 
 
-@builtin(kind="reduction", node="StdBackward0", samples=_SPREAD)
+@builtin(complex="general", kind="reduction", node="StdBackward0", samples=_SPREAD)
 def std(xp, x, *, axis=None, keepdims=False, correction=1):
     """Standard deviation over ``axis``, the square root of the variance; slope 0 where it is 0."""
-    squares = xp.sum(_centred(xp, x, axis) ** 2, axis=axis, keepdims=keepdims)
-    return xp.sqrt(squares / _freedom(x, axis, correction))
+    squares = _square(xp, _centred(xp, x, axis))
+    return xp.sqrt(xp.sum(squares, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction))
 
 
 def _std_slope(xp, g, x, out, axis, keepdims, correction):
@@ -154,11 +131,11 @@ def _std_slope(xp, g, x, out, axis, keepdims, correction):
 std.vjp(x=_std_slope)
 
 
-@builtin(kind="reduction", node="LogsumexpBackward0", samples=_AXES[:3])
+@builtin(complex="holomorphic", kind="reduction", node="LogsumexpBackward0", samples=_AXES[:3])
 def logsumexp(xp, x, *, axis=None, keepdims=False):
     """log sum e**x over ``axis``, without overflow; -inf over none."""
     largest = xp.max if count(x.shape, axis) else xp.sum  # of none: 0
-    top = largest(x, axis=axis, keepdims=True)
+    top = largest(real_part(xp, x), axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
     out = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
     return out if keepdims else xp.squeeze(out, axis=tuple(range(x.ndim)) if axis is None else axis)
@@ -171,33 +148,35 @@ def _logsumexp_slope(xp, g, x, out, axis, keepdims):
 
 logsumexp.vjp(x=_logsumexp_slope)
 
+_INF = float("inf")
+
 
 @builtin(
+    complex="general",
     kind="reduction",
     node="LinalgVectorNormBackward0",
     samples=[
         Sample(A(3, 4, avoid=[0.0], distinct=True), ord=p, axis=axis, keepdims=False)
-        for p in (2, 1, 3, float("inf"))
+        for p in (2, 1, 3, _INF)
         for axis in (None, (1,))
     ]
-    + [Sample(A(2, 3, avoid=[0.0]), ord=0.5, axis=(0,), keepdims=True)],
+    + [Sample(A(2, 3, avoid=[0.0]), ord=0.5, axis=(0,), keepdims=True)]
+    + [Sample(A(2, 3, avoid=[0.0], complex=True), ord=p, axis=(1,), keepdims=False) for p in (1, 2, 3)],
 )
 def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     """p-norm over ``axis``: (sum |x|**p)**(1/p); p = inf the largest, -inf the smallest |x|, 0 the count of nonzeros.
 
     At the kink x = 0 the slope is taken as 0.
     """
+    if ord == 2:
+        return xp.sqrt(xp.sum(_square(xp, x), axis=axis, keepdims=keepdims))
     a = xp.abs(x)
-    if ord == float("inf"):
-        return xp.max(a, axis=axis, keepdims=keepdims)
-    if ord == -float("inf"):
-        return xp.min(a, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return xp.sum(xp.astype(x != 0, x.dtype), axis=axis, keepdims=keepdims)
+        return xp.sum(xp.astype(a != 0, a.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
         return xp.sum(a, axis=axis, keepdims=keepdims)
-    if ord == 2:
-        return xp.sqrt(xp.sum(x * x, axis=axis, keepdims=keepdims))
+    if ord in (_INF, -_INF):
+        return (xp.max if ord > 0 else xp.min)(a, axis=axis, keepdims=keepdims)
     return xp.sum(a**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
 
 
@@ -207,50 +186,28 @@ def _norm_slope(xp, g, x, out, ord, axis, keepdims):
         return g * xp.zeros_like(x)
     if ord == 1:
         return g * xp.sign(x)
-    if ord in (float("inf"), -float("inf")):
-        ties = xp.astype(xp.abs(x) == out, x.dtype)
-        return g * xp.sign(x) * (ties / (xp.sum(ties, axis=axis, keepdims=True) if x.ndim else ties))
-    one = xp.ones_like(x)
-    safe, nonzero = xp.where(out == 0, xp.ones_like(out), out), x != 0
+    if ord in (_INF, -_INF):
+        a = xp.abs(x)
+        ties = xp.astype(a == out, a.dtype)
+        return g * (ties / (xp.sum(ties, axis=axis, keepdims=True) if x.ndim else ties)) * xp.sign(x)
+    safe = xp.where(out == 0, xp.ones_like(out), out)
     if ord == 2:
         return g * (x / safe)
-    a = xp.where(nonzero, xp.abs(x), one)
-    return xp.where(nonzero, g * xp.sign(x) * (a / safe) ** (ord - 1), xp.zeros_like(x))
+    nonzero = x != 0
+    a = xp.abs(xp.where(nonzero, x, xp.ones_like(x)))
+    return xp.where(nonzero, g * (a / safe) ** (ord - 1) * xp.sign(x), xp.zeros_like(x))
 
 
 vector_norm.vjp(x=_norm_slope)
 
 
-@builtin(kind="linear", node="CumsumBackward0", samples=[Sample(A(3, 4), axis=0), Sample(A(3, 4), axis=1)])
-def cumulative_sum(xp, x, *, axis):
-    """Running sum along ``axis``."""
-    return xp.cumulative_sum(x, axis=axis)
-
-
-cumulative_sum.vjp(
-    x=lambda xp, g, axis: xp.flip(cumulative_sum(xp.flip(g, axis=(axis,)), axis=axis), axis=(axis,)),
-)
-
-
-@builtin(kind="reduction", samples=[Sample(A(3, 4), axis=None, keepdims=False)])
+@builtin(complex="general", kind="reduction", samples=[Sample(A(3, 4), axis=None, keepdims=False)])
 def any(xp, x, *, axis=None, keepdims=False):
     """Whether any entry is nonzero."""
     return xp.any(xp.astype(x, xp.bool), axis=axis, keepdims=keepdims)
 
 
-@builtin(kind="reduction", samples=[Sample(A(3, 4), axis=None, keepdims=False)])
+@builtin(complex="general", kind="reduction", samples=[Sample(A(3, 4), axis=None, keepdims=False)])
 def all(xp, x, *, axis=None, keepdims=False):
     """Whether every entry is nonzero."""
     return xp.all(xp.astype(x, xp.bool), axis=axis, keepdims=keepdims)
-
-
-@builtin(samples=[Sample(A(3, 4), axis=1, keepdims=False), Sample(A(3, 4), axis=None, keepdims=False)])
-def argmax(xp, x, *, axis=None, keepdims=False):
-    """Index of the first largest entry along ``axis`` (of the flattened array if None)."""
-    return xp.argmax(x, axis=axis, keepdims=keepdims)
-
-
-@builtin(samples=[Sample(A(3, 4), axis=1, keepdims=False), Sample(A(3, 4), axis=None, keepdims=False)])
-def argmin(xp, x, *, axis=None, keepdims=False):
-    """Index of the first smallest entry along ``axis`` (of the flattened array if None)."""
-    return xp.argmin(x, axis=axis, keepdims=keepdims)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from gradwright.op import A, Sample, builtin
 
 
@@ -36,6 +38,24 @@ def broadcast_to(xp, x, *, shape):
 broadcast_to.vjp(x=lambda xp, g, x_shape: sum_to(xp, g, x_shape))
 
 
+def broadcasts(small, large):
+    """Whether an array of shape ``small`` broadcasts to ``large``."""
+    lead = len(large) - len(small)
+    return lead >= 0 and all(n in (1, m) for n, m in zip(small, large[lead:], strict=True))
+
+
+def broadcasts(small, large):
+    """Whether an array of shape ``small`` broadcasts to ``large``."""
+    lead = len(large) - len(small)
+    return lead >= 0 and all(n in (1, m) for n, m in zip(small, large[lead:], strict=True))
+
+
+def broadcasts(small, large):
+    """Whether an array of shape ``small`` broadcasts to ``large``."""
+    lead = len(large) - len(small)
+    return lead >= 0 and all(n in (1, m) for n, m in zip(small, large[lead:], strict=True))
+
+
 def sum_to(xp, g, shape):
     """Sum ``g`` down to ``shape``: the reverse of broadcasting."""
     if g.shape == shape:
@@ -68,10 +88,10 @@ squeeze.vjp(x=lambda xp, g, x_shape: xp.reshape(g, x_shape))
 @builtin(
     kind="linear",
     node="CatBackward0",
-    samples=[Sample(A(2, 3), A(1, 3), axis=0), Sample(A(2, 1), A(2, 2), A(2, 3), axis=-1)],
+    samples=[Sample(A(2, 3), A(1, 3), axis=0, ends=(2, 3)), Sample(A(2, 1), A(2, 2), A(2, 3), axis=-1, ends=(1, 3, 6))],
 )
-def concat(xp, *xs, axis=0):
-    """Arrays joined end to end along ``axis``."""
+def concat(xp, *xs, axis, ends):
+    """Arrays joined end to end along ``axis``; ``ends`` says where each of them ends, for the way back."""
     return xp.concat(xs, axis=axis)
 
 
@@ -80,9 +100,8 @@ def _along(axis, ndim, part):
     return (slice(None),) * (axis % ndim) + (part, ...)
 
 
-def _piece(xp, g, xs_shape, axis, i):
-    start = sum(shape[axis] for shape in xs_shape[:i])
-    return g[_along(axis, g.ndim, slice(start, start + xs_shape[i][axis]))]
+def _piece(xp, g, axis, ends, i):
+    return g[_along(axis, g.ndim, slice(ends[i - 1] if i else 0, ends[i]))]
 
 
 concat.vjp(xs=_piece)
@@ -105,8 +124,7 @@ stack.vjp(xs=lambda xp, g, axis, i: g[_along(axis, g.ndim, i)])
 )
 def split(xp, x, *, sizes, axis):
     """Views of consecutive pieces along ``axis``, of the given sizes."""
-    ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
-    return [x[_along(axis, x.ndim, slice(end - n, end))] for n, end in zip(sizes, ends, strict=True)]
+    return [x[_along(axis, x.ndim, slice(end - n, end))] for n, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 split.vjp(x=lambda xp, g, axis: xp.concat(g, axis=axis))
@@ -141,6 +159,45 @@ def roll(xp, x, *, shift, axis):
 
 
 roll.vjp(x=lambda xp, g, shift, axis: xp.roll(g, shift=tuple(-s for s in shift), axis=axis))
+
+
+@builtin(
+    kind="linear",
+    node="RepeatBackward0",
+    samples=[Sample(A(2, 3), reps=(2, 1)), Sample(A(2), reps=(2, 3)), Sample(A(), reps=(2,))],
+)
+def tile(xp, x, *, reps):
+    """``x`` laid side by side, ``reps`` times along each axis; more of these than axes come in front."""
+    shape = (1,) * (len(reps) - x.ndim) + x.shape
+    apart = xp.reshape(x, tuple(m for n in shape for m in (1, n)))
+    whole = xp.broadcast_to(apart, tuple(m for pair in zip(reps, shape, strict=True) for m in pair))
+    return xp.reshape(xp.asarray(whole, copy=True), tuple(r * n for r, n in zip(reps, shape, strict=True)))
+
+
+def _tile_slope(xp, g, x_shape, reps):
+    shape = (1,) * (len(reps) - len(x_shape)) + x_shape
+    apart = xp.reshape(g, tuple(m for pair in zip(reps, shape, strict=True) for m in pair))
+    return xp.reshape(xp.sum(apart, axis=tuple(range(0, apart.ndim, 2)), keepdims=False), x_shape)
+
+
+tile.vjp(x=_tile_slope)
+
+
+@builtin(
+    kind="general",
+    complex="general",
+    node="ConstantPadNdBackward0",
+    samples=[Sample(A(2, 3), pad=((1, 0), (2, 1)), value=0.5), Sample(A(3, 4), pad=((-1, 1), (1, -2)), value=0)],
+)
+def constant_pad_nd(xp, x, *, pad, value):
+    """``x`` with ``value`` put before and after it along each axis, ``pad`` wide; negative widths cut."""
+    x = x[tuple(slice(max(-a, 0), n + min(b, 0)) for (a, b), n in zip(pad, x.shape, strict=True))]
+    room = [(max(a, 0), max(b, 0)) for a, b in pad]
+    whole = xp.full(tuple(a + n + b for (a, b), n in zip(room, x.shape, strict=True)), value, dtype=x.dtype)
+    return xp.put(whole, x, key=tuple(slice(a, a + n) for (a, _), n in zip(room, x.shape, strict=True)))
+
+
+constant_pad_nd.vjp(x=lambda xp, g, pad: constant_pad_nd(g, pad=tuple((-a, -b) for a, b in pad), value=0))
 
 _MATRICES = [Sample(A(3, 4), k=0), Sample(A(2, 3, 3), k=-1), Sample(A(3, 3), k=1)]
 
@@ -183,8 +240,12 @@ alias.vjp(x=lambda xp, g: g)
 
 @builtin(kind="linear", node="ToCopyBackward0", samples=[Sample(A(2, 3), dtype="float64", source="float64")])
 def astype(xp, x, *, dtype, source):
-    """``x`` converted from dtype ``source`` to ``dtype``, both by name; the cotangent is converted back."""
-    return xp.astype(x, getattr(xp, dtype))
+    """``x`` converted from dtype ``source`` to ``dtype``, both by name; the cotangent is converted back.
+
+    Complex numbers converted to real ones lose their imaginary part.
+    """
+    real = source.startswith("complex") and not dtype.startswith(("complex", "bool"))
+    return xp.astype(xp.real(x) if real else x, getattr(xp, dtype))
 
 
 astype.vjp(x=lambda xp, g, dtype, source: astype(g, dtype=source, source=dtype))

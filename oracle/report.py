@@ -1,0 +1,82 @@
+"""What comes out of a run: the table of counts, the disagreements, docs/operators.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from oracle.entries import ENTRIES, GROUPS, group_of
+from oracle.known import KNOWN
+from oracle.records import Record
+from oracle.resolve import callable_for
+
+DOCS = Path(__file__).parent.parent / "docs" / "operators.md"
+COLUMNS = ("entries", "value", "gradient", "second", "agree", "disagree", "missing")
+
+
+def show(records: list[Record], console: Console) -> None:
+    """The disagreements first, the counts last, where a terminal leaves them in sight."""
+    for record in records:
+        for n, reason in enumerate(record.reasons()):
+            if n == 0:
+                known = f" (known: {KNOWN[record.name]})" if record.name in KNOWN else ""
+                console.print(f"[bold]{record.name}[/]{known}", highlight=False)
+            console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
+    other = [f"{r.name} {line}" for r in records for line in r.other_kind]
+    if other:
+        console.print(f"[dim]{len(other)} inputs are refused with another kind of exception than PyTorch's:[/]")
+        console.print("\n".join(f"    {line}" for line in other), highlight=False, markup=False, soft_wrap=True)
+    console.print(_table(records))
+
+
+def _table(records: list[Record]) -> Table:
+    table = Table(title="gradwright against PyTorch's operator database", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("group", no_wrap=True)
+    for name in COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    groups = [g for g in GROUPS if any(r.group == g for r in records)]
+    for group in groups:
+        table.add_row(group, *map(str, counts(r for r in records if r.group == group).values()))
+    table.add_section()
+    table.add_row("all", *map(str, counts(records).values()))
+    return table
+
+
+def counts(records: Iterable[Record]) -> dict[str, int]:
+    """How many entries there are, agree in each of the checks and in all, disagree, and are missing."""
+    records = list(records)
+    found = {"entries": len(records)} | {c: sum(r.agrees_in(c) for r in records) for c in COLUMNS[1:4]}
+    return found | {status: sum(r.status == status for r in records) for status in COLUMNS[4:]}
+
+
+HEADINGS = {
+    "elementwise": "Elementwise", "reductions": "Reductions", "tensors": "Other functions and methods of tensors",
+    "internal": "PyTorch's internal functions",
+}  # fmt: skip
+
+
+def operators_page() -> str:
+    """The text of docs/operators.md."""
+    there: dict[str, dict[str, bool]] = {group: {} for group in GROUPS}
+    for entry in ENTRIES:
+        there[group_of(entry)][entry.name] = callable_for(entry) is not None
+    have, all_ = (sum(f(names.values()) for names in there.values()) for f in (sum, len))
+    lines = [
+        "# Operations", "",
+        f"gradwright has {have} of the {all_} differentiable operations in PyTorch's own database of operations, with",
+        "PyTorch's names and meaning. `python -m oracle` compares their values, gradients and second gradients with",
+        "PyTorch's and wrote this page (`--docs`).",
+    ]  # fmt: skip
+    for group, names in there.items():
+        if not names:
+            continue
+        title = HEADINGS.get(group, f"`{group}`")
+        lines += ["", f"## {title}", "", f"{sum(names.values())} of {len(names)}.", "", "| operation | |", "|---|---|"]
+        for name, present in sorted(names.items(), key=lambda item: (item[0].lower(), item[0])):
+            note = f", but: {KNOWN[name]}" if name in KNOWN else ""
+            lines.append(f"| `{name}` | {'✓' + note if present else 'missing'} |")
+    return "\n".join(lines) + "\n"

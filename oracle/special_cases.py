@@ -1,0 +1,31 @@
+"""Entries whose callable is not found by name: entry name -> a function that returns gradwright's, or None.
+
+Everything here is looked up when it is asked for, so that what gradwright lacks is missing and not an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import gradwright
+
+
+def _method(name: str) -> Callable[[], Any]:
+    return lambda: getattr(gradwright.Tensor, name, None)
+
+
+CALLABLES: dict[str, Callable[[], Any]] = {
+    # The database calls these as methods; gradwright's name of the same name, if any, is a dtype or something else.
+    **{name: _method(name) for name in ("cdouble", "cfloat")},
+    "slice": lambda: getattr(importlib.import_module("gradwright.face.views"), "slice_view", None),
+}
+"""By the entry's name without its variant."""
+
+EMPTY = ("empty", "empty_like", "new_empty", "empty_permuted", "empty_strided", "new_empty_strided")
+"""Results that nobody initialised: only their shape and dtype are compared."""
+
+TIES = ("sort", "topk", "kthvalue", "median", "nanmedian", "mode", "cummax", "cummin", "max", "min")
+"""Values with the indices they were found at: among equal values PyTorch promises none, so that only the values are
+compared where many are equal (int64 and bool)."""

@@ -1,0 +1,326 @@
+"""Linear algebra on NumPy arrays, in batches: what NumPy lacks, and its own functions with PyTorch's errors."""
+
+from __future__ import annotations
+
+import importlib
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from gradwright.errors import LinAlgError
+
+_BLOCK = 16  # below this size eliminate and substitute row by row, above it by halves: matrix products
+
+
+def _diverging(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f``, with its error turned into ours."""
+
+    @wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except np.linalg.LinAlgError as e:
+            raise LinAlgError(
+                f"linalg.{name}: The algorithm failed to converge because the input matrix is ill-conditioned or "
+                f"contains non-finite values ({e})."
+            ) from None
+
+    return call
+
+
+svd = _diverging("svd", lambda x, full_matrices: tuple(np.linalg.svd(x, full_matrices=full_matrices)))
+svdvals = _diverging("svdvals", lambda x: np.linalg.svd(x, compute_uv=False))
+eigh = _diverging("eigh", lambda x, uplo: tuple(np.linalg.eigh(x, UPLO=uplo)))
+eigvalsh = _diverging("eigvalsh", lambda x, uplo: np.linalg.eigvalsh(x, UPLO=uplo))
+_eig, _eigvals = _diverging("eig", np.linalg.eig), _diverging("eigvals", np.linalg.eigvals)
+det, slogdet = np.linalg.det, np.linalg.slogdet
+
+
+def qr(x: Any, mode: str) -> Any:
+    """Q and R; ``mode`` is "reduced" or "complete"."""
+    return tuple(np.linalg.qr(x, mode=mode))
+
+
+def geqrf(x: Any) -> Any:
+    """R with the Householder vectors beneath it, and their scales."""
+    a, tau = np.linalg.qr(x, mode="raw")
+    return np.ascontiguousarray(a.swapaxes(-1, -2)).astype(x.dtype), tau.astype(x.dtype)
+
+
+def _complex(x: Any) -> Any:
+    return x.astype(np.result_type(x.dtype, np.complex64), copy=False)
+
+
+def eig(x: Any) -> Any:
+    """Eigenvalues and eigenvectors, complex whatever they are."""
+    values, vectors = _eig(x)
+    return _complex(values), _complex(vectors)
+
+
+def eigvals(x: Any) -> Any:
+    """Eigenvalues, complex whatever they are."""
+    return _complex(_eigvals(x))
+
+
+def _batch(at: Any) -> str:
+    return f"(Batch element {int(at[0])}): " if at else ""
+
+
+def _refuse(name: str, orders: Any, why: str) -> LinAlgError:
+    """The error for the first matrix with a nonzero entry in ``orders``, where one or more have failed."""
+    at = tuple(np.argwhere(orders)[0]) if orders.ndim else ()
+    return LinAlgError(f"{name}: {_batch(at)}{why.format(orders[at])}")
+
+
+def cholesky(x: Any, *, upper: bool, check: bool = True) -> Any:
+    """The Cholesky factor. Where there is none: LinAlgError, or NaN if not to ``check``."""
+    try:
+        return np.linalg.cholesky(x, upper=upper)
+    except np.linalg.LinAlgError:
+        orders = indefinite_minor(x, upper=upper)
+    if check:
+        raise _refuse("linalg.cholesky", orders, "The factorization could not be completed because the input is not "
+                      "positive-definite (the leading minor of order {} is not positive-definite).")  # fmt: skip
+    out = np.full_like(x, np.nan)
+    out[orders == 0] = np.linalg.cholesky(x[orders == 0], upper=upper)
+    return out
+
+
+def indefinite_minor(x: Any, *, upper: bool) -> Any:
+    """The order of each matrix's first leading minor that is not positive; 0 if all are."""
+
+    def fails(a: Any) -> bool:
+        try:
+            np.linalg.cholesky(a, upper=upper)
+        except np.linalg.LinAlgError:
+            return True
+        return False
+
+    n = x.shape[-1]
+    orders = [bisect_left(range(n + 1), True, key=lambda k, a=a: fails(a[:k, :k])) for a in x.reshape(-1, n, n)]
+    return np.array([k % (n + 1) for k in orders], np.int32).reshape(x.shape[:-2])
+
+
+def zero_pivot(x: Any) -> Any:
+    """The number of each matrix's first pivot that is 0; 0 if none is."""
+    zero = np.linalg.diagonal(lu_factor(x)[0]) == 0
+    return np.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(np.int32)
+
+
+def inv(x: Any, *, check: bool = True) -> Any:
+    """The inverse. Where there is none: LinAlgError, or NaN if not to ``check``."""
+    try:
+        return np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        pivots = zero_pivot(x)
+    if check:
+        raise _refuse("linalg.inv", pivots, "The diagonal element {} is zero, the inversion could not be completed "
+                      "because the input matrix is singular.")  # fmt: skip
+    out = np.full_like(x, np.nan)
+    out[pivots == 0] = np.linalg.inv(x[pivots == 0])
+    return out
+
+
+def solve(a: Any, b: Any, *, check: bool = True) -> Any:
+    """a^-1 b. Where a is singular: LinAlgError, or NaN if not to ``check``."""
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        pivots = zero_pivot(a)
+    if check:
+        raise _refuse("torch.linalg.solve", pivots, "The solver failed because the input matrix is singular.")
+    return inv(a, check=False) @ b
+
+
+def solve_triangular(a: Any, b: Any, *, upper: bool, unitriangular: bool = False) -> Any:
+    """a^-1 b by substitution, reading one triangle of ``a``; a zero on the diagonal makes inf or NaN."""
+    n = a.shape[-1]
+    if n > _BLOCK:
+        parts = slice(0, n // 2), slice(n // 2, n)
+        first, last = reversed(parts) if upper else parts
+        x = solve_triangular(a[..., first, first], b[..., first, :], upper=upper, unitriangular=unitriangular)
+        rest = b[..., last, :] - a[..., last, first] @ x
+        y = solve_triangular(a[..., last, last], rest, upper=upper, unitriangular=unitriangular)
+        return np.concatenate((y, x) if upper else (x, y), axis=-2)
+    x = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
+    for i in reversed(range(n)) if upper else range(n):
+        done = slice(i + 1, n) if upper else slice(0, i)
+        row = b[..., i, :] - (a[..., i, None, done] @ x[..., done, :])[..., 0, :]
+        x[..., i, :] = row if unitriangular else row / a[..., i, i, None]
+    return x
+
+
+def lu_factor(x: Any) -> Any:
+    """U with L (its ones left out) beneath it, LAPACK's pivots, and ``rows`` such that x = (L U)[rows]."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    a = np.array(x, order="C").reshape(int(np.prod(x.shape[:-2])), m, n)
+    pivots = np.zeros((len(a), k), np.int32)
+    _eliminate(a, pivots, 0, k)
+    a[:, :, k:] = solve_triangular(a[:, :k, :k], a[:, :k, k:], upper=False, unitriangular=True) if n > m else 0
+    batch = x.shape[:-2]
+    return a.reshape(x.shape), pivots.reshape(*batch, k), unpivoted(pivots, m).reshape(*batch, m)
+
+
+def _eliminate(a: Any, pivots: Any, low: int, high: int) -> None:
+    """Eliminate columns ``low`` to ``high`` in place, the rows below swapped so that the pivots are largest."""
+    if high - low > _BLOCK:
+        mid = (low + high) // 2
+        _eliminate(a, pivots, low, mid)
+        a[:, low:mid, mid:high] = solve_triangular(
+            a[:, low:mid, low:mid], a[:, low:mid, mid:high], upper=False, unitriangular=True
+        )
+        a[:, mid:, mid:high] -= a[:, mid:, low:mid] @ a[:, low:mid, mid:high]
+        return _eliminate(a, pivots, mid, high)
+    batch = np.arange(len(a))
+    for k in range(low, high):
+        p = k + _size(a[:, k:, k]).argmax(-1)
+        pivots[:, k] = p + 1
+        row = a[batch, p]
+        a[batch, p] = a[:, k]
+        a[:, k] = row
+        top = a[:, k, k, None]
+        a[:, k + 1 :, k] /= np.where(top == 0, np.ones_like(top), top)
+        a[:, k + 1 :, k + 1 : high] -= a[:, k + 1 :, k, None] * a[:, k, None, k + 1 : high]
+    return None
+
+
+def _size(x: Any) -> Any:
+    """How LAPACK compares pivots: for complex numbers not |x|."""
+    return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
+
+
+def unpivoted(pivots: Any, m: int) -> Any:
+    """The order of ``m`` rows that undoes the swaps ``pivots``: (..., k), each from 1."""
+    swaps = pivots.reshape(int(np.prod(pivots.shape[:-1])), pivots.shape[-1]) - 1
+    rows = np.tile(np.arange(m), (len(swaps), 1))
+    batch = np.arange(len(swaps))
+    for k in range(swaps.shape[1]):
+        other = rows[batch, swaps[:, k]]
+        rows[batch, swaps[:, k]] = rows[:, k]
+        rows[:, k] = other
+    return np.argsort(rows, axis=-1).reshape(*pivots.shape[:-1], m)
+
+
+def pinv(x: Any, *, atol: Any, rtol: Any) -> Any:
+    """The pseudo-inverse; singular values of at most max(atol, rtol times the largest) count as 0."""
+    if not x.size:
+        return x.swapaxes(-1, -2).copy()
+    u, s, vh = svd(x, full_matrices=False)
+    large = s > np.maximum(atol, rtol * s[..., 0])[..., None]
+    inverse = np.where(large, 1 / np.where(large, s, np.ones_like(s)), np.zeros_like(s))
+    return (vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
+
+
+def cofactor(x: Any) -> Any:
+    """The matrix of cofactors, det(x) x^-T: by singular values where x has no inverse."""
+    try:
+        return det(x)[..., None, None] * np.linalg.inv(x).swapaxes(-1, -2)
+    except np.linalg.LinAlgError:
+        u, s, vh = svd(x, full_matrices=True)
+    others = np.where(np.eye(s.shape[-1], dtype=bool), np.ones_like(s)[..., None], s[..., None, :]).prod(-1)
+    sign = (det(u) * det(vh))[..., None, None]
+    return sign * ((u.conj() * others[..., None, :]) @ vh.conj())
+
+
+def nonsingular(x: Any) -> Any:
+    """``x``, its singular values raised to sqrt(eps) of the largest where they are smaller."""
+    u, s, vh = svd(x, full_matrices=False)
+    low = np.sqrt(np.finfo(s.dtype).eps) * np.where(s[..., :1] == 0, np.ones_like(s[..., :1]), s[..., :1])
+    moved = (u * np.maximum(s, low)[..., None, :]) @ vh
+    return np.where((s < low).any(-1)[..., None, None], moved, x)
+
+
+# The [13/13] Padé approximant of e**x and the norm up to which it is exact in double precision: Higham (2005),
+# "The scaling and squaring method for the matrix exponential revisited".
+_PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)  # fmt: skip
+_REACH = 5.371920351148152
+
+
+def matrix_exp(x: Any) -> Any:
+    """e**x by scaling and squaring; NaN for a matrix with entries that are not finite."""
+    one = np.eye(x.shape[-1], dtype=x.dtype)
+    finite = np.isfinite(x).all((-1, -2))[..., None, None]
+    x = np.where(finite, x, np.zeros_like(x))
+    norm = np.abs(x).sum(-2).max(-1, initial=0)[..., None, None]
+    halvings = np.maximum(np.frexp(norm / _REACH)[1], 0)
+    x = x / np.ldexp(np.ones_like(norm), halvings)
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x4 @ x2
+    b = [float(c / _PADE[0]) for c in _PADE]
+    odd = x @ (x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * one)
+    even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
+    out = np.linalg.solve(even - odd, even + odd)
+    for i in range(int(halvings.max(initial=0))):
+        out = np.where(i < halvings, out @ out, out)
+    return np.where(finite, out, np.full_like(out, np.nan))
+
+
+def refuse_phases(x: Any, *, name: str, vectors: str) -> Any:
+    """``x``; RuntimeError if it is not 0: a loss depends on the phases of eigenvectors or singular vectors."""
+    if np.abs(x).max(initial=0) > 1e-2:
+        raise RuntimeError(
+            f"{name}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The "
+            "specified loss function depends on this quantity, so it is ill-defined."
+        )
+    return x
+
+
+def _lapack(routine: str, x: Any) -> Any:
+    try:
+        lapack = importlib.import_module("scipy.linalg.lapack")
+    except ImportError:
+        raise ImportError("linalg.ldl_factor and ldl_solve need SciPy: pip install 'gradwright[special]'") from None
+    return lapack.get_lapack_funcs((routine,), (x,))[0]
+
+
+def ldl_factor(x: Any, *, hermitian: bool) -> Any:
+    """LAPACK's factors of symmetric (Hermitian) matrices, packed in one; its pivots, and 0 or the first zero pivot."""
+    factor = _lapack("hetrf" if hermitian and x.dtype.kind == "c" else "sytrf", x)
+    n = x.shape[-1]
+    out, pivots = np.array(x), np.zeros(x.shape[:-1], np.int32)
+    info = np.zeros(x.shape[:-2], np.int32)
+    for at in np.ndindex(*x.shape[:-2]) if n else ():
+        packed, pivots[at], info[at] = factor(x[at], lower=1)
+        out[at] = np.tril(packed)
+        pivots[at] += pivots[at] >= 0  # SciPy counts from 0, and negative ones are from -1 already
+    return out, pivots, info
+
+
+def ldl_solve(packed: Any, pivots: Any, b: Any, *, hermitian: bool) -> Any:
+    """The solution of a x = b from `ldl_factor`'s factors of a."""
+    solver = _lapack("hetrs" if hermitian and packed.dtype.kind == "c" else "sytrs", packed)
+    out = np.array(b)
+    for at in np.ndindex(*b.shape[:-2]) if b.size else ():
+        out[at] = solver(packed[at], pivots[at] - (pivots[at] > 0), b[at], lower=1)[0]
+    return out
+
+
+class Converted:
+    """These functions for the arrays of another library, which are taken to NumPy and back; else the library's own."""
+
+    def __init__(self, xp: Any) -> None:
+        self._xp = xp
+
+    def __getattr__(self, name: str) -> Any:
+        f = globals().get(name)
+        if name not in __all__ or f is None:
+            return getattr(self._xp.linalg, name)
+
+        def call(*args: Any, **static: Any) -> Any:
+            out = f(*map(np.asarray, args), **static)
+            return tuple(map(self._xp.asarray, out)) if isinstance(out, tuple) else self._xp.asarray(out)
+
+        return call
+
+
+__all__ = [
+    "cholesky", "cofactor", "det", "eig", "eigh", "eigvals", "eigvalsh", "geqrf", "indefinite_minor", "inv",
+    "ldl_factor", "ldl_solve", "lu_factor", "matrix_exp", "nonsingular", "pinv", "qr", "refuse_phases", "slogdet",
+    "solve", "solve_triangular", "svd", "svdvals", "unpivoted", "zero_pivot",
+]  # fmt: skip

@@ -1,0 +1,24 @@
+"""Choosing entries in NumPy: its `where` takes one branch an entry, which a random condition makes ten times slower."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_SMALL = 4096
+_BITS = {np.dtype(f"f{n}"): np.dtype(f"i{n}") for n in (2, 4, 8)}
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """``x`` where the condition holds, ``y`` elsewhere: of many floats by their bits, with no branch, NaN and all."""
+    bits = _BITS.get(x.dtype)
+    if bits is None or condition.size < _SMALL or y.dtype != x.dtype or condition.dtype != bool:
+        return np.where(condition, x, y)
+    mask = np.negative(condition.view(np.int8))  # -1, all ones, where the condition holds
+    a, b = np.asarray(x).view(bits), np.asarray(y).view(bits)
+    if b.ndim == 0 and b == 0:
+        return (a & mask).view(x.dtype)
+    out = (a ^ b) & mask
+    out ^= b
+    return out.view(x.dtype)

@@ -1,0 +1,98 @@
+"""Sliding windows over the last axes of an array, as convolution and pooling see them, and their adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """How windows lie, with one entry per axis.
+
+    An axis of n entries has (n + before + after - dilation (kernel - 1) - 1) // stride + 1 windows.
+    """
+
+    kernel: tuple[int, ...]
+    """Entries in a window."""
+    stride: tuple[int, ...]
+    """From one window to the next."""
+    dilation: tuple[int, ...]
+    """From one entry of a window to the next."""
+    padding: tuple[tuple[int, int], ...]
+    """Entries added before and after; with fewer than none after, the last windows are left out."""
+
+    def count(self, size: Sequence[int]) -> tuple[int, ...]:
+        """How many windows there are along each axis."""
+        return tuple(
+            (n + before + after - d * (k - 1) - 1) // s + 1
+            for n, k, s, d, (before, after) in zip(
+                size, self.kernel, self.stride, self.dilation, self.padding, strict=True
+            )
+        )
+
+    def padded(self, size: Sequence[int]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+        """The size with its padding, and the index at which the array stands in it."""
+        whole = tuple(n + before + max(after, 0) for n, (before, after) in zip(size, self.padding, strict=True))
+        middle = (slice(before, before + n) for n, (before, _) in zip(size, self.padding, strict=True))
+        return whole, (..., *middle)
+
+    def entries(self, count: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+        """For each entry of a window its index in the kernel, and the index that reads it from all windows."""
+        for at in product(*map(range, self.kernel)):
+            starts = [k * d for k, d in zip(at, self.dilation, strict=True)]
+            ends = [a + (c - 1) * s + 1 for a, c, s in zip(starts, count, self.stride, strict=True)]
+            yield at, (..., *map(slice, starts, ends, self.stride))
+
+
+def windows(x: Any, *, lattice: Lattice) -> Any:
+    """(..., *size) -> (..., *kernel, *count), zeros around: a read-only view of ``x``, or of a padded copy."""
+    n = len(lattice.kernel)
+    size = x.shape[-n:]
+    whole, middle = lattice.padded(size)
+    if whole != size:
+        inner, x = x, np.zeros((*x.shape[:-n], *whole), x.dtype)
+        x[middle] = inner
+    steps = x.strides[-n:]
+    strides = [p * m for by in (lattice.dilation, lattice.stride) for p, m in zip(steps, by, strict=True)]
+    shape = (*x.shape[:-n], *lattice.kernel, *lattice.count(size))
+    return as_strided(x, shape, (*x.strides[:-n], *strides), writeable=False)
+
+
+def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """(..., *kernel, *count) -> (..., *size): each entry added where `windows` reads it."""
+    n = len(size)
+    whole, middle = lattice.padded(size)
+    out = np.zeros((*x.shape[: -2 * n], *whole), x.dtype)
+    every = (slice(None),) * n
+    for at, where in lattice.entries(x.shape[-n:]):
+        out[where] += x[(..., *at, *every)]
+    return out if whole == size else np.ascontiguousarray(out[middle])
+
+
+def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:
+    """`windows` in the standard, entry by entry of the kernel."""
+    n = len(lattice.kernel)
+    size = x.shape[-n:]
+    for axis, (before, after) in enumerate(lattice.padding, x.ndim - n):
+        ends = [xp.zeros((*x.shape[:axis], p, *x.shape[axis + 1 :]), dtype=x.dtype) for p in (before, max(after, 0))]
+        x = xp.concat([ends[0], x, ends[1]], axis=axis)
+    count = lattice.count(size)
+    parts = [x[where] for _, where in lattice.entries(count)]
+    return xp.reshape(xp.stack(parts, axis=x.ndim - n), (*x.shape[:-n], *lattice.kernel, *count))
+
+
+def generic_unwindows(xp: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """`unwindows` in the standard: a product with the matrix that says which places the windows show."""
+    n = len(size)
+    places = xp.arange(1, prod(size) + 1)  # 0 is the padding
+    shown = xp.reshape(generic_windows(xp, xp.reshape(places, tuple(size)), lattice=lattice), (-1, 1))
+    lead = x.shape[: -2 * n]
+    flat = xp.reshape(x, (*lead, shown.shape[0]))
+    return xp.reshape(xp.matmul(flat, xp.astype(shown == places, x.dtype)), (*lead, *size))

@@ -1,0 +1,98 @@
+"""Diagonals and triangles of matrices under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import wrap
+from gradwright.face.arguments import one_dim, tensor_arg
+from gradwright.face.reduce import sum as _sum
+from gradwright.face.shape import flatten, movedim
+from gradwright.ops import index as _index
+from gradwright.ops import shape as _shape
+
+__all__ = [
+    "diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "tril_indices", "triu", "triu_indices",
+]  # fmt: skip
+
+
+def _triangle(op: Any, name: str, input: Any, diagonal: int) -> Any:
+    x = tensor_arg(name, input)
+    if x.array.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    return apply(op, (x,), {"k": diagonal})
+
+
+def tril(input: Any, diagonal: int = 0) -> Any:
+    """The lower triangle of each matrix; zeros above ``diagonal``."""
+    return _triangle(_shape.tril, "tril", input, diagonal)
+
+
+def triu(input: Any, diagonal: int = 0) -> Any:
+    """The upper triangle of each matrix; zeros below ``diagonal``."""
+    return _triangle(_shape.triu, "triu", input, diagonal)
+
+
+def _indices(name: str, find: Any) -> Any:
+    def call(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
+             layout: Any = None) -> Any:  # fmt: skip
+        if row < 0 or col < 0:
+            raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
+        return wrap(np.stack(find(row, offset, col)).astype(dtypes.numpy_dtype(dtype)))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"The rows and columns of the entries of a {name[:4]} triangle, in row-major order, as two rows."
+    return call
+
+
+tril_indices, triu_indices = _indices("tril_indices", np.tril_indices), _indices("triu_indices", np.triu_indices)
+
+
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Zeros with the last dim on the diagonal of new dims ``dim1`` and ``dim2``."""
+    x = tensor_arg("diag_embed", input)
+    if not x.array.ndim:
+        raise RuntimeError("diag_embed(): expects a tensor of at least one dim, but got a 0-d tensor")
+    n = x.array.shape[-1] + abs(offset)
+    ndim = x.array.ndim + 1
+    a, b = one_dim("diag_embed", dim1, ndim, "dim1"), one_dim("diag_embed", dim2, ndim, "dim2")
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    out = apply(_index.undiagonal, (x,), {"shape": (*x.array.shape[:-1], n, n), "offset": offset})
+    return movedim(out, (-2, -1), (a, b)) if (a, b) != (ndim - 2, ndim - 1) else out
+
+
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The square matrix with all entries of ``input`` on its diagonal."""
+    return diag_embed(flatten(tensor_arg("diagflat", input)), offset)
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """The diagonal of a matrix (a copy), or the square matrix with a vector on its diagonal."""
+    x = tensor_arg("diag", input)
+    if x.array.ndim == 1:
+        return diag_embed(x, diagonal)
+    if x.array.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {x.array.ndim}D")
+    return apply(_index.diagonal, (x,), {"offset": diagonal}).clone()
+
+
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A view of the diagonal in dims ``dim1`` and ``dim2``, put last."""
+    x = tensor_arg("diagonal", input)
+    a, b = (one_dim("diagonal", d, x.array.ndim, name) for d, name in ((dim1, "dim1"), (dim2, "dim2")))
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return apply(_index.diagonal, (movedim(x, (a, b), (-2, -1)),), {"offset": offset})
+
+
+def trace(input: Any) -> Any:
+    """Sum of the diagonal of a matrix."""
+    x = tensor_arg("trace", input)
+    if x.array.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return _sum(diagonal(x))

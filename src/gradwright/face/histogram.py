@@ -1,0 +1,99 @@
+"""Histograms under PyTorch's names. They cannot be differentiated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.returns import opaque, return_type
+
+__all__ = ["histc", "histogram", "histogramdd"]
+
+_HISTOGRAM, _HISTOGRAMDD = (return_type(name, "hist", "bin_edges") for name in ("histogram", "histogramdd"))
+
+
+def _floats(function: str, x: Any) -> Any:
+    a = tensor_arg(function, x).array
+    if a.dtype.kind != "f":
+        raise NotImplementedError(f"{function}(): not implemented for {dtypes.of(a.dtype)}; expected a floating dtype")
+    return a
+
+
+def _span(function: str, x: Any, low: float, high: float, margin: float) -> tuple[float, float]:
+    """The range of the bins: that of the entries if none is given, widened by ``margin`` if it is a point."""
+    if low == high and x.size:
+        low, high = float(x.min()), float(x.max())
+    if low == high:
+        low, high = (low - margin, high + margin) if x.size or low else (0.0, 1.0)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.{function}: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.{function}: max must be larger than min")
+    return low, high
+
+
+def _counts(bins: int) -> int:
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    return bins
+
+
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many entries fall into each of ``bins`` equal parts of [min, max]; of the range of the entries if equal."""
+    x = _floats("histc", input)
+    counts, _ = np.histogram(x, _counts(bins), _span("histc", x, min, max, 1))
+    return wrap(counts.astype(x.dtype))
+
+
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    """Counts, or summed weights, of the entries in each bin, and the bins' edges.
+
+    ``bins``: how many, within ``range``, or the edges; ``density`` scales the counts so that their integral is 1.
+    """
+    x = _floats("histogram", input)
+    given = [bins] if isinstance(bins, TensorBase) else [int(bins)]
+    hist, edges = _histogram("histogram", input, x.reshape(-1, 1), given, range, weight, density)
+    return _HISTOGRAM(hist, edges[0])
+
+
+def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    """`histogram` of points: the last dim holds their coordinates, each of which has its bins."""
+    x = _floats("histogramdd", input)
+    if x.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    n = x.shape[-1]
+    given = list(bins) if isinstance(bins, (tuple, list)) else [bins] * n
+    if len(given) != n:
+        raise RuntimeError(f"torch.histogramdd: expected {n} bins or sequences of bin edges, but got {len(given)}")
+    return _HISTOGRAMDD(*_histogram("histogramdd", input, x.reshape(-1, n), given, range, weight, density))
+
+
+def _histogram(function: str, input: Any, points: Any, bins: Any, span: Any, weight: Any,
+               density: bool) -> tuple[Any, Any]:  # fmt: skip
+    d = points.dtype
+    if span is not None and len(span) != 2 * len(bins):
+        raise RuntimeError(f"torch.{function}: range should have {2 * len(bins)} elements, but got {len(span)}")
+    if weight is not None:
+        weight = tensor_arg(function, weight, "weight").array
+        if weight.dtype != d:
+            raise RuntimeError(f"torch.{function}: input tensor and weight tensor should have the same dtype")
+        if weight.size != len(points):
+            raise RuntimeError(f"torch.{function}: weight tensor should have one entry for each of {len(points)}")
+    edges = []
+    for k, b in enumerate(bins):
+        if isinstance(b, TensorBase):
+            if b.array.ndim != 1 or b.array.dtype != d:
+                raise RuntimeError(f"torch.{function}: bin edges should be 1-d tensors of the dtype of input")
+            edges.append(b.array)
+        else:
+            low, high = _span(function, points[:, k], *(span[2 * k : 2 * k + 2] if span else (0, 0)), 0.5)
+            edges.append(np.linspace(low, high, _counts(b) + 1, dtype=d))
+    with np.errstate(all="ignore"):
+        hist, _ = np.histogramdd(points, edges, density=density, weights=None if weight is None else weight.reshape(-1))
+    hist, *edges = (opaque(function, "NotImplemented", input, a) for a in (hist.astype(d), *edges))
+    return hist, tuple(edges)

@@ -1,0 +1,274 @@
+"""Joining and splitting under PyTorch's names: cat, stack, split, chunk, unbind and their relatives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import TensorBase
+from gradwright.errors import kind
+from gradwright.errors import size as _text
+from gradwright.face.arguments import one_dim, result_type, tensor_arg, tensor_list, to_dtype
+from gradwright.face.rearrange import constant_pad_nd
+from gradwright.face.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape
+from gradwright.ops import shape as _shape
+
+__all__ = [
+    "_chunk_cat", "block_diag", "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit", "hstack",
+    "meshgrid", "row_stack", "split", "split_with_sizes", "stack", "tensor_split", "unbind", "unsafe_chunk",
+    "unsafe_split", "unsafe_split_with_sizes", "vsplit", "vstack",
+]  # fmt: skip
+
+_split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
+
+
+def cat(tensors: Any, dim: int = 0) -> Any:
+    """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
+    items = tensor_list("cat", tensors, empty=ValueError)
+    common = result_type(*items)
+    for i, x in enumerate(items):
+        if x.array.ndim == 0:
+            raise RuntimeError(f"cat(): zero-dimensional tensor (at position {i}) cannot be concatenated")
+    items = [x for x in items if x.array.shape != (0,)] or items[:1]
+    first = items[0].array.shape
+    axis = one_dim("cat", dim, len(first))
+    for i, x in enumerate(items):
+        shape = x.array.shape
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        if shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
+            raise RuntimeError(
+                f"cat(): Sizes of tensors must match except in dimension {axis}. "
+                f"Expected {_text(first)} but got {_text(shape)} for tensor number {i} in the list."
+            )
+    ends = tuple(accumulate(x.array.shape[axis] for x in items))
+    return apply(_shape.concat, [to_dtype(x, common) for x in items], {"axis": axis, "ends": ends})
+
+
+concat = concatenate = cat
+
+
+def stack(tensors: Any, dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new dim."""
+    items = tensor_list("stack", tensors)
+    for i, x in enumerate(items):
+        if x.array.shape != items[0].array.shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {_text(items[0].array.shape)} at entry 0 and "
+                f"{_text(x.array.shape)} at entry {i}"
+            )
+    common = result_type(*items)
+    axis = one_dim("stack", dim, items[0].array.ndim + 1)
+    return apply(_shape.stack, [to_dtype(x, common) for x in items], {"axis": axis})
+
+
+def _stacking(name: str, widen: Callable[[Any], Any], dim: int, doc: str) -> Callable[..., Any]:
+    def call(tensors: Any) -> Any:
+        items = [widen(x) for x in tensor_list(name, tensors)]
+        return cat(items, 0 if items[0].array.ndim == 1 else dim)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = doc
+    return call
+
+
+hstack = _stacking("hstack", atleast_1d, 1, "Tensors joined side by side: vectors along dim 0, others along dim 1.")
+vstack = row_stack = _stacking("vstack", atleast_2d, 0, "Tensors, vectors as rows, joined one below the other.")
+dstack = _stacking("dstack", atleast_3d, 2, "Tensors, of at least three dims, joined along the third.")
+column_stack = _stacking(
+    "column_stack", lambda x: reshape(x, -1, 1) if x.array.ndim < 2 else x, 1, "Tensors, vectors as columns, side by side."
+)
+
+
+def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:
+    """Views of consecutive pieces along ``dim``: of one size (the last may be smaller), or of the sizes listed."""
+    x = tensor_arg("split", tensor, "tensor")
+    how = split_size if split_size_or_sections is None else split_size_or_sections
+    if isinstance(how, (tuple, list)):
+        return split_with_sizes(x, how, dim)
+    if not hasattr(how, "__index__"):
+        raise TypeError(f"split(): argument 'split_size_or_sections' must be int or a list of ints, not {kind(how)}")
+    axis, n = _divided("split", x, dim)
+    step = how.__index__()
+    if step < 0 or (step == 0 and n):
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
+    parts = tuple(min(step, n - i) for i in range(0, n, step)) if n else (0,)
+    return tuple(apply(_shape.split, (x,), {"sizes": parts, "axis": axis}))
+
+
+def _divided(function: str, x: Any, dim: int) -> tuple[int, int]:
+    """The dim to be divided, and its size."""
+    if x.array.ndim == 0:
+        raise RuntimeError(f"{function} expects at least a 1-dimensional tensor")
+    axis = one_dim(function, dim, x.array.ndim)
+    return axis, x.array.shape[axis]
+
+
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Views of consecutive pieces of these sizes along ``dim``."""
+    x = tensor_arg("split_with_sizes", input)
+    axis, n = _divided("split_with_sizes", x, dim)
+    parts = tuple(split_sizes)
+    if sum(parts) != n or min(parts, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {n} "
+            f"(input tensor's size at dimension {axis}), but got split_sizes={list(parts)}"
+        )
+    return tuple(apply(_split_with_sizes, (x,), {"sizes": parts, "axis": axis}))
+
+
+def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
+                 sections: Any = None, tensor_indices_or_sections: Any = None) -> tuple[Any, ...]:  # fmt: skip
+    """Views of pieces along ``dim``: so many of nearly equal size, or cut at the indices listed."""
+    x = tensor_arg("tensor_split", input)
+    named = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    how: Any = next((h for h in named if h is not None), None)
+    if isinstance(how, TensorBase):
+        if how.array.ndim > 1 or how.array.dtype.name != "int64":
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor of "
+                f"dtype int64, but got {how.array.ndim} dims of {dtypes.of(how.array.dtype)}"
+            )
+        how = how.array.tolist()
+    if x.array.ndim == 0:
+        raise RuntimeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
+    axis, n = _divided("tensor_split", x, dim)
+    if isinstance(how, (tuple, list)):
+        cuts = [slice(a, b).indices(n)[:2] for a, b in pairwise([None, *how, None])]
+        sizes = [max(b - a, 0) for a, b in cuts]
+        if sum(sizes) != n or any(b < a for a, b in cuts):  # the indices are out of order, and pieces overlap
+            key = (slice(None),) * axis
+            return tuple(x[(*key, slice(a, max(a, b)))] for a, b in cuts)
+        return split_with_sizes(x, sizes, axis)
+    if how is None or not hasattr(how, "__index__"):
+        raise TypeError(f"tensor_split(): argument 'indices_or_sections' must be int or a list of ints, not {kind(how)}")
+    pieces = how.__index__()
+    if pieces < 1:
+        raise RuntimeError(f"number of sections must be larger than 0, got {pieces}")
+    small, more = divmod(n, pieces)
+    return split_with_sizes(x, [small + (k < more) for k in range(pieces)], axis)
+
+
+def _splitting(name: str, least: int, dim: int) -> Callable[..., Any]:
+    def call(input: Any, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+        x = tensor_arg(name, input)
+        ndim = x.array.ndim
+        if ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
+                f"with {ndim} dimensions!"
+            )
+        axis = 0 if ndim == 1 else dim
+        how = next((h for h in (indices_or_sections, indices, sections) if h is not None), None)
+        n = x.array.shape[axis]
+        if hasattr(how, "__index__") and (how.__index__() < 1 or n % how.__index__()):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the dimension {n} is not "
+                f"divisible by the split_size {how}!"
+            )
+        return tensor_split(x, how, axis)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`tensor_split` along dim {dim}" + (" (0 of a vector)." if least == 1 else ".")
+    return call
+
+
+hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
+
+
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most ``chunks`` views of equal size along ``dim``; the last may be smaller."""
+    x = tensor_arg("chunk", input)
+    if x.array.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    axis, n = _divided("chunk", x, dim)
+    return split(x, -(-n // chunks), axis) if n else split_with_sizes(x, [0] * chunks, axis)
+
+
+def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+    """Views of the slices along ``dim``, which is dropped."""
+    x = tensor_arg("unbind", input)
+    if x.array.ndim == 0:
+        raise IndexError("unbind(): Dimension specified as 0 but tensor has no dimensions")
+    return tuple(apply(_shape.unstack, (x,), {"axis": one_dim("unbind", dim, x.array.ndim)}))
+
+
+def copied(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A view function whose results have memory of their own."""
+
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        out = f(input, *args, **kwargs)
+        return tuple(x.clone() for x in out) if isinstance(out, tuple) else out.clone()
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{f.__name__}` as a copy."
+    return call
+
+
+unsafe_split, unsafe_chunk = copied(split, "unsafe_split"), copied(chunk, "unsafe_chunk")
+unsafe_split_with_sizes = copied(split_with_sizes, "unsafe_split_with_sizes")
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+    """Vectors expanded to a grid: the k-th varies along dim k ("ij"), or the first two the other way round ("xy")."""
+    many = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    items = tensor_list("meshgrid", list(many))
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for x in items:
+        if x.array.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.array.ndim}D")
+        if x.array.dtype != items[0].array.dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(items) > 1
+    if swap:
+        items[:2] = items[1::-1]
+    shape = tuple(x.array.size for x in items)
+    grid = [expand(reshape(x, (-1,) + (1,) * (len(items) - k - 1)), shape) for k, x in enumerate(items)]
+    if swap:
+        grid[:2] = grid[1::-1]
+    return tuple(grid)
+
+
+def block_diag(*tensors: Any) -> Any:
+    """Matrices (vectors as rows) along the diagonal of a larger one, zeros elsewhere."""
+    if not tensors:
+        raise RuntimeError("block_diag(): expected at least one tensor")
+    for k, x in enumerate(tensors):
+        if tensor_arg("block_diag", x, "tensors", k + 1).array.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {x.array.ndim} dimensions"
+            )
+    blocks = [atleast_2d(x) for x in tensors]
+    ends = list(accumulate(x.array.shape[1] for x in blocks))
+    common = result_type(*tensors)
+    return cat([
+        constant_pad_nd(to_dtype(x, common), (end - x.array.shape[1], ends[-1] - end))
+        for x, end in zip(blocks, ends, strict=True)
+    ])  # fmt: skip
+
+
+def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
+    """Each tensor cut into ``num_chunks`` along ``dim``, padded with zeros, flattened from there; chunks joined."""
+    items = tensor_list("_chunk_cat", tensors)
+    if num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat expects positive num_chunks, got: {num_chunks}")
+    rows = []
+    for x in items:
+        axis, n = _divided("_chunk_cat", x, dim)
+        step = -(-n // num_chunks)
+        after = (0, 0) * (x.array.ndim - axis - 1) + (0, step * num_chunks - n)
+        rows.append(reshape(constant_pad_nd(x, after), (*x.array.shape[:axis], num_chunks, -1)))
+    return cat(rows, axis + 1)

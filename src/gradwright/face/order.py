@@ -1,0 +1,155 @@
+"""Sorting and selecting under PyTorch's names. NaN counts as larger than all else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import wrap
+from gradwright.face.arguments import one_dim, tensor_arg, to_dtype
+from gradwright.face.names import numpy_names
+from gradwright.face.reduce import VALUES, nonempty, picked
+from gradwright.face.returns import return_type
+from gradwright.ops import order as _order
+from gradwright.ops import scatter as _scatter
+
+__all__ = [
+    "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk",
+]  # fmt: skip
+
+VALUES |= {
+    name: return_type(name, "values", "indices") for name in ("kthvalue", "median", "mode", "nanmedian", "sort", "topk")
+}
+_sorted, _topped = _scatter.take_along_axis.variant("SortBackward0"), _scatter.take_along_axis.variant("TopkBackward0")
+_kth, _middle, _commonest = (
+    _scatter.pick.variant(f"{name}Backward{n}") for name, n in (("Kthvalue", 0), ("Median", 1), ("Mode", 0))
+)
+_nan_middle = _scatter.pick.variant("NanmedianBackward1")
+
+
+def _first(n: Any, axis: int) -> tuple[Any, ...]:
+    """The index of the first ``n`` entries along ``axis``."""
+    return (slice(None),) * axis + (slice(n),)
+
+
+def _order_of(x: Any, axis: int, descending: bool = False) -> Any:
+    """The indices that sort an array along ``axis``; equal entries keep their order."""
+    if not x.ndim:
+        return np.zeros((), np.int64)
+    if not descending:
+        return np.argsort(x, axis=axis, stable=True)
+    return x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
+
+
+def _sortable(name: str, input: Any, dim: Any) -> tuple[Any, int]:
+    x = tensor_arg(name, input)
+    if x.array.dtype.kind == "c":
+        raise RuntimeError(f"{name}(): complex numbers have no order")
+    return x, one_dim(name, dim, x.array.ndim)
+
+
+@numpy_names
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+    """The indices that sort ``input`` along ``dim``; equal entries keep their order."""
+    x, axis = _sortable("argsort", input, dim)
+    return wrap(_order_of(x.array, axis, descending))
+
+
+@numpy_names
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
+    """Values in order along ``dim``, and where they stood; equal entries keep their order."""
+    x, axis = _sortable("sort", input, dim)
+    return VALUES["sort"](*_taken(_sorted, x, _order_of(x.array, axis, descending), axis))
+
+
+def _taken(op: Any, x: Any, order: Any, axis: int) -> tuple[Any, Any]:
+    indices = wrap(order)
+    return apply(op, (x, indices), {"axis": axis}) if x.array.ndim else x.clone(), indices
+
+
+def msort(input: Any) -> Any:
+    """Values in order along the first dim."""
+    return sort(input, 0)[0]
+
+
+@numpy_names
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The ``k`` largest (smallest) entries along ``dim`` in order, and where they stood."""
+    x, axis = _sortable("topk", input, dim)
+    n = x.array.shape[axis] if x.array.ndim else 1
+    if not 0 <= k <= n:
+        raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dim {axis} has {n} entries")
+    return VALUES["topk"](*_taken(_topped, x, _top(x.array, int(k), n, axis, largest), axis))
+
+
+def _top(x: Any, k: int, n: int, axis: int, largest: bool) -> Any:
+    """Where the k largest or smallest stand, in order: a selection first if they are few among many."""
+    if not x.ndim or not 0 < 16 * k <= n:
+        return _order_of(x, axis, largest)[_first(k, axis) if x.ndim else ()]
+    chosen = np.argpartition(x, n - k if largest else k, axis)
+    chosen = np.sort(chosen[(slice(None),) * axis + (slice(n - k, None) if largest else slice(k),)], axis)
+    order = _order_of(np.take_along_axis(x, chosen, axis), axis, largest)
+    return np.take_along_axis(chosen, order, axis)
+
+
+@numpy_names
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The ``k``-th smallest entry along ``dim``, counted from 1, and where it stands."""
+    x, axis = _sortable("kthvalue", input, dim)
+    n = x.array.shape[axis] if x.array.ndim else 1
+    if x.array.size == 0 and n == 0:
+        nonempty("kthvalue", x, axis)
+    if not 1 <= k <= n:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: {k} of {n}")
+    return VALUES["kthvalue"](*picked(_kth, x, _at(_order_of(x.array, axis), k - 1, axis), axis, keepdim))
+
+
+def _at(order: Any, k: Any, axis: int) -> Any:
+    """The k-th of each line, ``axis`` kept: k a number, or an array of them with that axis of length 1."""
+    if not order.ndim:
+        return order
+    k = np.broadcast_to(k, (*order.shape[:axis], 1, *order.shape[axis + 1 :]))
+    return np.take_along_axis(order, k, axis)
+
+
+def _median(name: str, input: Any, dim: Any, keepdim: bool, whole: Any, along: Any, ignore_nan: bool) -> Any:
+    if dim is None:
+        x = tensor_arg(name, input)
+        return apply(whole, (x,), {}) if x.array.size else to_dtype(wrap(np.array(np.nan)), x.array.dtype)
+    x, axis = _sortable(name, input, dim)
+    if not x.array.ndim:
+        return VALUES[name](x.clone(), wrap(np.zeros((), np.int64)))
+    n = nonempty(name, x, axis).array.shape[axis]
+    missing = np.isnan(x.array).sum(axis, keepdims=True) if x.array.dtype.kind == "f" else np.zeros((), np.int64)
+    k = np.maximum(n - missing - 1, 0) // 2 if ignore_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
+    return VALUES[name](*picked(along, x, _at(_order_of(x.array, axis), k, axis), axis, keepdim))
+
+
+@numpy_names
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle entry, the lower of two: of all, or along ``dim`` with where it stands. NaN where there is one."""
+    return _median("median", input, dim, keepdim, _order.median, _middle, False)
+
+
+@numpy_names
+def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """`median` of the entries that are not NaN."""
+    return _median("nanmedian", input, dim, keepdim, _order.nanmedian, _nan_middle, True)
+
+
+@numpy_names
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent entry along ``dim``, the smallest of several, and where it stands last."""
+    x, axis = _sortable("mode", input, dim)
+    if not x.array.ndim:
+        return VALUES["mode"](x.clone(), wrap(np.zeros((), np.int64)))
+    n = nonempty("mode", x, axis).array.shape[axis]
+    order = np.moveaxis(_order_of(x.array, axis), axis, -1)
+    ordered = np.take_along_axis(np.moveaxis(x.array, axis, -1), order, -1)
+    place = np.broadcast_to(np.arange(n), order.shape)
+    new = np.concatenate([np.ones_like(order[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], axis=-1)
+    length = place - np.maximum.accumulate(np.where(new, place, 0), -1)
+    last = np.take_along_axis(order, length.argmax(-1)[..., None], -1)
+    return VALUES["mode"](*picked(_commonest, x, np.moveaxis(last, -1, axis), axis, keepdim))

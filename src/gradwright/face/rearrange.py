@@ -1,0 +1,160 @@
+"""Entries in another order, repeated or padded, under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.errors import size as _text
+from gradwright.face.arguments import one_dim, tensor_arg
+from gradwright.face.shape import expand, flatten, listed, reshape, transpose, unsqueeze
+from gradwright.ops import index as _index
+from gradwright.ops import shape as _shape
+
+__all__ = ["constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile"]
+
+_selected = _index.at.variant("IndexSelectBackward0")
+
+
+@listed("dims")
+def flip(input: Any, dims: Any) -> Any:
+    """A copy with its entries in reverse order along each of ``dims``."""
+    axes = tuple(one_dim("flip", d, input.array.ndim, "dims") for d in dims)
+    if len(set(axes)) < len(axes):
+        raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
+    return apply(_shape.flip, (input,), {"axis": axes if input.array.ndim else ()})
+
+
+def fliplr(input: Any) -> Any:
+    """Columns in reverse order: `flip` along dim 1."""
+    if tensor_arg("fliplr", input).array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+def flipud(input: Any) -> Any:
+    """Rows in reverse order: `flip` along dim 0."""
+    if tensor_arg("flipud", input).array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """Turned by ``k`` quarter turns in the plane of two dims, from the first towards the second."""
+    x = tensor_arg("rot90", input)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if x.array.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {x.array.ndim}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == x.array.ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    a, b = (one_dim("rot90", d, x.array.ndim, "dims") for d in dims)
+    turns = k % 4
+    if turns == 1:
+        return transpose(flip(x, b), a, b)
+    if turns == 3:
+        return flip(transpose(x, a, b), b)
+    return flip(x, a, b) if turns else x.clone()
+
+
+def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
+    """Entries moved on by ``shifts`` along ``dims`` (through all entries in order if None), wrapping round."""
+    x = tensor_arg("roll", input)
+    many = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
+    by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if not by:
+        raise RuntimeError("`shifts` required")
+    if not many and len(by) == 1:
+        return reshape(roll(flatten(x), shifts, 0), x.array.shape)
+    if len(many) != len(by):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(many)}")
+    if not x.array.ndim:
+        raise IndexError(f"roll(): Dimension specified as {many[0]} but tensor has no dimensions")
+    axes = tuple(one_dim("roll", d, x.array.ndim, "dims") for d in many)
+    return apply(_shape.roll, (x,), {"shift": by, "axis": axes})
+
+
+@listed("repeats")
+def repeat(self: Any, repeats: Any) -> Any:
+    """A copy laid side by side, so many times along each dim; more repeats than dims put new dims in front."""
+    if len(repeats) < self.array.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    if min(repeats, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {_text(repeats)}")
+    return apply(_shape.tile, (self,), {"reps": repeats})
+
+
+@listed("dims")
+def tile(input: Any, dims: Any) -> Any:
+    """`repeat`, with 1 for the dims in front that are not named."""
+    return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
+
+
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
+    """Each slice along ``dim`` (each entry of the flattened tensor if None) repeated: all alike, or each its number.
+
+    Of one tensor alone: the indices 0, 1, 2, ... each repeated so many times.
+    """
+    x = tensor_arg("repeat_interleave", input, "repeats" if repeats is None else "input")
+    if repeats is None:
+        return wrap(np.repeat(np.arange(x.array.size), _counts(x)))
+    axis = one_dim("repeat_interleave", dim or 0, x.array.ndim)
+    if dim is None or not x.array.ndim:
+        x, axis = flatten(x), 0
+    n, lead, tail = x.array.shape[axis], x.array.shape[:axis], x.array.shape[axis + 1 :]
+    if not isinstance(repeats, TensorBase):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        _sized(output_size, n * repeats)
+        return reshape(expand(unsqueeze(x, axis + 1), (*lead, n, repeats, *tail)), (*lead, n * repeats, *tail))
+    counts = _counts(repeats)
+    if counts.size not in (1, n):
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size({axis}) = {n}"
+        )
+    where = np.repeat(np.arange(n), counts)
+    _sized(output_size, where.size)
+    return apply(_selected, (x,), {"key": (slice(None),) * axis + (where,)})
+
+
+def _counts(repeats: Any) -> Any:
+    counts = repeats.array
+    if counts.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if counts.dtype.name not in ("int32", "int64"):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    return counts.reshape(-1)
+
+
+def _sized(output_size: int | None, n: int) -> None:
+    if output_size not in (None, n):
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {n} but got {output_size}")
+
+
+def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
+    """``value`` put around: ``pad`` is (before, after) for the last dim, then for the one before it; negative cuts."""
+    x = tensor_arg("constant_pad_nd", input)
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    missing = x.array.ndim - len(pad) // 2
+    if missing < 0:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)} while the input has {x.array.ndim} dimensions."
+        )
+    pairs = ((0, 0),) * missing + tuple(zip(pad[-2::-2], pad[::-2], strict=True))
+    for axis, ((a, b), n) in enumerate(zip(pairs, x.array.shape, strict=True)):
+        if a + n + b < 0:
+            raise RuntimeError(
+                f"The input size {n}, plus negative padding {a} and {b} resulted in a negative output size, which is "
+                f"invalid. Check dimension {axis} of your input."
+            )
+    return apply(_shape.constant_pad_nd, (x,), {"pad": pairs, "value": value})

@@ -1,0 +1,69 @@
+"""Running results along a dim, differences and areas, under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import wrap
+from gradwright.face.arguments import one_dim, tensor_arg
+from gradwright.face.names import numpy_names
+from gradwright.face.reduce import VALUES, inexact, widened
+from gradwright.face.returns import return_type
+from gradwright.op import Op
+from gradwright.ops import scan as _scan
+from gradwright.ops import scatter as _scatter
+
+__all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
+
+VALUES |= {name: return_type(name, "values", "indices") for name in ("cummax", "cummin")}
+_maxima, _minima = (_scatter.take_along_axis.variant(f"{name}Backward0") for name in ("Cummax", "Cummin"))
+
+
+def _running(op: Op, name: str, x: Any, dim: int) -> Any:
+    axis = one_dim(name, dim, x.array.ndim)
+    return apply(op, (x,), {"axis": axis}) if x.array.ndim else x.clone()
+
+
+@numpy_names
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running sum along ``dim``; integers are summed in int64."""
+    return _running(_scan.cumulative_sum, "cumsum", widened(tensor_arg("cumsum", input), dtype), dim)
+
+
+@numpy_names
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running product along ``dim``; integers are multiplied in int64."""
+    return _running(_scan.cumulative_prod, "cumprod", widened(tensor_arg("cumprod", input), dtype), dim)
+
+
+@numpy_names
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """Running logarithm of the sum of exponentials along ``dim``, without overflow."""
+    return _running(_scan.logcumsumexp, "logcumsumexp", inexact(tensor_arg("logcumsumexp", input)), dim)
+
+
+def _running_extremum(name: str, x: Any, dim: int, better: Any, op: Op) -> Any:
+    x = tensor_arg(name, x)
+    axis = one_dim(name, dim, x.array.ndim)
+    if not x.array.ndim:
+        return VALUES[name](x.clone(), wrap(np.zeros((), np.int64)))
+    place = np.arange(x.array.shape[axis]).reshape((-1,) + (1,) * (x.array.ndim - axis - 1))
+    found = x.array == better.accumulate(x.array, axis)
+    found |= np.isnan(x.array) if x.array.dtype.kind == "f" else False
+    where = wrap(np.maximum.accumulate(np.where(found, place, 0), axis))
+    return VALUES[name](apply(op, (x, where), {"axis": axis}), where)
+
+
+@numpy_names
+def cummax(input: Any, dim: int) -> Any:
+    """The largest entry so far along ``dim``, and where it stands (the last of several)."""
+    return _running_extremum("cummax", input, dim, np.maximum, _maxima)
+
+
+@numpy_names
+def cummin(input: Any, dim: int) -> Any:
+    """The smallest entry so far along ``dim``, and where it stands (the last of several)."""
+    return _running_extremum("cummin", input, dim, np.minimum, _minima)

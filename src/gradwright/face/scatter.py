@@ -1,0 +1,270 @@
+"""Reading and writing along one dim at indices under PyTorch's names: gather, scatter, and what they combine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.errors import size as _text
+from gradwright.face.arguments import number_as, one_dim, tensor_arg
+from gradwright.face.indexing import winning
+from gradwright.face.join import cat
+from gradwright.face.shape import expand, flatten, movedim, reshape
+from gradwright.ops import index as _index
+from gradwright.ops import scatter as _scatter
+
+__all__ = [
+    "gather", "index_add", "index_copy", "index_fill", "index_reduce", "index_select", "scatter", "scatter_add",
+    "scatter_reduce",
+]  # fmt: skip
+
+_selected, _filled, _copied = (
+    op.variant(f"{name}Backward0")
+    for op, name in ((_index.at, "IndexSelect"), (_index.put, "IndexFill"), (_index.put, "IndexCopy"))
+)
+
+
+def _back(y: Any, shape: tuple[int, ...]) -> Any:
+    """``y`` in the shape that a 0-d tensor had before it was made a vector."""
+    return y if y.array.shape == shape else reshape(y, shape)
+
+
+def _checked(function: str, x: Any, dim: int, index: Any, src: Any = None) -> tuple[Any, ...]:
+    """``x``, the dim, the index and ``src`` cut to its shape, if all of them fit; 0-d tensors as vectors."""
+    x, index = tensor_arg(function, x), tensor_arg(function, index, "index", 3)
+    axis = one_dim(function, dim, x.array.ndim)
+    if index.array.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {dtypes.of(index.array.dtype)}")
+    like = [x] if src is None else [x, src]
+    if src is not None and src.array.dtype != x.array.dtype:
+        raise RuntimeError(
+            f"{function}(): Expected self.dtype to be equal to src.dtype, got {dtypes.of(x.array.dtype)} and "
+            f"{dtypes.of(src.array.dtype)}"
+        )
+    if index.array.size == 0 and function != "gather":
+        return x, axis, index, src
+    if any(max(y.array.ndim, 1) != max(index.array.ndim, 1) for y in like):
+        raise RuntimeError(
+            f"{function}(): Index tensor must have the same number of dimensions as input tensor and src "
+            f"({index.array.ndim} and {[y.array.ndim for y in like]})"
+        )
+    x, index, *rest = [reshape(y, 1) if not y.array.ndim else y for y in (x, index, *like[1:])]
+    src = rest[0] if rest else None
+    for y, free in ((x, axis), (src, None)):
+        if y is not None and any(
+            n > m for k, (n, m) in enumerate(zip(index.array.shape, y.array.shape, strict=True)) if k != free
+        ):
+            raise RuntimeError(
+                f"{function}(): Size does not match: index {_text(index.array.shape)} must be no larger than "
+                f"{_text(y.array.shape)}" + (f" apart from dimension {axis}" if y is x else " of src")
+            )
+    n = x.array.shape[axis]
+    if index.array.size and not (index.array.min() >= 0 and index.array.max() < n):
+        wrong = next(int(i) for i in index.array.ravel() if not 0 <= i < n)
+        raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {n}")
+    if src is not None and src.array.shape != index.array.shape:
+        src = src[tuple(slice(m) for m in index.array.shape)]
+    return x, axis, index, src
+
+
+def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """out[i][j] = input[i][index[i][j]] for dim 1; ``index`` may be smaller than ``input`` in the other dims."""
+    shape = tensor_arg("gather", index, "index", 3).array.shape
+    x = tensor_arg("gather", input)
+    if not index.array.size:
+        one_dim("gather", dim, x.array.ndim)
+        return flatten(x)[:0].reshape(shape)
+    x, axis, index, _ = _checked("gather", x, dim, index)
+    return _back(apply(_scatter.take_along_axis, (x, index), {"axis": axis}), shape)
+
+
+def _scattered(op: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> Any:
+    x, axis, index, src = _checked(function, input, dim, index, tensor_arg(function, src, "src", 4))
+    if not index.array.size:
+        return x.clone()
+    return _back(apply(op, (x, index, src), {"axis": axis}), input.array.shape)
+
+
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy of ``input`` with ``src`` added: out[i][index[i][j]] += src[i][j] for dim 1; repeated indices add up."""
+    return _scattered(_scatter.scatter_add, "scatter_add", input, dim, index, src)
+
+
+def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    """A copy of ``input`` with ``src``, a tensor or a number, written: out[i][index[i][j]] = src[i][j] for dim 1.
+
+    Where an index repeats, the last one stays. ``reduce``: "add" or "multiply" instead of writing.
+    """
+    x, src = tensor_arg("scatter", input), value if src is None else src
+    if not isinstance(src, TensorBase):
+        filled = number_as("scatter", src, x.array.dtype)
+        src = wrap(np.full(tensor_arg("scatter", index, "index", 3).array.shape, filled))
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        return scatter_reduce(x, dim, index, src, "sum" if reduce == "add" else "prod")
+    y, axis, index, src = _checked("scatter", x, dim, index, src)
+    if not index.array.size:
+        return x.clone()
+    if src._node is not None:
+        places = np.arange(y.array.size).reshape(y.array.shape)[tuple(
+            slice(None) if k == axis else slice(n) for k, n in enumerate(index.array.shape)
+        )]  # fmt: skip
+        src = winning(src, np.take_along_axis(places, index.array, axis))
+    return _back(apply(_scatter.scatter, (y, index, src), {"axis": axis}), x.array.shape)
+
+
+def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """A copy of ``input`` in which each place combines its value with those of ``src`` that ``index`` sends to it.
+
+    ``reduce``: "sum", "prod", "mean", "amax" or "amin". Without ``include_self`` the values of ``input`` in these places
+    do not count. Tied extrema share the gradient equally.
+    """
+    if reduce not in _REDUCTIONS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    src = tensor_arg("scatter_reduce", src, "src", 4)
+    x, axis, index, src = _checked("scatter_reduce", input, dim, index, src)
+    if not index.array.size:
+        return x.clone()
+    return _back(_REDUCTIONS[reduce](x, axis, index, src, include_self), input.array.shape)
+
+
+def _without(x: Any, axis: int, index: Any, value: Any) -> Any:
+    """``x`` with ``value`` in the places that will be written."""
+    fill = wrap(np.full(index.array.shape, value, x.array.dtype))
+    return apply(_scatter.scatter, (x, index, fill), {"axis": axis})
+
+
+def _sum(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
+    start = x if include_self else _without(x, axis, index, 0)
+    return apply(_scatter.scatter_add, (start, index, src), {"axis": axis})
+
+
+def _mean(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
+    ones = wrap(np.ones(x.array.shape, x.array.dtype))
+    counts = _sum(ones, axis, index, wrap(np.ones(index.array.shape, x.array.dtype)), include_self)
+    total = _sum(x, axis, index, src, include_self)
+    return total / counts if x.array.dtype.kind in "fc" else total.floor_divide(counts)
+
+
+def _max(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
+    kind = x.array.dtype.kind
+    lowest = -np.inf if kind == "f" else False if kind == "b" else np.iinfo(x.array.dtype).min
+    start = x if include_self else _without(x, axis, index, lowest)
+    return apply(_scatter.scatter_max, (start, index, src), {"axis": axis})
+
+
+def _min(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
+    def turned(y: Any) -> Any:  # upside down: ~i for whole numbers, whose lowest has no negative
+        return -y if y.array.dtype.kind == "f" else ~y
+
+    return turned(_max(turned(x), axis, index, turned(src), include_self))
+
+
+def _prod(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
+    """Products by halving: entries sorted by place are multiplied in pairs until each place has one. Zeros are no case."""
+    start = x if include_self else _without(x, axis, index, 1)
+    columns = np.moveaxis(np.arange(x.array.size).reshape(x.array.shape), axis, 0)
+    within = columns[(slice(None), *(slice(n) for k, n in enumerate(index.array.shape) if k != axis))]
+    sent = np.take_along_axis(within, np.moveaxis(index.array, axis, 0), 0)
+    places = np.concatenate([np.arange(x.array.size), sent.ravel()])
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    values = cat([flatten(start), flatten(movedim(src, axis, 0))])[order]
+    while places.size > x.array.size:
+        first = np.flatnonzero(np.diff(places, prepend=-1))
+        rank = np.arange(places.size) - np.repeat(first, np.diff(first, append=places.size))
+        even = rank % 2 == 0
+        paired = np.append(~even[1:], False)[even]  # the even ones that have a partner behind them
+        halves = values[even]
+        values = apply(_index.put, (halves, halves[paired] * values[~even]), {"key": (paired,)})
+        places = places[even]
+    return reshape(values, x.array.shape)
+
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": _sum, "prod": _prod, "mean": _mean, "amax": _max, "amin": _min}
+
+
+def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) -> tuple[Any, int, Any, tuple[Any, ...]]:
+    """``x`` (a 0-d one as a vector), the dim, ``source``, and the key that takes a vector of indices along the dim."""
+    x, index = tensor_arg(function, input), tensor_arg(function, index, "index", 3)
+    axis, where = one_dim(function, dim, x.array.ndim), index.array
+    if where.ndim > 1:
+        raise IndexError(f"{function}(): Index is supposed to be a vector, but got {where.ndim} dims")
+    if where.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {dtypes.of(where.dtype)}")
+    x = reshape(x, 1) if not x.array.ndim else x
+    n = x.array.shape[axis]
+    if where.size and not (where.min() >= (-n if function == "index_fill" else 0) and where.max() < n):
+        raise IndexError(f"{function}(): index out of range in self: dimension {axis} has size {n}")
+    key = (slice(None),) * axis + (where.reshape(-1).copy(),)
+    if source is not None:
+        tensor_arg(function, source, "source", 4)
+        if source.array.dtype != x.array.dtype:
+            raise RuntimeError(
+                f"{function}(): self and source expected to have the same dtype, but got (self) "
+                f"{dtypes.of(x.array.dtype)} and (source) {dtypes.of(source.array.dtype)}"
+            )
+        wanted = (*x.array.shape[:axis], where.size, *x.array.shape[axis + 1 :])
+        have = source.array.shape or (1,)
+        if have != wanted:
+            wrong = IndexError if have[axis : axis + 1] != (where.size,) and len(have) == len(wanted) else RuntimeError
+            raise wrong(
+                f"{function}(): Source/destination tensor must have same slice shapes: expected source of shape "
+                f"{_text(wanted)}, but got {_text(source.array.shape)}"
+            )
+        source = reshape(source, wanted)
+    return x, axis, source, key
+
+
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The slices of ``input`` at the vector ``index`` along ``dim``."""
+    x, _, _, key = _along("index_select", input, dim, index)
+    out = apply(_selected, (x,), {"key": key})
+    return out if input.array.ndim else _back(out, ())
+
+
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """A copy of ``input`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
+    x, _, source, key = _along("index_add", input, dim, index, source)
+    added = source if alpha == 1 else source * number_as("index_add", alpha, x.array.dtype).item()
+    return _back(apply(_index.add_at, (x, added), {"key": key}), input.array.shape)
+
+
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """A copy of ``input`` with the slices of ``source`` written at ``index`` along ``dim``; of repeated ones the last."""
+    x, _, source, key = _along("index_copy", input, dim, index, source)
+    if source._node is not None:
+        source = winning(source, np.arange(x.array.size).reshape(x.array.shape)[key])
+    return _back(apply(_copied, (x, source), {"key": key}), input.array.shape)
+
+
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """A copy of ``input`` with ``value``, a number or a 0-d tensor, in the slices at ``index`` along ``dim``."""
+    x, axis, _, key = _along("index_fill", input, dim, index)
+    if not isinstance(value, TensorBase):
+        value = wrap(number_as("index_fill", value, x.array.dtype))
+    elif value.array.ndim:
+        raise RuntimeError(
+            f"Only supports 0-dimensional value tensor, but got tensor with {value.array.ndim} dimension(s)."
+        )
+    shape = (*x.array.shape[:axis], key[-1].size, *x.array.shape[axis + 1 :])
+    value = expand(value.to(x.array.dtype), shape)
+    if value._node is not None:
+        value = winning(value, np.arange(x.array.size).reshape(x.array.shape)[key])
+    return _back(apply(_filled, (x, value), {"key": key}), input.array.shape)
+
+
+def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """`scatter_reduce` of whole slices of ``source``: "prod", "mean", "amax" or "amin"."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    x, axis, source, key = _along("index_reduce", input, dim, index, source)
+    where = wrap(key[-1].reshape((-1,) + (1,) * (x.array.ndim - axis - 1)))
+    where = expand(where, source.array.shape)
+    return _back(scatter_reduce(x, axis, where, source, reduce, include_self=include_self), input.array.shape)

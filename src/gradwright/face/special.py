@@ -1,0 +1,95 @@
+"""The special functions at PyTorch's top level. Most need SciPy: ``pip install 'gradwright[special]'``.
+
+`gradwright.special` has the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.autograd.apply import apply, apply_one
+from gradwright.errors import kind
+from gradwright.face.arguments import operands, tensor_arg, to_dtype
+from gradwright.face.elementwise import add, sub
+from gradwright.face.forms import floating, function, without_slope
+from gradwright.op import Op
+from gradwright.ops import special as _special
+
+__all__ = [
+    "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
+    "xlogy",
+]  # fmt: skip
+
+
+erf, erfc, erfinv, sinc = (floating(o) for o in (_special.erf, _special.erfc, _special.erfinv, _special.sinc))
+lgamma, digamma = floating(_special.lgamma), floating(_special.digamma)
+xlogy = function(_special.xlogy, floating=True)
+
+
+def fixed(op: Op, name: str, node: str | None = None, half: bool = False, **static: Any) -> Callable[[Any], Any]:
+    """A function of one tensor: ``op`` with these static arguments, under another name."""
+    variant = op if node is None else op.variant(node)
+
+    def call(input: Any) -> Any:
+        x = tensor_arg(name, input)
+        d = dtypes.of(x.array.dtype)
+        if d is dtypes.float16 and not half:
+            raise NotImplementedError(f"{name}() is not implemented for 'Half'; convert with .float()")
+        return apply_one(variant, x if d.category >= dtypes.FLOAT else to_dtype(x, dtypes.default()), static)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{op.__doc__} Here {', '.join(f'{k} {v}' for k, v in static.items())}." if static else op.__doc__
+    return call
+
+
+i0 = fixed(_special.bessel_i, "i0", "I0Backward0", half=True, order=0)
+
+
+def polygamma(n: int, input: Any) -> Any:
+    """The n-th derivative of the digamma function; RuntimeError if n is negative."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind(n)}")
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return fixed(_special.polygamma, "polygamma", half=n == 0, n=n)(input)
+
+
+def mvlgamma(input: Any, p: int) -> Any:
+    """Logarithm of the multivariate gamma function: p (p-1)/4 log pi + sum of lgamma(x - j/2), j from 0 to p - 1."""
+    x = tensor_arg("mvlgamma", input)
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    total: Any = p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(p):
+        total = add(lgamma(sub(x, 0.5 * j) if j else x), total)
+    return total
+
+
+def logit(input: Any, eps: float | None = None) -> Any:
+    """log(x / (1 - x)); with ``eps``, of x kept between eps and 1 - eps."""
+    x = tensor_arg("logit", input)
+    if dtypes.of(x.array.dtype).category < dtypes.FLOAT:
+        x = to_dtype(x, dtypes.default())
+    return apply_one(_special.logit, x, {"eps": None if eps is None or eps < 0 else float(eps)})
+
+
+def _incomplete(op: Op) -> Callable[[Any, Any], Any]:
+    refusing = without_slope(op, "x")
+
+    def call(input: Any, other: Any) -> Any:
+        pair = operands(op, (tensor_arg(op.name, input), tensor_arg(op.name, other, "other", 2)))
+        assert pair is not None  # tensors they are
+        d = dtypes.of(pair[0].array.dtype)
+        if not d.is_floating_point:
+            raise NotImplementedError(f"{op.name}() is not implemented for {d}; convert with .float()")
+        return apply(refusing, pair, {})
+
+    call.__name__ = call.__qualname__ = op.name
+    call.__doc__ = op.__doc__
+    return call
+
+
+igamma, igammac = _incomplete(_special.igamma), _incomplete(_special.igammac)

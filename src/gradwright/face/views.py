@@ -1,0 +1,230 @@
+"""Parts and windows of a tensor under PyTorch's names, what is written into them, and views as copies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gradwright.autograd.apply import apply
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import no_grad
+from gradwright.autograd.view import alias_of, writable
+from gradwright.errors import size as _text
+from gradwright.face.arguments import one_dim, sizes, tensor_arg
+from gradwright.face.diagonal import diagonal
+from gradwright.face.join import copied, split, split_with_sizes, unbind
+from gradwright.face.shape import clone, expand, permute, rearranging, squeeze, t, transpose, unsqueeze, view
+from gradwright.ops import index as _index
+from gradwright.ops import shape as _shape
+
+__all__ = [
+    "alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy",
+    "diagonal_copy", "diagonal_scatter", "expand_copy", "narrow", "narrow_copy", "permute_copy", "resize_as_", "select", "select_copy", "select_scatter", "slice_copy",
+    "slice_scatter", "split_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy",
+    "unfold_copy", "unsqueeze_copy", "view_copy",
+]  # fmt: skip
+
+_slice = _index.index
+_select = _slice.variant("SelectBackward0")
+_windows = _index.restride.variant("UnfoldBackward0")
+_strided = _index.restride
+
+
+def _integer(name: str, value: Any) -> int:
+    """An int, also from a 0-d tensor of integers."""
+    if isinstance(value, TensorBase) and (value.array.ndim or value.array.dtype.kind not in "iu"):
+        raise RuntimeError(f"{name} must be an 0-dim integral Tensor.")
+    return int(value.array) if isinstance(value, TensorBase) else value.__index__()
+
+
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+    """A view of ``length`` entries from ``start`` along ``dim``."""
+    x = tensor_arg("narrow", input)
+    if not x.array.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    axis, start = one_dim("narrow", dim, x.array.ndim), _integer("start", start)
+    n = x.array.shape[axis]
+    first = start + n if start < 0 else start
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
+    if first + length > n:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(first, first + length), ...)})
+
+
+def select(input: Any, dim: int, index: Any) -> Any:
+    """A view of the slice at ``index`` along ``dim``, which is dropped."""
+    x = tensor_arg("select", input)
+    if x.array.ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    axis, k = one_dim("select", dim, x.array.ndim), _integer("index", index)
+    n = x.array.shape[axis]
+    if not -n <= k < n:
+        where = f"tensor of size {_text(x.array.shape)} at dimension {axis}"
+        raise IndexError(f"select(): index {k} out of range for {where}")
+    return apply(_select, (x,), {"key": (slice(None),) * axis + (k, ...)})
+
+
+def slice_view(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """A view of every ``step``-th slice along ``dim``, from ``start`` to below ``end``."""
+    x = tensor_arg("slice", input)
+    if not x.array.ndim:
+        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+    if step < 1:
+        raise RuntimeError("slice step must be positive")
+    axis = one_dim("slice", dim, x.array.ndim)
+    return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(start, end, step), ...)})
+
+
+def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """How a tensor lies in its memory: shape, stride of each dim, and where it starts, all in elements."""
+    array = writable(x)
+    if not hasattr(array, "strides"):  # another library's array: as if in row-major order
+        return array.shape, tuple(math.prod(array.shape[k + 1 :]) for k in range(array.ndim)), 0
+    owner = _owner(array)
+    start = (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // array.itemsize
+    return array.shape, tuple(s // array.itemsize for s in array.strides), start
+
+
+def _owner(array: Any) -> Any:
+    while hasattr(array.base, "__array_interface__"):
+        array = array.base
+    return array
+
+
+def _overlaps(x: Any) -> bool:
+    return any(s == 0 and n > 1 for s, n in zip(x.array.strides, x.array.shape, strict=True))
+
+
+def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
+    """A view of windows of ``size`` entries, ``step`` apart, along ``dimension``; the window is the last dim."""
+    x = tensor_arg("unfold", self)
+    axis = one_dim("unfold", dimension, x.array.ndim, "dimension")
+    n = x.array.shape[axis] if x.array.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not x.array.ndim:
+        return x[None][:size]
+    shape, strides, start = _layout(clone(x) if _overlaps(x) else x)
+    lead, tail = (slice(axis), slice(axis + 1, None))
+    target = (
+        (*shape[lead], (n - size) // step + 1, *shape[tail], size),
+        (*strides[lead], strides[axis] * step, *strides[tail], strides[axis]),
+        start,
+    )
+    return apply(_windows, (x,), {"source": (shape, strides, start), "target": target})
+
+
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A view of the memory behind ``input``: one step along dim k moves ``stride[k]`` elements on.
+
+    Gradients flow to the entries of ``input``, not to those of its memory that it does not show.
+    Raises RuntimeError where it would leave the memory.
+    """
+    x = tensor_arg("as_strided", input)
+    shape, steps = sizes("as_strided", (size,)), sizes("as_strided", (stride,))
+    source = _layout(x)
+    start = source[2] if storage_offset is None else storage_offset
+    if len(shape) != len(steps):
+        raise RuntimeError(f"mismatch in length of strides and shape: {_text(shape)} and {_text(steps)}")
+    if min((*shape, *steps, start), default=0) < 0:
+        raise RuntimeError(f"as_strided: negative sizes, strides and offsets are not supported, got size {_text(shape)}, "
+                           f"stride {_text(steps)}, storage_offset {start}")  # fmt: skip
+    room, last = _owner(x.array).nbytes // x.array.itemsize, start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    if math.prod(shape) and last >= room:
+        raise RuntimeError(
+            f"setStorage: sizes {_text(shape)}, strides {_text(steps)}, storage offset {start} requiring a storage of "
+            f"{last + 1} elements are out of bounds for storage of {room}"
+        )
+    if x._node is not None and _overlaps(x):
+        raise RuntimeError("as_strided(): no gradient for an expanded tensor; .clone() it first")
+    return apply(_strided, (x,), {"source": source, "target": (shape, steps, start)})
+
+
+def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function (x, src, *where): a copy of x in which the view that ``read(x, *where)`` takes is ``src``."""
+    node = "".join(w.title() for w in name.split("_"))
+    op = _index.write_view.variant(f"{node}Backward0")
+
+    def call(input: Any, src: Any, *args: Any, **kwargs: Any) -> Any:
+        x, src = tensor_arg(name, input), tensor_arg(name, src, "src", 2)
+        with no_grad():
+            shape = read(x, *args, **kwargs).array.shape
+        if src.array.shape != shape:
+            raise RuntimeError(
+                f"expected src to have a size equal to the {read.__name__} of self. src size = {_text(src.array.shape)}, "
+                f"{read.__name__} size = {_text(shape)}"
+            )
+        if src.array.dtype != x.array.dtype:
+            src = src.to(x.array.dtype)
+
+        def region(array: Any) -> Any:
+            out = read(array if isinstance(array, TensorBase) else wrap(array), *args, **kwargs)
+            return out if isinstance(array, TensorBase) else out.array
+
+        return apply(op, (x, src), {"read": region})
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"A copy of ``input`` in which its `{read.__name__}` is ``src``."
+    return call
+
+
+select_scatter, slice_scatter = _scatter(select, "select_scatter"), _scatter(slice_view, "slice_scatter")
+diagonal_scatter = _scatter(diagonal, "diagonal_scatter")
+as_strided_scatter = _scatter(as_strided, "as_strided_scatter")
+
+
+def alias(input: Any) -> Any:
+    """The same memory under another name, with history."""
+    return apply(_shape.alias, (tensor_arg("alias", input),), {})
+
+
+def detach(input: Any) -> Any:
+    """The same memory without history."""
+    return alias_of(tensor_arg("detach", input))
+
+
+detach_copy = copied(detach, "detach_copy")
+as_strided_ = rearranging(as_strided)
+alias_copy, as_strided_copy, diagonal_copy, expand_copy, narrow_copy, permute_copy = (
+    copied(f, f"{f.__name__}_copy") for f in (alias, as_strided, diagonal, expand, narrow, permute)
+)
+select_copy, slice_copy, split_copy, split_with_sizes_copy, squeeze_copy, t_copy = (
+    copied(f, f"{f.__name__}_copy") for f in (select, slice_view, split, split_with_sizes, squeeze, t)
+)
+transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy, view_copy = (
+    copied(f, f"{f.__name__}_copy") for f in (transpose, unbind, unfold, unsqueeze, view)
+)
+
+
+def contiguous(self: Any, memory_format: Any = None) -> Any:
+    """Itself if its elements lie in row-major order without gaps, else a copy in which they do."""
+    return self if self.array.flags.c_contiguous else clone(self)
+
+
+def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+    """Give this tensor, which must need no gradient, another size in row-major order; new entries are 0."""
+    shape = sizes("resize_", size)
+    if self._node is not None:
+        raise RuntimeError("cannot resize variables that require grad")
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {_text(shape)}")
+    n = math.prod(shape)
+    if shape != self.array.shape:
+        flat = writable(self).reshape(-1)
+        grown = flat[:n] if n <= flat.size else _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0)
+        self.array, self._view = grown.reshape(shape), None
+        self._counter[0] += 1
+    return self
+
+
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """`resize_` to the size of another tensor."""
+    return resize_(self, tensor_arg("resize_as_", the_template, "the_template", 2).array.shape)

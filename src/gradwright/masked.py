@@ -1,0 +1,158 @@
+"""Reductions and normalisations that leave out masked entries, under the names of ``torch.masked``.
+
+``mask`` broadcasts to the input and is True where an entry counts; without one all do. An entry that is left out is
+replaced by what does not change the result: 0 in a sum, -inf in a maximum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.face import elementwise as e
+from gradwright.face import order, reduce, scan
+from gradwright.face.arguments import tensor_arg, to_dtype
+from gradwright.face.complex import conj
+
+__all__ = [
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
+    "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+]  # fmt: skip
+
+
+def _lowest(d: dtypes.dtype) -> Any:
+    return -math.inf if d.category >= dtypes.FLOAT else np.iinfo(d.dtype).min
+
+
+def _highest(d: dtypes.dtype) -> Any:
+    return math.inf if d.category >= dtypes.FLOAT else np.iinfo(d.dtype).max
+
+
+def _included(x: Any, mask: Any) -> Any:
+    """The mask as booleans, of the size of ``x``."""
+    mask = tensor_arg("masked", mask, "mask")
+    if mask.array.ndim > x.array.ndim:
+        raise IndexError(
+            f"masked: expected a mask that broadcasts to the input of {x.array.ndim} dims, but it has {mask.array.ndim}"
+        )
+    return to_dtype(mask, dtypes.boolean).expand(x.shape)
+
+
+def _filled(name: str, input: Any, mask: Any, fill: Any) -> Any:
+    """``input`` with ``fill``, a number or a function of the dtype, where the mask is False."""
+    x = tensor_arg(name, input)
+    if mask is None:
+        return x
+    return e.masked_fill(x, ~_included(x, mask), fill(x.dtype) if callable(fill) else fill)
+
+
+def _reduction(function: Callable[..., Any], fill: Any) -> Callable[..., Any]:
+    """`function`, a reduction of the face, with a mask."""
+    name = function.__name__
+    widens = function in (reduce.sum, reduce.prod)
+
+    def call(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+        x = _filled(name, input, mask, fill)
+        if widens:
+            return function(x, dim, keepdim, dtype=dtype)
+        return to_dtype(function(x, dim, keepdim), dtype or x.dtype)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`gradwright.{name}` over ``dim`` (all if None) of the entries where ``mask`` is True."
+    return call
+
+
+def _along(function: Callable[..., Any], fill: Any, sign: int = 1, name: str = "") -> Callable[..., Any]:
+    """`function`, which works along one dim and keeps the size, with a mask."""
+    name = name or function.__name__
+
+    def call(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+        x = _filled(name, input, mask, fill)
+        return function(x if sign == 1 else -x, dim, dtype=dtype or x.dtype)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"`{name}` along ``dim`` of the entries where ``mask`` is True."
+    return call
+
+
+sum, prod = _reduction(reduce.sum, 0), _reduction(reduce.prod, 1)
+amax, amin = _reduction(reduce.amax, _lowest), _reduction(reduce.amin, _highest)
+argmax, argmin = _reduction(reduce.argmax, _lowest), _reduction(reduce.argmin, _highest)
+logsumexp = _reduction(reduce.logsumexp, _lowest)
+cumsum, cumprod = _along(scan.cumsum, 0), _along(scan.cumprod, 1)
+softmax, log_softmax = _along(reduce.softmax, _lowest), _along(reduce.log_softmax, _lowest)
+softmin = _along(reduce.softmax, _highest, -1, "softmin")
+
+
+def _total(x: Any, dim: Any, keepdim: bool, dtype: Any, mask: Any) -> tuple[Any, Any]:
+    """The sum of the entries that count, and how many they are."""
+    counted = e.isnan(x) | True if mask is None else _included(x, mask)
+    return sum(x, dim, keepdim=keepdim, dtype=dtype, mask=mask), reduce.sum(counted, dim, keepdim)
+
+
+def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """Mean over ``dim`` of the entries where ``mask`` is True. ValueError for integers unless ``dtype`` is named."""
+    x = tensor_arg("mean", input)
+    d = dtypes.of(dtype or x.dtype)
+    if d.category < dtypes.FLOAT:
+        raise ValueError(f"mean(): the output dtype must be either a floating point or complex dtype. Got: {d}")
+    total, count = _total(x, dim, keepdim, d, mask)
+    return total / count
+
+
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    """The middle entry along ``dim``, the lower of two, of those where ``mask`` is True; NaN of none.
+
+    ValueError where a line of integers has none.
+    """
+    x = tensor_arg("median", input)
+    out = order.nanmedian(_filled("median", reduce.inexact(x), mask, math.nan), dim, keepdim).values
+    if x.is_floating_point():
+        return out
+    if np.isnan(out.array).any():
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return to_dtype(out, dtype or x.dtype)
+
+
+def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+         mask: Any = None) -> Any:  # fmt: skip
+    """Vector norm over ``dim`` of the entries where ``mask`` is True."""
+    x = _filled("norm", input, mask, math.inf if ord == -math.inf else 0)
+    return reduce.norm(x, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
+    """The entries where ``mask`` is True, others 0, divided by their norm along ``dim``, which counts as at least eps."""
+    return _filled("normalize", input, mask, 0) / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(eps)
+
+
+def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
+    """log(e**input + e**other), where each counts only where its mask is True."""
+    x = _filled("logaddexp", input, input_mask, _lowest)
+    return to_dtype(e.logaddexp(x, _filled("logaddexp", other, other_mask, _lowest)), dtype or x.dtype)
+
+
+def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
+        dtype: Any = None, mask: Any = None) -> Any:  # fmt: skip
+    """Variance over ``dim`` of the n entries where ``mask`` is True: squares of deviations over n - correction (1)."""
+    if unbiased is not None and correction is not None:
+        raise AssertionError("var(): only one of unbiased and correction may be given")
+    lost = (1 if unbiased in (None, True) else 0) if correction is None else correction
+    x = tensor_arg("var", input)
+    d = dtypes.of(dtype or x.dtype)
+    d = d if d.category >= dtypes.FLOAT else dtypes.float32
+    total, count = _total(x, dim, True, d, mask)
+    centred = x - total / count
+    squares = sum(centred * conj(centred) if d.is_complex else centred * centred, dim, keepdim=keepdim, dtype=d,
+                  mask=mask)  # fmt: skip
+    return to_dtype(squares / e.clamp(count.reshape(squares.shape) - lost, 0), d)
+
+
+def std(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
+        dtype: Any = None, mask: Any = None) -> Any:  # fmt: skip
+    """Standard deviation, the square root of `var`."""
+    return e.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))

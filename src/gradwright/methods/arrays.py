@@ -1,0 +1,76 @@
+"""Tensor as other array libraries see it: NumPy's protocols, DLPack, the array API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, dtypes
+from gradwright.autograd.view import alias_of, writable
+from gradwright.face.arguments import one_dim
+from gradwright.neighbours import numpy as neighbour
+
+
+class Count(int):
+    """A number of elements, which called is a shape: the array API's ``x.size`` and PyTorch's ``x.size()`` in one."""
+
+    shape: dtypes.Size
+
+    def __call__(self, dim: Any = None) -> Any:
+        """The shape of the tensor, or the size of one dim."""
+        return self.shape if dim is None else self.shape[one_dim("size", dim, len(self.shape))]
+
+
+class Arrays:
+    """The protocols by which other array libraries take Tensors."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    array: Any
+    requires_grad: bool
+    shape: dtypes.Size
+
+    @property
+    def size(self) -> Count:
+        """Called, ``x.size()`` or ``x.size(dim)``: its shape, or the size of one dim. As a number: its elements."""
+        count = Count(self.array.size)
+        count.shape = self.shape
+        return count
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The same memory as a NumPy array; RuntimeError if it requires grad (unless ``force``, which detaches)."""
+        if self.requires_grad and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return writable(alias_of(self))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.numpy().__array_interface__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return neighbour.ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return neighbour.function(function, args, kwargs)
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return backends.namespace(self)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """Itself: every tensor lives on the CPU."""
+        dtypes.device(device)
+        return self
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: bool | None = None) -> Any:  # fmt: skip
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        array = self.numpy()
+        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return np.ndarray.__dlpack_device__(np.empty(0))

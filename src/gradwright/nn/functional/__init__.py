@@ -1,0 +1,14 @@
+"""The functions behind the modules: the same formulas, with their parameters handed in."""
+
+from gradwright.nn.functional.activation import *
+from gradwright.nn.functional.attention import *
+from gradwright.nn.functional.classification import *
+from gradwright.nn.functional.conv import *
+from gradwright.nn.functional.ctc import *
+from gradwright.nn.functional.distance import *
+from gradwright.nn.functional.dropout import *
+from gradwright.nn.functional.loss import *
+from gradwright.nn.functional.norm import *
+from gradwright.nn.functional.sparse import *
+
+__all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]

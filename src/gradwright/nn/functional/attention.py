@@ -1,0 +1,165 @@
+"""Attention: each query takes the mean of the values, weighted by how well their keys fit it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.creation import ones, zeros
+from gradwright.errors import size
+from gradwright.face import elementwise as e
+from gradwright.face import reduce as _reduce
+from gradwright.face.activation import floating_arg
+from gradwright.face.linalg import linear, matmul
+from gradwright.face.join import cat, chunk
+from gradwright.nn.functional.dropout import dropout
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+_MINUS = float("-inf")
+
+
+def scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """softmax(scale q k^T + mask) v for q (..., l, d), k (..., s, d), v (..., s, e): (..., l, e).
+
+    ``scale`` is 1/sqrt(d) unless given. A boolean mask (..., l, s) is True where a query may see a key; another is
+    added. ``is_causal`` lets query i see the keys up to i. A query that may see nothing gets 0. ``dropout_p`` drops
+    weights. ``enable_gqa`` shares each head of k and v (dim -3) among several of q.
+
+    Raises RuntimeError for tensors of fewer than 2 dims or of different dtypes, and for both masks at once.
+    """
+    q, k, v = (floating_arg("scaled_dot_product_attention", x, name)
+               for name, x in (("query", query), ("key", key), ("value", value)))  # fmt: skip
+    for name, x in (("key", k), ("value", v)):
+        if x.array.dtype != q.array.dtype:
+            raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
+                               f"{q.dtype} and {name}.dtype: {x.dtype} instead.")  # fmt: skip
+    if min(x.array.ndim for x in (q, k, v)) < 2:
+        got = ", ".join(size(x.array.shape) for x in (q, k, v))
+        raise RuntimeError(f"scaled_dot_product_attention(): expected tensors of at least 2 dims, but got sizes {got}")
+    if is_causal and attn_mask is not None:
+        raise RuntimeError("scaled_dot_product_attention(): Explicit attn_mask should not be set when is_causal=True")
+    if enable_gqa:
+        k, v = (_shared(x, q.array.shape[-3]) for x in (k, v))
+    if is_causal:
+        attn_mask = ones(q.array.shape[-2], k.array.shape[-2]).tril().to(dtypes.boolean)
+    return attend(q, k, v, attn_mask, dropout_p, scale)[0]
+
+
+def _shared(x: Any, heads: int) -> Any:
+    """Each head of ``x`` (..., h, s, d) repeated, heads / h times in a row."""
+    *lead, own, length, width = x.array.shape
+    if heads % own:
+        raise RuntimeError(f"scaled_dot_product_attention(): {heads} heads of query do not divide into {own} of key")
+    return x.unsqueeze(-3).expand(*lead, own, heads // own, length, width).reshape(*lead, heads, length, width)
+
+
+def attend(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, scale: float | None = None) -> tuple[Any, Any]:
+    """The mean of the values for each query, and its weights."""
+    scale = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
+    scores = matmul(q * scale, k.transpose(-2, -1))
+    blind = None
+    if mask is not None:
+        boolean = mask.array.dtype == bool
+        scores = e.where(mask, scores, _MINUS) if boolean else scores + mask
+        blind = scores.detach() == _MINUS
+        blind = blind.all(-1, keepdim=True)
+        blind = blind if blind.any().item() else None
+    if blind is not None:
+        scores = e.where(blind, 0.0, scores)
+    weights = _reduce.softmax(scores, -1)
+    weights = weights if blind is None else e.where(blind, 0.0, weights)
+    return matmul(dropout(weights, dropout_p) if dropout_p else weights, v), weights
+
+
+def _added(mask: Any, like: Any, name: str) -> Any:
+    """A mask as numbers to be added: -inf where a boolean one is True."""
+    if mask is None or mask.array.dtype.kind == "f":
+        return mask
+    if mask.array.dtype != bool:
+        raise AssertionError(f"only bool and floating types of {name} are supported, but got {mask.dtype}")
+    return e.where(mask, _MINUS, 0.0).to(like.dtype)
+
+
+def _projected(inputs: list[Any], apart: Any, packed: Any, bias: Any) -> list[Any]:
+    """Queries, keys and values, each by its own weight and third of the bias."""
+    each = chunk(packed, 3) if packed is not None else apart
+    biases = chunk(bias, 3) if bias is not None else (None, None, None)
+    return [linear(x, w, b) for x, w, b in zip(inputs, each, biases, strict=True)]
+
+
+def multi_head_attention_forward(
+    query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
+    bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
+    training: bool = True, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
+    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
+    v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Attention in ``num_heads`` parts of the width, between projections: query (l, n, width) gives (l, n, width).
+
+    Keys and values are (s, n, ...); all three may leave out n. The second result is the weights (n, l, s), averaged
+    over the heads or (n, heads, l, s), or None unless ``need_weights``. Masks are True, or -inf, where a key must not
+    be seen: ``key_padding_mask`` (n, s), ``attn_mask`` (l, s) or (n heads, l, s). ``bias_k`` and ``bias_v`` are one key
+    and value more, ``add_zero_attn`` adds one of zeros. ``is_causal`` says that ``attn_mask`` is the causal one.
+    """
+    single = query.ndim == 2
+    if query.ndim not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D")
+    if single:
+        query, key, value = (x.unsqueeze(1) for x in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch, width = query.array.shape
+    if width != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+    if width % num_heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    packed = None if use_separate_proj_weight else in_proj_weight
+    apart = (q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = _projected([query, key, value], apart, packed, in_proj_bias)
+    padding, mask = _added(key_padding_mask, q, "key_padding_mask"), _added(attn_mask, q, "attn_mask")
+    extra = 0
+    if bias_k is not None:
+        k, v = (cat([x, b.expand(1, batch, width)]) for x, b in ((k, bias_k), (v, bias_v)))
+        extra += 1
+
+    def heads(x: Any) -> Any:
+        return x.reshape(x.array.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
+
+    q, k, v = heads(q), heads(k), heads(v)
+    if static_k is not None:
+        k = static_k.reshape(batch, num_heads, *static_k.shape[1:])
+    if static_v is not None:
+        v = static_v.reshape(batch, num_heads, *static_v.shape[1:])
+    if add_zero_attn:
+        k, v = (cat([x, zeros(batch, num_heads, 1, x.size(-1), dtype=x.dtype)], 2) for x in (k, v))
+        extra += 1
+    keys = k.array.shape[2]
+    if mask is not None:
+        wanted = (length, keys - extra) if mask.ndim == 2 else (batch * num_heads, length, keys - extra)
+        if mask.array.shape != wanted:
+            raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {size(mask.array.shape)}, but should be "
+                               f"{size(wanted)}.")  # fmt: skip
+        mask = _widened(mask, extra)
+        mask = mask if mask.ndim == 2 else mask.reshape(batch, num_heads, length, keys)
+    if padding is not None:
+        padding = _widened(padding, extra).reshape(batch, 1, 1, keys)
+        mask = padding if mask is None else mask + padding
+    out, weights = attend(q, k, v, mask, dropout_p if training else 0.0)
+    out = linear(out.permute(2, 0, 1, 3).reshape(length, batch, -1), out_proj_weight, out_proj_bias)
+    if need_weights and average_attn_weights:
+        weights = weights.mean(1)
+    if single:
+        out, weights = out.squeeze(1), weights.squeeze(0)
+    return out, weights if need_weights else None
+
+
+def _widened(mask: Any, extra: int) -> Any:
+    """The mask with columns of zeros for keys that were added."""
+    return cat([mask, zeros(*mask.shape[:-1], extra, dtype=mask.dtype)], -1) if extra else mask

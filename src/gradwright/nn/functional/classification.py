@@ -1,0 +1,249 @@
+"""Losses of a choice among classes: scores (n, classes, d1, ...) against class numbers (n, d1, ...) or weights of each.
+
+A batch of one may leave out n. ``reduction`` and its old forms are as in `loss`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.errors import size
+from gradwright.face import elementwise as e
+from gradwright.face import reduce as _reduce
+from gradwright.face.activation import floating_arg
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.scatter import gather, index_select
+from gradwright.face.linalg import linear
+from gradwright.nn.functional.activation import logsigmoid
+from gradwright.nn.functional.reduction import mode, reduced
+from gradwright.nn.functional.sparse import one_hot
+
+__all__ = [
+    "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "nll_loss",
+]  # fmt: skip
+
+
+def _classes(name: str, x: Any, target: Any, weight: Any) -> int:
+    """The dim of classes of ``x``, once sizes and dtypes have been checked."""
+    shape, wanted = x.array.shape, target.array.shape
+    if not shape:
+        raise RuntimeError(f"{name}(): input tensor should be 1D or more, got a 0-d tensor")
+    axis = min(1, len(shape) - 1)
+    if target.array.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}(): expected scalar type Long but found {target.dtype}")
+    if len(wanted) != len(shape) - 1:
+        raise ValueError(f"{name}(): Expected target of {len(shape) - 1} dims, one less than input, got {len(wanted)}")
+    if axis and shape[0] != wanted[0]:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0]}).")
+    if shape[:axis] + shape[axis + 1 :] != wanted:
+        raise RuntimeError(f"{name}(): Expected target size {size(shape[:1] + shape[2:])}, got {size(wanted)}")
+    _check_weight(weight, shape[axis])
+    return axis
+
+
+def _check_weight(weight: Any, classes: int) -> None:
+    if weight is not None and weight.array.shape != (classes,):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got "
+                           f"weight tensor of shape: {size(weight.array.shape)}")  # fmt: skip
+
+
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """-w x at the class of each target, for log-probabilities x and the weight w of that class (1 without ``weight``).
+
+    The mean is over the weights. A target of ``ignore_index`` counts for nothing.
+
+    Raises IndexError for a target that is no class.
+    """
+    how = mode(reduction, size_average, reduce)
+    x, t = floating_arg("nll_loss", input), tensor_arg("nll_loss", target, "target", 2)
+    axis = _classes("nll_loss", x, t, weight)
+    picked, held = _picked(x, t, axis, ignore_index)
+    if weight is None:
+        losses = -picked if held is None else e.where(held, -picked, 0.0)
+        if how != "mean":
+            return reduced(losses, how)
+        return _reduce.sum(losses) / (losses.array.size if held is None else held.sum().to(x.dtype))
+    w = _chosen_weights(weight, t, held)
+    losses = -picked * w if held is None else e.where(held, -picked * w, 0.0)
+    return _reduce.sum(losses) / _reduce.sum(w) if how == "mean" else reduced(losses, how)
+
+
+def _picked(x: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
+    """x at the class of each target, and which targets are not to be ignored (None if all are not)."""
+    classes, ignored = x.array.shape[axis], target == ignore_index
+    some = ignored.any().item()
+    held = ~ignored if some else None
+    at = target.masked_fill(ignored, 0) if some else target
+    at = at.to(dtypes.int64)
+    if at.array.size and not 0 <= at.min().item() <= at.max().item() < classes:
+        raise IndexError(f"Target {(at.min() if at.min().item() < 0 else at.max()).item()} is out of bounds for "
+                         f"{classes} classes.")  # fmt: skip
+    return gather(x, axis, at.unsqueeze(axis)).squeeze(axis), held
+
+
+def _chosen_weights(weight: Any, target: Any, held: Any) -> Any:
+    """The weight of the class of each target, 0 for those to be ignored."""
+    at = target if held is None else target.masked_fill(~held, 0)
+    w = index_select(weight.detach(), 0, at.reshape(-1)).reshape(target.shape)
+    return w if held is None else e.where(held, w, 0.0)
+
+
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """`nll_loss` of the logarithm of `softmax` over the classes: the cross entropy of scores and targets.
+
+    A target of the input's own size holds the probability of each class. ``label_smoothing`` (0 to 1) mixes that much
+    of equal probabilities into the targets.
+    """
+    how = mode(reduction, size_average, reduce)
+    x, t = floating_arg("cross_entropy", input), tensor_arg("cross_entropy", target, "target", 2)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    axis = min(1, x.array.ndim - 1)
+    logs = _reduce.log_softmax(x, axis)
+    if x.array.shape == t.array.shape:
+        return _against_probabilities(logs, t, axis, weight, ignore_index, how, label_smoothing)
+    losses = nll_loss(logs, t, weight, None, ignore_index, None, how)
+    if not label_smoothing:
+        return losses
+    n = x.array.shape[axis]
+    flat = logs if weight is None else logs * _along(weight, x, axis)
+    smooth = e.where(t == ignore_index, 0.0, -_reduce.sum(flat, axis))
+    if how == "mean":
+        counted = (t != ignore_index).to(x.dtype)
+        total = counted if weight is None else _chosen_weights(weight, t, t != ignore_index)
+        smooth = _reduce.sum(smooth) / _reduce.sum(total)
+    else:
+        smooth = reduced(smooth, how)
+    return (1 - label_smoothing) * losses + smooth * (label_smoothing / n)
+
+
+def _along(weight: Any, x: Any, axis: int) -> Any:
+    """The weights of the classes, shaped to broadcast."""
+    return weight.reshape(-1, *(1,) * (x.array.ndim - axis - 1))
+
+
+def _against_probabilities(logs: Any, t: Any, axis: int, weight: Any, ignore: int, how: str, smoothing: float) -> Any:
+    if t.array.dtype.kind != "f":
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {t.dtype}")
+    if ignore >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    n = logs.array.shape[axis]
+    _check_weight(weight, n)
+    if smoothing:
+        t = t * (1 - smoothing) + smoothing / n
+    losses = -_reduce.sum(logs * t if weight is None else logs * t * _along(weight, logs, axis), axis)
+    if how == "mean":
+        return _reduce.sum(losses) / max(logs.array.size // max(n, 1), 1)
+    return reduced(losses, how)
+
+
+def linear_cross_entropy(
+    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
+) -> Any:  # fmt: skip
+    """`cross_entropy` of what `linear` makes of input, linear_weight and linear_bias.
+
+    Shapes: input (n, in) or (in,), linear_weight (classes, ..., in). ``options`` has no effect.
+    """
+    x, w = tensor_arg("linear_cross_entropy", input), tensor_arg("linear_cross_entropy", linear_weight, "linear_weight")
+    shape, wide = x.array.shape, w.array.shape
+    if len(shape) not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {len(shape)}")
+    if len(wide) < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {len(wide)}")
+    if shape[-1] != wide[-1]:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), "
+                           f"got {shape[-1]} and {wide[-1]}, respectively")  # fmt: skip
+    if linear_bias is not None and linear_bias.array.shape != wide[:-1]:
+        raise RuntimeError(f"expected linear_bias shape {wide[:-1]}, got {linear_bias.array.shape}")
+    if len(wide) > 2 and len(shape) < 2:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {wide} requires batched input, "
+                           f"(N, {shape[-1]}), got unbatched input with shape {shape}")  # fmt: skip
+    scores = (*shape[:-1], *wide[:-1])
+    if target.array.shape == scores and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    y = linear(x, w.reshape(-1, wide[-1]), bias).reshape(scores)
+    return cross_entropy(y, target, weight, ignore_index=-100 if ignore_index is None else ignore_index,
+                         reduction=reduction, label_smoothing=label_smoothing)  # fmt: skip
+
+
+def _rows(x: Any) -> Any:
+    """Scores (n, classes), of one row if n was left out; RuntimeError if there are none."""
+    if not (x.array.ndim in (1, 2) and x.array.shape[-1]) and x.array.ndim:
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+                           f"{size(x.array.shape)}")  # fmt: skip
+    return x if x.array.ndim == 2 else x.reshape(1, -1)
+
+
+def multi_margin_loss(
+    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """sum_i w max(0, margin - x_t + x_i)**p / classes over the classes i other than the target t; p is 1 or 2."""
+    how = mode(reduction, size_average, reduce)
+    x, t = floating_arg("multi_margin_loss", input), tensor_arg("multi_margin_loss", target, "target", 2)
+    if p not in (1, 2):
+        raise ValueError(f"only p == 1 and p == 2 supported, but got {p}")
+    if weight is not None and weight.array.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    rows = _rows(x)
+    n, classes = rows.array.shape
+    if t.array.shape != (n,) and not (n == 1 and t.array.shape == ()):
+        raise RuntimeError("target tensor should be 1-D with size equal to the input's first dim. Expected target size "
+                           f"[{n}], but got {size(t.array.shape)}")  # fmt: skip
+    if dtypes.of(t.array.dtype) is not dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {t.dtype}")
+    if weight is not None and weight.array.size != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {size(weight.array.shape)}")
+    t = t.reshape(n)
+    picked, _ = _picked(rows, t, 1, -100)
+    excess = (margin - picked.unsqueeze(1) + rows).clamp(min=0)
+    excess = e.where(one_hot(t, classes) == 1, 0.0, excess if p == 1 else excess * excess)
+    losses = excess.sum(1) / classes
+    if weight is not None:
+        losses = losses * index_select(weight.detach(), 0, t)
+    return reduced(losses if x.array.ndim == 2 else losses.reshape(t.shape if t.ndim and t is target else ()), how)
+
+
+def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+                           reduction: str = "mean") -> Any:  # fmt: skip
+    """sum_ij max(0, 1 - x_j + x_i)/classes over the targets j and the other classes i.
+
+    A row of ``target``, of the size of ``input``, lists classes, up to the first -1.
+    """
+    how = mode(reduction, size_average, reduce)
+    x, t = floating_arg("multilabel_margin_loss", input), tensor_arg("multilabel_margin_loss", target, "target", 2)
+    rows = _rows(x)
+    if x.array.shape != t.array.shape and not (x.array.size == t.array.size == 1):
+        raise RuntimeError(f"inconsistent target size: {size(t.array.shape)} for input of size: {size(x.array.shape)}")
+    t = t.reshape(rows.shape)
+    classes = rows.array.shape[1]
+    listed = (t < 0).to(dtypes.int64).cumsum(1) == 0
+    at = e.where(listed, t, 0)
+    if at.array.size and at.max().item() >= classes:
+        raise RuntimeError(f"multilabel_margin_loss(): target {at.max().item()} is out of range for {classes} classes")
+    mine = (one_hot(at, classes) * listed.to(dtypes.int64).unsqueeze(-1)).sum(1) > 0
+    excess = (1 - gather(rows, 1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
+    counted = listed.unsqueeze(2) & ~mine.unsqueeze(1)
+    losses = e.where(counted, excess, 0.0).sum((1, 2)) / classes
+    return reduced(losses if x.array.ndim == 2 else losses.reshape(()), how)
+
+
+def multilabel_soft_margin_loss(
+    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """-t log s - (1 - t) log(1 - s) with s = sigmoid(x), its mean over the classes (the last dim)."""
+    how = mode(reduction, size_average, reduce)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    losses = losses if weight is None else losses * weight
+    return reduced(_reduce.mean(losses, -1), how)

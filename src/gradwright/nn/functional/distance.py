@@ -1,0 +1,57 @@
+"""Distances and angles between vectors, and the bilinear map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.creation import ones
+from gradwright.errors import size
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.elementwise import mul
+from gradwright.face.linalg import einsum
+from gradwright.face.reduce import norm
+
+__all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """Cosine of the angle between vectors along ``dim``, whose lengths count as at least eps; the sizes broadcast."""
+    a, b = tensor_arg("cosine_similarity", x1, "x1"), tensor_arg("cosine_similarity", x2, "x2", 2)
+    product = mul(a, b)
+    if product.array.dtype.kind not in "fc":
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {product.dtype}")
+    a, b = (x.to(product.dtype).expand(product.shape) for x in (a, b))
+    a, b = (x / norm(x, 2, dim, True).clamp(min=eps) for x in (a, b))
+    return (a * b).sum(dim)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps over the last dim."""
+    difference = tensor_arg("pairwise_distance", x1, "x1") - tensor_arg("pairwise_distance", x2, "x2", 2)
+    return norm(difference + eps, p, -1, keepdim)
+
+
+def pdist(input: Any, p: float = 2) -> Any:
+    """The p-norms of the differences of all pairs of rows i < j of a matrix (n, d), in row-major order."""
+    x = tensor_arg("pdist", input)
+    if x.array.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {x.array.ndim}D")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
+    n = x.array.shape[0]
+    i, j = ones(n, n).triu(1).nonzero().unbind(1)
+    return norm(x[i] - x[j], p, 1)
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """y_k = x1^T W_k x2 + b_k for x1 (..., n), x2 (..., m), W (out, n, m): (..., out)."""
+    a, b = tensor_arg("bilinear", input1, "input1"), tensor_arg("bilinear", input2, "input2", 2)
+    w = tensor_arg("bilinear", weight, "weight", 3)
+    shapes = a.array.shape, b.array.shape, w.array.shape
+    if shapes[0][:-1] != shapes[1][:-1] or len(shapes[2]) != 3 or shapes[2][1:] != (shapes[0][-1], shapes[1][-1]):
+        raise RuntimeError(
+            f"bilinear(): sizes do not fit: input1 {size(shapes[0])}, input2 {size(shapes[1])}, weight "
+            f"{size(shapes[2])}; expected (..., n), (..., m) and (out, n, m)"
+        )
+    y = einsum("...i,kij,...j->...k", a, w, b)
+    return y if bias is None else y + tensor_arg("bilinear", bias, "bias", 4)

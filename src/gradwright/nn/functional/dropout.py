@@ -1,0 +1,84 @@
+"""Dropout: in training some entries, or whole channels, are dropped at random, and the rest made larger to match.
+
+``p`` is the probability to be dropped: ValueError outside [0, 1]. ``inplace`` overwrites the input.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.elementwise import mul
+from gradwright.face.forms import store
+from gradwright.random import rand
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+_ALPHA = -1.7580993408473766  # where selu ends, far below 0
+
+
+def _dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Any:
+    x = tensor_arg(name, input)
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    shape = x.array.shape
+    if channels and len(shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if not training or p == 0 or not x.array.size:
+        return x
+    d = x.dtype if x.array.dtype.kind == "f" else None
+    kept = rand((*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, dtype=d) >= p
+    if not alpha:
+        out = mul(x, kept.to(x.dtype) * (1 / (1 - p)) if p < 1 else kept.to(x.dtype))
+    elif p == 1:
+        out = mul(x, 0)
+    else:
+        a = ((_ALPHA * _ALPHA * p + 1) * (1 - p)) ** -0.5
+        out = x * (kept.to(d) * a) + ((~kept).to(d) * (_ALPHA * a) - _ALPHA * a * p)
+    return store(x, out) if inplace else out
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Entries set to 0 with probability p, the others divided by 1 - p."""
+    return _dropped("dropout", input, p, training, inplace, channels=False, alpha=False)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """`dropout` of whole channels of an input (n, channels, length), or without n."""
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
+    return _channelwise("dropout1d", input, p, training, inplace, 3)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """`dropout` of whole channels, (n, channels, height, width). Three dims count as (n, channels, length)."""
+    if input.ndim != 4:
+        more = "assuming that channel-wise 1D dropout behavior is desired" if input.ndim == 3 else "use dropout instead"
+        warnings.warn(f"dropout2d: Received a {input.ndim}-D input, which is deprecated: {more}", stacklevel=2)
+    return _dropped("dropout2d", input, p, training, inplace, channels=True, alpha=False)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """`dropout` of whole channels, (n, channels, depth, height, width), or without n."""
+    if input.ndim not in (4, 5):
+        warnings.warn(f"dropout3d: Received a {input.ndim}-D input, which is deprecated: use dropout", stacklevel=2)
+    return _channelwise("dropout3d", input, p, training, inplace, 5)
+
+
+def _channelwise(name: str, input: Any, p: float, training: bool, inplace: bool, ndim: int) -> Any:
+    """Dropout of channels, where an input of fewer dims than ``ndim`` is one of a batch."""
+    if input.ndim == ndim:
+        return _dropped(name, input, p, training, inplace, channels=True, alpha=False)
+    out = _dropped(name, input.unsqueeze(0), p, training, False, channels=True, alpha=False).squeeze(0)
+    return store(input, out) if inplace else out
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout for `selu`: entries set to its lower limit, and all scaled so that mean 0 and variance 1 persist."""
+    return _dropped("alpha_dropout", input, p, training, inplace, channels=False, alpha=True)
+
+
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """`alpha_dropout` of whole channels (dim 1)."""
+    return _dropped("feature_alpha_dropout", input, p, training, inplace, channels=True, alpha=True)

@@ -1,0 +1,46 @@
+"""How windows lie over a tensor: reading kernel sizes, strides, paddings and dilations, with errors that name them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.autograd.base import TensorBase
+from gradwright.errors import kind
+from gradwright.errors import size as text
+
+
+def per_axis(function: str, argument: str, value: Any, n: int, least: int | None = None) -> tuple[int, ...]:
+    """One int for all ``n`` axes, or one each, as a tuple.
+
+    Raises TypeError for what is no int, RuntimeError for another number of them or for one below ``least``.
+    """
+    many = value if isinstance(value, (tuple, list)) else (value,)
+    for v in many:
+        if not hasattr(v, "__index__") or isinstance(v, bool):
+            raise TypeError(f"{function}(): argument '{argument}' must be int or tuple of ints, not {kind(v)}")
+    ints = tuple(v.__index__() for v in many)
+    if len(ints) not in (1, n):
+        raise RuntimeError(
+            f"{function}(): expected {argument} to be a single integer value or a list of {n} values to match the "
+            f"convolution dimensions, but got {argument}={list(ints)}"
+        )
+    if least is not None and min(ints) < least:
+        sign = "negative" if least == 0 else "non-positive"
+        raise RuntimeError(f"{function}(): {sign} {argument} is not supported, but got {argument}={list(ints)}")
+    return ints * n if len(ints) == 1 else ints
+
+
+def batched(function: str, x: Any, n: int) -> tuple[Any, bool]:
+    """``x`` with a batch axis, and whether it came without: (C, *size) or (N, C, *size), ``n`` axes in size.
+
+    Raises TypeError if it is no tensor, RuntimeError for another number of axes.
+    """
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {kind(x)}")
+    ndim = x.array.ndim
+    if ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {function}, but got input of size: "
+            f"{text(x.array.shape)}"
+        )
+    return (x, False) if ndim == n + 2 else (x.unsqueeze(0), True)

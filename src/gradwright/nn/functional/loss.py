@@ -1,0 +1,289 @@
+"""Losses between tensors of one shape, and between pairs of vectors.
+
+``reduction`` is ``"mean"``, ``"sum"`` or ``"none"`` (a loss for each entry), or else a ValueError; ``size_average`` and
+``reduce`` are its old forms.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gradwright.autograd.apply import apply
+from gradwright.creation import ones_like
+from gradwright.errors import size
+from gradwright.face import elementwise as e
+from gradwright.face.arguments import result_type, tensor_arg, to_dtype
+from gradwright.nn.functional.activation import logsigmoid
+from gradwright.nn.functional.distance import pairwise_distance
+from gradwright.nn.functional.reduction import mode, reduced
+from gradwright.ops import loss as _ops
+
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",
+    "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+]  # fmt: skip
+
+
+def _pair(name: str, input: Any, target: Any) -> tuple[Any, Any]:
+    """Both tensors; sizes that differ broadcast, with a warning, since that is seldom what was meant."""
+    x, y = tensor_arg(name, input), tensor_arg(name, target, "target", 2)
+    if x.array.shape != y.array.shape:
+        warnings.warn(
+            f"Using a target size ({y.shape}) that is different to the input size ({x.shape}). This will likely lead "
+            "to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+    return x, y
+
+
+def _pointwise(op: Any, x: Any, y: Any, **static: Any) -> Any:
+    """An elementwise operation of two real tensors."""
+    d = result_type(x, y)
+    return apply(op, (to_dtype(x, d), to_dtype(y, d)), static)
+
+
+def _weighted(losses: Any, input: Any, weight: Any, reduction: str, over: Any) -> Any:
+    """``reduced`` for losses with a weight each; a mean is divided by ``over``."""
+    if weight is None:
+        return reduced(losses, reduction)
+    if weight.array.shape != input.array.shape:
+        raise ValueError("Weights and input must have the same size.")
+    total = reduced(losses * weight, "sum" if reduction == "mean" else reduction)
+    return total / over if reduction == "mean" else total
+
+
+def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+             reduction: str = "mean", weight: Any = None) -> Any:  # fmt: skip
+    """The squared error (x - y)**2.
+
+    Sizes that differ broadcast, with a warning. ``weight``, of the input's size, multiplies each entry's loss; a mean
+    is then divided by the sum of weights.
+
+    Raises TypeError if either is no tensor, RuntimeError if the sizes do not broadcast.
+
+    >>> import gradwright as gw
+    >>> mse_loss(gw.tensor([1.0, 2.0]), gw.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    how = mode(reduction, size_average, reduce)
+    x, y = _pair("mse_loss", input, target)
+    return _weighted(e.square(x - y), x, weight, how, None if weight is None else weight.sum())
+
+
+def l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+            reduction: str = "mean", weight: Any = None) -> Any:  # fmt: skip
+    """The absolute error, abs(x - y); ``weight`` as in `mse_loss`."""
+    how = mode(reduction, size_average, reduce)
+    x, y = _pair("l1_loss", input, target)
+    return _weighted(e.abs(x - y), x, weight, how, None if weight is None else weight.sum())
+
+
+def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Any:  # fmt: skip
+    """d**2/(2 beta) for a difference d of at most beta, abs d - beta/2 beyond; beta = 0 is `l1_loss`."""
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}")
+    x, y = _pair("smooth_l1_loss", input, target)
+    losses = _pointwise(_ops.huber, x, y, delta=float(beta)) if beta else e.abs(x - y)
+    return reduced(losses if beta in (0, 1) else losses / beta, reduction, size_average, reduce)
+
+
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+    """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond; ``weight`` multiplies each."""
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}")
+    x, y = _pair("huber_loss", input, target)
+    losses = _pointwise(_ops.huber, x, y, delta=float(delta))
+    return _weighted(losses, x, weight, mode(reduction), losses.array.size)
+
+
+def _same_size(name: str, input: Any, target: Any) -> tuple[Any, Any]:
+    x, y = tensor_arg(name, input), tensor_arg(name, target, "target", 2)
+    if x.array.shape != y.array.shape:
+        raise ValueError(
+            f"{name}(): Target size ({size(y.array.shape)}) must be the same as input size ({size(x.array.shape)})"
+        )
+    return x, y
+
+
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
+    """-t log x - (1 - t) log(1 - x) for probabilities x; each logarithm is at least -100.
+
+    Raises RuntimeError for an x outside [0, 1], ValueError if the sizes differ.
+    """
+    how = mode(reduction, size_average, reduce)
+    x, t = _same_size("binary_cross_entropy", input, target)
+    if x.array.size and not (x.detach().min().item() >= 0 and x.detach().max().item() <= 1):
+        raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
+    if x.array.dtype != t.array.dtype:
+        raise RuntimeError(f"binary_cross_entropy(): Found dtype {t.dtype} but expected {x.dtype}")
+    losses = _pointwise(_ops.binary_cross_entropy, x, t)
+    return reduced(losses if weight is None else losses * weight, how)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean", pos_weight: Any = None,
+) -> Any:  # fmt: skip
+    """`binary_cross_entropy` of sigmoid(x), without overflow; ``pos_weight`` multiplies its first term."""
+    how = mode(reduction, size_average, reduce)
+    x, t = _same_size("binary_cross_entropy_with_logits", input, target)
+    if pos_weight is None:
+        losses = _pointwise(_ops.binary_cross_entropy_with_logits, x, t)
+    else:
+        losses = (1 - t) * x - (1 + (pos_weight - 1) * t) * logsigmoid(x)
+    return reduced(losses if weight is None else losses * weight, how)
+
+
+def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+           reduction: str = "mean", log_target: bool = False) -> Any:  # fmt: skip
+    """t (log t - x) for log-probabilities x; with ``log_target`` t is given by its logarithm.
+
+    ``reduction="batchmean"`` divides the sum by the length of dim 0: that is the Kullback-Leibler divergence.
+    """
+    x, t = tensor_arg("kl_div", input), tensor_arg("kl_div", target, "target", 2)
+    if log_target:
+        losses = e.exp(t) * (t - x)
+    else:
+        zero = t.detach() == 0
+        losses = e.where(zero, 0.0, t * e.log(e.where(zero, 1.0, t))) - t * x
+    if size_average is None and reduce is None:
+        if reduction == "batchmean":
+            return reduced(losses, "sum") / (x.size(0) if x.ndim else 1)
+        if reduction == "mean":
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
+                "divides only by the batch size, and aligns with the KL div math definition. 'mean' will be changed to "
+                "behave the same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
+    return reduced(losses, reduction, size_average, reduce)
+
+
+def poisson_nll_loss(
+    input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """e**x - t x for the logarithm x of a Poisson rate, or x - t log(x + eps) for the rate itself.
+
+    ``full`` adds Stirling's approximation of log t!, for t > 1.
+    """
+    how = mode(reduction, size_average, reduce)
+    x, t = tensor_arg("poisson_nll_loss", input), tensor_arg("poisson_nll_loss", target, "target", 2)
+    losses = e.exp(x) - t * x if log_input else x - t * e.log(x + eps)
+    if full:
+        large = t.detach() > 1
+        safe = e.where(large, t, 2.0)
+        losses = losses + e.where(large, safe * e.log(safe) - safe + 0.5 * e.log(2 * math.pi * safe), 0.0)
+    return reduced(losses, how)
+
+
+def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Any:  # fmt: skip
+    """(log v + (x - t)**2/v)/2 for the variance v, at least eps; ``full`` adds log(2 pi)/2.
+
+    ``var`` is a number, or a tensor of the input's size, or without its last dim or with that of length 1. Raises
+    ValueError if it has another size or a negative entry.
+    """
+    x, t = tensor_arg("gaussian_nll_loss", input), tensor_arg("gaussian_nll_loss", target, "target", 2)
+    v = var * ones_like(x) if isinstance(var, (int, float)) else tensor_arg("gaussian_nll_loss", var, "var", 3)
+    if v.array.size and v.detach().min().item() < 0:
+        raise ValueError("var has negative entry/entries")
+    shape = x.array.shape
+    if v.array.shape != shape:
+        if v.array.shape == shape[:-1]:
+            v = v.unsqueeze(-1)
+        elif v.array.shape != (*shape[:-1], 1):
+            raise ValueError(f"var is of incorrect size: {size(v.array.shape)} for an input of size {size(shape)}")
+    how = mode(reduction)
+    v = v + (v.detach().clamp(min=eps) - v.detach())
+    losses = 0.5 * (e.log(v) + e.square(x - t) / v)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, how)
+
+
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+    how = mode(reduction, size_average, reduce)
+    x, t = tensor_arg("hinge_embedding_loss", input), tensor_arg("hinge_embedding_loss", target, "target", 2)
+    far = e.where(t != 1, (margin - x).clamp(min=0), 0.0)
+    return reduced(far + e.where(t != -1, x, 0.0), how)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
+                        reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
+    """max(0, margin - t (x1 - x2)): t = 1 wants the first larger, -1 the second. Raises RuntimeError if dims differ."""
+    how = mode(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{size(input1.array.shape)}, input2: {size(input2.array.shape)}, target: {size(target.array.shape)}"
+        )
+    return reduced((margin - target * (input1 - input2)).clamp(min=0), how)
+
+
+def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
+                     reduction: str = "mean") -> Any:  # fmt: skip
+    """log(1 + e**(-t x)), without overflow."""
+    return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
+
+
+def cosine_embedding_loss(
+    input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """1 - c where the target is 1, max(0, c - margin) where it is -1, with the cosine c of two vectors (..., d)."""
+    how = mode(reduction, size_average, reduce)
+    if target.ndim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    dims = target.ndim + 1
+    if not input1.ndim == input2.ndim == dims:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {dims}D input tensors, but found inputs with sizes "
+            f"{size(input1.array.shape)} and {size(input2.array.shape)}."
+        )
+    dot, first, second = ((a * b).sum(-1) for a, b in ((input1, input2), (input1, input1), (input2, input2)))
+    cosine = dot / e.sqrt((first + 1e-12) * (second + 1e-12))
+    near, far = e.where(target == 1, 1 - cosine, 0.0), e.where(target == -1, (cosine - margin).clamp(min=0), 0.0)
+    return reduced(near + far, how)
+
+
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """max(0, margin + distance to the positive - distance to the negative), with `pairwise_distance`.
+
+    ``swap`` takes the negative's distance to the positive where that is smaller.
+    """
+    how = mode(reduction, size_average, reduce)
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, margin=margin, swap=swap, reduction=how,
+        distance_function=lambda a, b: pairwise_distance(a, b, p, eps),
+    )  # fmt: skip
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """`triplet_margin_loss` with any distance; without one, `pairwise_distance`."""
+    how = mode(reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = [t.ndim for t in (anchor, positive, negative)]
+    if len(set(dims)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
+    distance = distance_function or pairwise_distance
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = e.minimum(far, distance(positive, negative))
+    return reduced((margin + near - far).clamp(min=0), how)

@@ -1,0 +1,184 @@
+"""Normalisations: over a batch, a layer, groups of channels, one image; to length 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.autograd.apply import apply, apply_one
+from gradwright.autograd.grad_mode import no_grad
+from gradwright.errors import size
+from gradwright.face import reduce
+from gradwright.face.activation import floating_arg
+from gradwright.face.arguments import tensor_arg
+from gradwright.ops import norm as _ops
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
+
+_batch = _ops.standardize
+_layer, _group = (_batch.variant(f"Native{kind}NormBackward0") for kind in ("Layer", "Group"))
+_PRECISION = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}
+
+
+def standardized(x: Any, axis: tuple[int, ...], eps: float, op: Any = _batch) -> tuple[Any, Any, Any]:
+    """``x`` with mean 0 and variance 1 over ``axis``, and its mean and variance, these dims kept with length 1."""
+    y, mean, var = apply(op, (x,), {"axis": axis, "eps": eps})
+    return y, mean, var
+
+
+def affine(y: Any, weight: Any, bias: Any) -> Any:
+    """y weight + bias; either may be None."""
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+def per_channel(parameter: Any, ndim: int) -> Any:
+    """A vector with an entry for each channel (dim 1), shaped to broadcast."""
+    return None if parameter is None else parameter.reshape(-1, *(1,) * (ndim - 2))
+
+
+def check_channels(name: str, channels: int, **parameters: Any) -> None:
+    """RuntimeError if a parameter has not one entry for each channel."""
+    for argument, p in parameters.items():
+        if p is not None and p.array.size != channels:
+            raise RuntimeError(f"{name}(): {argument} should contain {channels} elements not {p.array.size}")
+
+
+def follow(running: Any, value: Any, momentum: float) -> None:
+    """Move a running statistic, in place, the fraction ``momentum`` of the way to ``value``."""
+    if running is not None:
+        with no_grad():
+            running.mul_(1 - momentum).add_(value.detach().reshape(running.shape).to(running.dtype) * momentum)
+
+
+def _several(counted: Sequence[int], shape: tuple[int, ...], what: str) -> None:
+    """ValueError if there is only one value to normalise over: its variance would be 0."""
+    if math.prod(counted) == 1:
+        raise ValueError(f"Expected more than 1 {what} when training, got input size {size(shape)}")
+
+
+def batch_norm(
+    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Each channel (dim 1) brought to mean 0 and variance 1 over the others, then weight y + bias.
+
+    In training with the statistics of this input, which the running ones, if there are any, follow in place (with the
+    variance over n - 1); otherwise with the running ones.
+    """
+    x = floating_arg("batch_norm", input)
+    shape, ndim = x.array.shape, x.array.ndim
+    if ndim < 2:
+        raise RuntimeError(f"batch_norm(): expected an input of at least 2 dims, got {size(shape)}")
+    if training:
+        _several((*shape[:1], *shape[2:]), shape, "value per channel")
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, "
+                         f"but got {eps}")  # fmt: skip
+    check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    w, b = per_channel(weight, ndim), per_channel(bias, ndim)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("batch_norm(): Expected running_mean and running_var to be defined when training=False")
+        scale = (running_var.detach() + eps).rsqrt()
+        scale = scale if weight is None else scale * weight
+        shift = -running_mean.detach() * scale
+        shift = shift if bias is None else shift + bias
+        return affine(x, per_channel(scale, ndim), per_channel(shift, ndim))
+    y, mean, var = standardized(x, (0, *range(2, ndim)), eps)
+    n = x.array.size // max(shape[1], 1)
+    follow(running_mean, mean, momentum)
+    follow(running_var, var.detach() * (n / max(n - 1, 1)), momentum)
+    return affine(y, w, b)
+
+
+def instance_norm(
+    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Each channel (dim 1) of each instance (dim 0) brought to mean 0 and variance 1, then weight y + bias.
+
+    The running statistics, if there are any, follow their means over the batch in place; they are used instead if
+    ``use_input_stats`` is false.
+    """
+    x = floating_arg("instance_norm", input)
+    shape, ndim = x.array.shape, x.array.ndim
+    if not use_input_stats:
+        return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
+    _several(shape[2:], shape, "spatial element")
+    check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight,
+                   bias=bias)  # fmt: skip
+    y, mean, var = standardized(x, tuple(range(2, ndim)), eps)
+    n = math.prod(shape[2:])
+    follow(running_mean, mean.detach().mean(0), momentum)
+    follow(running_var, var.detach().mean(0) * (n / max(n - 1, 1)), momentum)
+    return affine(y, per_channel(weight, ndim), per_channel(bias, ndim))
+
+
+def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """Each group of channels (dim 1) of each instance brought to mean 0 and variance 1, then weight y + bias.
+
+    Raises RuntimeError if the channels do not divide into groups.
+    """
+    x = floating_arg("group_norm", input)
+    shape = x.array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if shape[1] % num_groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{size(shape)} and num_groups={num_groups}")  # fmt: skip
+    _several((shape[0] * shape[1] // num_groups, *shape[2:]), shape, "value per channel")
+    return grouped(x, num_groups, weight, bias, eps)[0]
+
+
+def grouped(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    """`group_norm`, and each group's mean and variance (n, groups, 1)."""
+    shape = x.array.shape
+    check_channels("group_norm", shape[1], weight=weight, bias=bias)
+    length = math.prod(shape[1:]) // groups
+    y, mean, var = standardized(x.reshape(shape[0], groups, length), (2,), eps, _group)
+    w, b = per_channel(weight, len(shape)), per_channel(bias, len(shape))
+    return affine(y.reshape(shape), w, b), mean, var
+
+
+def trailing(name: str, x: Any, normalized_shape: Any, **parameters: Any) -> tuple[int, ...]:
+    """The last dims of ``x``, whose sizes must be ``normalized_shape``, as must those of the parameters."""
+    wanted = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (int(normalized_shape),)
+    if not wanted:
+        raise RuntimeError(f"{name}(): Expected normalized_shape to be at least 1-dimensional, but got {wanted}")
+    for argument, p in parameters.items():
+        if p is not None and p.array.shape != wanted:
+            raise RuntimeError(f"{name}(): Expected {argument} to be of same shape as normalized_shape, but got shape "
+                               f"{size(p.array.shape)} and normalized_shape = {list(wanted)}")  # fmt: skip
+    shape = x.array.shape
+    if shape[-len(wanted) :] != wanted:
+        raise RuntimeError(f"Given normalized_shape={list(wanted)}, expected input with shape [*, "
+                           f"{', '.join(map(str, wanted))}], but got input of size{size(shape)}")  # fmt: skip
+    return tuple(range(len(shape) - len(wanted), len(shape)))
+
+
+def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """The last dims, of sizes ``normalized_shape``, brought to mean 0 and variance 1, then weight y + bias."""
+    x = floating_arg("layer_norm", input)
+    axis = trailing("layer_norm", x, normalized_shape, weight=weight, bias=bias)
+    return affine(standardized(x, axis, eps, _layer)[0], weight, bias)
+
+
+def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """x / sqrt(mean x**2 + eps) over the last dims, of sizes ``normalized_shape``, times weight.
+
+    ``eps=None`` is the spacing of the dtype at 1.
+    """
+    x = tensor_arg("rms_norm", input)
+    axis = trailing("rms_norm", x, normalized_shape, weight=weight)
+    if eps is None:
+        eps = _PRECISION[x.array.dtype.itemsize // (2 if x.is_complex() else 1)]
+    return affine(apply_one(_ops.rms_normalize, x, {"axis": axis, "eps": eps}), weight, None)
+
+
+def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+    """x divided by its p-norm along ``dim``, or by eps where that is larger."""
+    x = tensor_arg("normalize", input)
+    y = x / reduce.norm(x, p, dim, True).clamp(min=eps)
+    return y if out is None else out.copy_(y)

@@ -1,0 +1,175 @@
+"""Whole numbers as vectors: one-hot codes, rows of a table, sums over bags of rows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.autograd.grad_mode import no_grad
+from gradwright.creation import arange
+from gradwright.creation import tensor as tensor_of
+from gradwright.errors import size
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.elementwise import where
+from gradwright.face.scatter import index_select
+from gradwright.face.reduce import norm
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+_MODES = ("sum", "mean", "max")
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """Whole numbers of shape (*) as vectors (*, num_classes) that are 1 there and 0 elsewhere, in int64.
+
+    ``num_classes=-1`` takes one more than the largest. Raises RuntimeError for negative or too large ones.
+    """
+    x = tensor_arg("one_hot", tensor, "tensor")
+    if dtypes.of(x.array.dtype) is not dtypes.int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {x.dtype}.")
+    empty = not x.array.size
+    if empty and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    largest = -1 if empty else x.max().item()
+    if not empty and x.min().item() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = largest + 1
+    elif num_classes < 1:
+        raise RuntimeError(f"num_classes should be positive, but got {num_classes}")
+    elif num_classes <= largest:
+        raise RuntimeError(f"Class values must be smaller than num_classes={num_classes}, but the largest is {largest}")
+    return (x.unsqueeze(-1) == arange(num_classes)).to(dtypes.int64)
+
+
+def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tuple[Any, Any, int | None]:
+    """The arguments of an embedding, with a padding index that counts from 0."""
+    i, w = tensor_arg(name, indices), tensor_arg(name, weight, "weight", 2)
+    if w.array.ndim != 2:
+        raise RuntimeError(f"{name}(): 'weight' must be 2-D, but got {w.array.ndim} dims")
+    if dtypes.of(i.array.dtype) not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            f"{name}(): Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            f"Int; but got {i.dtype} instead"
+        )
+    rows = w.array.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise AssertionError(f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows")
+        padding_idx %= rows
+    if i.array.size and not 0 <= i.min().item() <= i.max().item() < rows:
+        raise IndexError(f"{name}(): index out of range in self: indices must be from 0 to {rows - 1}")
+    return i, w, padding_idx
+
+
+def _bounded(indices: Any, weight: Any, max_norm: float | None, norm_type: float) -> None:
+    """Scale down, in place, the rows that are used and longer than ``max_norm``."""
+    if max_norm is None:
+        return
+    with no_grad():
+        used = indices.reshape(-1).unique()
+        rows = index_select(weight, 0, used)
+        length = norm(rows, norm_type, 1, True)
+        weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
+
+
+def _rows(indices: Any, weight: Any, scale_grad_by_freq: bool) -> Any:
+    """The rows at ``indices``; their gradients divided by how often each is used, if asked for."""
+    flat = indices.reshape(-1)
+    rows = index_select(weight, 0, flat)
+    if scale_grad_by_freq:
+        uses = flat.bincount(minlength=weight.array.shape[0])[flat].to(weight.dtype)
+        rows = rows.detach() + (rows - rows.detach()) / uses.unsqueeze(1)
+    return rows.reshape(*indices.array.shape, weight.array.shape[1])
+
+
+def embedding(
+    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
+    """The rows of ``weight`` (n, d) at whole numbers of shape (*): (*, d).
+
+    The row ``padding_idx`` gets no gradient. ``max_norm`` scales down, in place, the rows that are used and longer;
+    ``scale_grad_by_freq`` divides each row's gradient by how often it is used. Gradients are dense: ``sparse`` has no
+    effect.
+
+    Raises IndexError for an index out of range, RuntimeError unless ``weight`` is a matrix.
+    """
+    i, w, padding = _checked("embedding", input, weight, padding_idx)
+    _bounded(i, w, max_norm, norm_type)
+    rows = _rows(i, w, scale_grad_by_freq)
+    if padding is None:
+        return rows
+    return where((i == padding).unsqueeze(-1), rows.detach(), rows)
+
+
+def embedding_bag(
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """The sum, mean or maximum of each bag of rows of ``weight`` (n, d): (bags, d). An empty bag gives 0.
+
+    ``input`` holds indices: (bags, length), or one line of them that ``offsets`` cuts into bags (with
+    ``include_last_offset`` the last offset is the end). Entries that are ``padding_idx`` do not count.
+    ``per_sample_weights``, shaped like ``input``, multiply the rows of a sum.
+    """
+    i, w = tensor_arg("embedding_bag", input), tensor_arg("embedding_bag", weight, "weight", 2)
+    factor = per_sample_weights
+    if mode not in _MODES:
+        raise ValueError(f"mode has to be one of sum, mean or max, but got {mode!r}")
+    if w.array.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {w.array.ndim}")
+    if factor is not None and factor.array.shape != i.array.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({size(factor.array.shape)}) is not None, then it must have the "
+            f"same shape as the input ({size(i.array.shape)})"
+        )
+    if factor is not None and mode != "sum":
+        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode!r}")
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        raise ValueError("embedding_bag: max mode supports neither scale_grad_by_freq nor sparse")
+    i, w, padding = _checked("embedding_bag", i, w, padding_idx)
+    i, factor, held = _bags(i, offsets, factor, include_last_offset)
+    if padding is not None:
+        held = held & (i != padding)
+    _bounded(i[held], w, max_norm, norm_type)
+    rows = _rows(i, w, scale_grad_by_freq)
+    if factor is not None:
+        rows = rows * factor.unsqueeze(-1)
+    counts = held.sum(1, keepdim=True)
+    if mode == "max":
+        if not rows.array.shape[1]:
+            return rows.sum(1)
+        best = where(held.unsqueeze(-1), rows, float("-inf")).max(1).values
+        return where(counts > 0, best, 0.0)
+    total = where(held.unsqueeze(-1), rows, 0.0).sum(1)
+    return total if mode == "sum" else total / counts.clamp(min=1).to(w.dtype)
+
+
+def _bags(indices: Any, offsets: Any, factor: Any, include_last: bool) -> tuple[Any, Any, Any]:
+    """Indices and factors as (bags, longest), filled up at the end, and which entries are not filling."""
+    if indices.array.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None, as its rows are the bags")
+        return indices, factor, indices == indices
+    if indices.array.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {indices.array.ndim}")
+    if offsets is None or offsets.array.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor but got " + ("None" if offsets is None else f"{offsets.ndim}D"))
+    starts, n = offsets.tolist(), indices.array.shape[0]
+    if starts and starts[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                           f"position 0. However, got {starts[0]}")  # fmt: skip
+    if starts and starts[-1] > n:
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length({n}), but it is {starts[-1]}")
+    ends = starts if include_last else [*starts, n]
+    lengths = [b - a for a, b in pairwise(ends)]
+    along = arange(max(lengths, default=0))
+    at = offsets[: len(lengths)].unsqueeze(1) + along
+    held = at < tensor_of(ends[1:]).unsqueeze(1)
+    at = at.clamp(max=max(n - 1, 0))
+    if not n:
+        return at, factor, held
+    return indices[at], None if factor is None else factor[at], held

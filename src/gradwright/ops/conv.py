@@ -1,0 +1,142 @@
+"""Sliding windows and convolution, over any number of axes: (N, channels, *size) in, (N, channels, *count) out.
+
+How windows lie is said by a `gradwright.backends.windows.Lattice`. A convolution is a matrix product with the windows
+as columns. It, its adjoint by the input and its adjoint by the weight are each other's derivatives.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from gradwright.backends.windows import Lattice
+from gradwright.op import A, Sample, builtin
+
+_LINE = Lattice((3,), (2,), (1,), ((1, 1),))
+_PLANE = Lattice((2, 3), (1, 2), (2, 1), ((0, 1), (2, -1)))
+_BLOCK = Lattice((2, 1, 2), (1, 2, 2), (1, 1, 1), ((0, 0), (0, 0), (1, 1)))
+
+
+@builtin(
+    kind="linear",
+    node="Im2ColBackward0",
+    samples=[Sample(A(2, 4), lattice=_LINE), Sample(A(1, 2, 3, 4), lattice=_PLANE)],
+)
+def windows(xp, x, *, lattice):
+    """The windows of x: (..., *size) -> (..., *kernel, *count), zeros around it."""
+    return xp.asarray(xp.windows(x, lattice=lattice), copy=True)
+
+
+@builtin(
+    kind="linear",
+    node="Col2ImBackward0",
+    samples=[Sample(A(2, 3, 2), size=(4,), lattice=_LINE), Sample(A(1, 2, 3, 2, 2), size=(3, 4), lattice=_PLANE)],
+)
+def unwindows(xp, x, *, size, lattice):
+    """The adjoint of `windows`: (..., *kernel, *count) -> (..., *size), each entry added where it was read."""
+    return xp.unwindows(x, size=size, lattice=lattice)
+
+
+def _unread(xp, g, x_shape, lattice):
+    return unwindows(g, size=x_shape[len(x_shape) - len(lattice.kernel) :], lattice=lattice)
+
+
+windows.vjp(x=_unread)
+unwindows.vjp(x=lambda xp, g, lattice: windows(g, lattice=lattice))
+
+
+def _columns(xp, x, lattice, groups):
+    """(N, C, *size) -> (N, groups, C / groups * entries of a window, number of windows), and the count of windows."""
+    cols = xp.windows(x, lattice=lattice)
+    count = cols.shape[2 + len(lattice.kernel) :]
+    height = x.shape[1] // groups * prod(lattice.kernel)
+    return xp.reshape(cols, (x.shape[0], groups, height, prod(count))), count
+
+
+def _rows(xp, weight, groups):
+    """(O, C / groups, *kernel) -> (groups, O / groups, C / groups * entries of a window)."""
+    return xp.reshape(weight, (groups, weight.shape[0] // groups, prod(weight.shape[1:])))
+
+
+def _transposed(xp, x):
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _product(xp, x, weight, lattice, groups):
+    cols, count = _columns(xp, x, lattice, groups)
+    return xp.reshape(xp.matmul(_rows(xp, weight, groups), cols), (x.shape[0], weight.shape[0], *count))
+
+
+_CASES = [
+    (A(2, 1, 4), A(2, 1, 3), A(2, 2, 2), {"lattice": _LINE, "groups": 1}),
+    (A(1, 2, 3, 4), A(2, 1, 2, 3), A(1, 2, 2, 2), {"lattice": _PLANE, "groups": 2}),
+    (A(1, 2, 2, 1, 2), A(1, 2, 2, 1, 2), A(1, 1, 1, 1, 2), {"lattice": _BLOCK, "groups": 1}),
+]
+
+
+@builtin(
+    complex="holomorphic", node="ConvolutionBackward0", samples=[Sample(x, w, **static) for x, w, _, static in _CASES]
+)
+def conv(xp, x, weight, *, lattice, groups):
+    """y[n, o, i] = sum_c,k weight[o, c, k] x[n, c, i stride + k dilation], c over the channels in the group of o.
+
+    x: (N, C, *size), zeros around it; weight: (O, C / groups, *kernel); y: (N, O, *count).
+    """
+    return _product(xp, x, weight, lattice, groups)
+
+
+@builtin(
+    complex="holomorphic",
+    node="ConvolutionBackward0",
+    samples=[Sample(x, w, A(2), **static) for x, w, _, static in _CASES[:2]],
+)
+def biased_conv(xp, x, weight, bias, *, lattice, groups):
+    """`conv` with ``bias[o]`` added."""
+    y = _product(xp, x, weight, lattice, groups)
+    return y + xp.reshape(bias, (-1, *(1,) * (y.ndim - 2)))
+
+
+@builtin(
+    complex="holomorphic",
+    node="ConvolutionBackward0",
+    samples=[Sample(y, w, size=x.shape[2:], **static) for x, w, y, static in _CASES],
+)
+def conv_transpose(xp, x, weight, *, size, lattice, groups):
+    """The adjoint of `conv` by its input: (N, O, *count), (O, C / groups, *kernel) -> (N, C, *size)."""
+    batch, count = x.shape[0], x.shape[2:]
+    x = xp.reshape(x, (batch, groups, x.shape[1] // groups, prod(count)))
+    rows = _transposed(xp, _rows(xp, weight, groups))
+    cols = rows * x if rows.shape[-1] == 1 else xp.matmul(rows, x)
+    cols = xp.reshape(cols, (batch, groups * weight.shape[1], *lattice.kernel, *count))
+    return xp.unwindows(cols, size=size, lattice=lattice)
+
+
+@builtin(
+    complex="holomorphic", node="ConvolutionBackward0", samples=[Sample(x, y, **static) for x, _, y, static in _CASES]
+)
+def conv_weight(xp, x, y, *, lattice, groups):
+    """The adjoint of `conv` by its weight: (N, C, *size), (N, O, *count) -> (O, C / groups, *kernel)."""
+    n, channels, places = len(lattice.kernel), x.shape[1] // groups, y.shape[0] * prod(y.shape[2:])
+    cols = xp.permute_dims(xp.windows(x, lattice=lattice), (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n)))
+    cols = xp.reshape(cols, (groups, channels * prod(lattice.kernel), places))
+    rows = xp.reshape(xp.permute_dims(y, (1, 0, *range(2, 2 + n))), (groups, y.shape[1] // groups, places))
+    return xp.reshape(xp.matmul(rows, _transposed(xp, cols)), (y.shape[1], channels, *lattice.kernel))
+
+
+def _by_input(xp, g, x_shape, weight, lattice, groups):
+    return conv_transpose(g, weight, size=x_shape[2:], lattice=lattice, groups=groups)
+
+
+def _by_weight(xp, g, x, lattice, groups):
+    return conv_weight(x, g, lattice=lattice, groups=groups)
+
+
+conv.vjp(x=_by_input, weight=_by_weight)
+biased_conv.vjp(x=_by_input, weight=_by_weight, bias=lambda xp, g: xp.sum(g, axis=(0, *range(2, g.ndim))))
+conv_transpose.vjp(
+    x=lambda xp, g, weight, lattice, groups: conv(g, weight, lattice=lattice, groups=groups),
+    weight=lambda xp, g, x, lattice, groups: conv_weight(g, x, lattice=lattice, groups=groups),
+)
+conv_weight.vjp(
+    x=lambda xp, g, x_shape, y, lattice, groups: conv_transpose(y, g, size=x_shape[2:], lattice=lattice, groups=groups),
+    y=lambda xp, g, x, lattice, groups: conv(x, g, lattice=lattice, groups=groups),
+)

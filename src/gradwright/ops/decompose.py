@@ -1,0 +1,267 @@
+"""Decompositions of the matrices in the last two axes: Cholesky, LU, QR, eigenvalues, singular values.
+
+Where a derivative divides by the gap between two eigenvalues or singular values, and these are equal, the quotient
+0/0 counts as 0: so a loss of the values alone has its derivative, and one of the vectors has none (inf).
+
+Most are not in the table, since its checks do not fit them: `cholesky` and `eigh` are for Hermitian matrices, and
+their derivative is by Hermitian changes, not by those of single entries; `eig` and `svd` have complex vectors of
+arbitrary phase, and a loss that depends on it is refused; `lu_factor` has whole numbers among its results.
+tests/ops/test_decompose.py makes the checks that do fit.
+"""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin, op
+from gradwright.ops.complex import is_complex, real_part
+from gradwright.ops.index import undiagonal
+from gradwright.ops.linalg import adjoint, transposed
+from gradwright.ops.solve import solve, solve_triangular
+
+_TALL = [Sample(A(3, 3, distinct=True)), Sample(A(2, 4, 2, distinct=True))]
+_ANY = [*_TALL, Sample(A(2, 4, distinct=True))]
+
+
+def _diagonal(xp, x):
+    return xp.linalg.diagonal(x, offset=0)
+
+
+def _diag(d):
+    """The matrices with these diagonals."""
+    return undiagonal(d, shape=(*d.shape, d.shape[-1]), offset=0)
+
+
+def _by_gap(xp, x, values):
+    """x_ij / (values_j - values_i), 0 on the diagonal and where it is 0/0."""
+    gap = values[..., None, :] - values[..., :, None]
+    x = x - _diag(_diagonal(xp, x))
+    return x / xp.where(gap == 0, xp.where(x == 0, xp.ones_like(gap), gap), gap)
+
+
+@op(kind="linear", node="AliasBackward0")
+def _phase_free(xp, x, *, name, vectors):
+    """x, which must be 0: how a loss changes with the phases of complex vectors, which are arbitrary."""
+    return xp.linalg.refuse_phases(x, name=name, vectors=vectors)
+
+
+_phase_free.vjp(x=lambda xp, g: g)
+
+
+@op(complex="general", node="LinalgCholeskyExBackward0")
+def cholesky(xp, x, *, upper=False, check=True):
+    """The triangle l of a positive-definite x = l l^H; if ``upper``, its adjoint, from the upper triangle of x.
+
+    dx = l^-H s l^-1, where s is the Hermitian part of the lower triangle of l^H g, its diagonal halved.
+    LinAlgError, or NaN if not to ``check``, where x is not positive-definite.
+    """
+    return xp.linalg.cholesky(x, upper=upper, check=check)
+
+
+def _cholesky_slope(xp, g, out, upper):
+    l, g = (adjoint(xp, out), adjoint(xp, g)) if upper else (out, g)
+    s = xp.tril(xp.matmul(adjoint(xp, l), g), k=0)
+    s = (s + adjoint(xp, s) - _diag(real_part(xp, _diagonal(xp, s)))) / 2
+    lh = adjoint(xp, l)
+    half = solve_triangular(lh, s, upper=True)
+    return adjoint(xp, solve_triangular(lh, adjoint(xp, half), upper=True))
+
+
+cholesky.vjp(x=_cholesky_slope)
+
+
+@op(complex="holomorphic", several=True, node="LinalgLuFactorExBackward0", samples=_ANY)
+def lu_factor(xp, x):
+    """x = p l u packed as l - 1 + u, LAPACK's row swaps (from 1), and the rows of l u that make x."""
+    return list(xp.linalg.lu_factor(x))
+
+
+def _lu_slope(xp, g, x):
+    """With l and u the square corners, g_l and g_u of all: l^-T (tril(l^T g_l - ...) + triu(g_u u^T - ...)) u^-T."""
+    m, n = x.shape[-2:]
+    k = min(m, n)
+    lu, _, rows = lu_factor(x)
+    g = g[0]
+    lt = transposed(xp, lu[..., :k, :k])
+    upper, lower = xp.triu(lu[..., :k, :], k=0), lu[..., k:, :k]
+    ut = transposed(xp, upper)
+    corner = g[..., :k, :k]
+    gl, gu = xp.tril(corner, k=-1), xp.triu(g[..., :k, :], k=0)
+    below = gl + xp.matmul(xp.triu(lt, k=1), gl) - xp.matmul(gu[..., k:], ut[..., k:, :])
+    above = xp.matmul(gu[..., :k], ut[..., :k, :]) - xp.matmul(transposed(xp, lower), g[..., k:, :k])
+
+    def right(y):  # y u^-T
+        return transposed(xp, solve_triangular(upper[..., :k], transposed(xp, y), upper=True))
+
+    inner = right(xp.tril(below, k=-1) + xp.triu(above, k=0))
+    top = xp.concat([inner, g[..., :k, k:]], axis=-1)
+    top = solve_triangular(lt, top, upper=True, unitriangular=True)
+    out = xp.concat([top, right(g[..., k:, :k])], axis=-2) if m > n else top
+    return xp.take_along_axis(out, xp.broadcast_to(rows[..., None], x.shape), axis=x.ndim - 2)
+
+
+lu_factor.vjp(x=_lu_slope)
+
+
+@builtin(complex="general", several=True, node="LinalgQrBackward0", samples=[Sample(*s.arrays, mode="reduced") for s in _TALL])
+def qr(xp, x, *, mode="reduced"):
+    """x = q r with q^H q = 1 and r upper triangular, for x with at least as many rows as columns.
+
+    dx = (g_q + q s) r^-H, where s is the Hermitian matrix with the upper triangle of g_r r^H - q^H g_q.
+    Without derivative if ``mode`` is "complete" and x not square: the additional columns of q are arbitrary.
+    """
+    return list(xp.linalg.qr(x, mode=mode))
+
+
+def _qr_slope(xp, g, x, mode):
+    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
+    q, r = qr(x, mode=mode)
+    gq, gr = g
+    s = xp.triu(xp.matmul(gr, adjoint(xp, r)) - xp.matmul(adjoint(xp, q), gq), k=0)
+    s = s + adjoint(xp, s) - _diag(real_part(xp, _diagonal(xp, s)))
+    return adjoint(xp, solve_triangular(r, adjoint(xp, gq + xp.matmul(q, s)), upper=True))
+
+
+qr.vjp(x=_qr_slope)
+
+
+@op(complex="general", several=True, node="LinalgEighBackward0")
+def eigh(xp, x, *, uplo="L"):
+    """Eigenvalues l in ascending order and eigenvectors v, as columns, of Hermitian x: x v = v diag(l).
+
+    dx = v ((v^H g_v)_ij / (l_j - l_i) + diag(g_l)) v^H.
+    """
+    return list(xp.linalg.eigh(x, uplo=uplo))
+
+
+def _eigh_slope(xp, g, x, uplo):
+    values, vectors = eigh(x, uplo=uplo)
+    inner = xp.matmul(adjoint(xp, vectors), g[1])
+    if is_complex(xp, x):
+        _phase_free(xp.imag(_diagonal(xp, inner)), name="linalg_eigh_backward", vectors="eigenvectors")
+    inner = _by_gap(xp, inner, values) + _diag(g[0])
+    return xp.matmul(xp.matmul(vectors, inner), adjoint(xp, vectors))
+
+
+eigh.vjp(x=_eigh_slope)
+
+
+@op(complex="general", node="LinalgEigvalshBackward0")
+def eigvalsh(xp, x, *, uplo="L"):
+    """Eigenvalues of Hermitian x in ascending order, dx = v diag(g) v^H."""
+    return xp.linalg.eigvalsh(x, uplo=uplo)
+
+
+def _eigvalsh_slope(xp, g, x, uplo):
+    vectors = eigh(x, uplo=uplo)[1]
+    return xp.matmul(vectors * g[..., None, :], adjoint(xp, vectors))
+
+
+eigvalsh.vjp(x=_eigvalsh_slope)
+
+
+@op(complex="general", several=True, node="LinalgEigBackward0")
+def eig(xp, x):
+    """Complex eigenvalues l and eigenvectors v of length 1, as columns: x v = v diag(l).
+
+    dx = v^-H (w_ij / conj(l_j - l_i) + diag(g_l)) v^H, where w is v^H g_v without what changes the vectors' lengths.
+    """
+    return list(xp.linalg.eig(x))
+
+
+def _eig_slope(xp, g, x):
+    values, vectors = eig(x)
+    vh = adjoint(xp, vectors)
+    inner = xp.matmul(vh, g[1])
+    lengths = _diagonal(xp, inner)
+    _phase_free(xp.imag(lengths), name="linalg_eig_backward", vectors="eigenvectors")
+    inner = inner - xp.matmul(vh, vectors * xp.real(lengths)[..., None, :])
+    dx = solve(vh, xp.matmul(_by_gap(xp, inner, xp.conj(values)) + _diag(g[0]), vh))
+    return dx if is_complex(xp, x) else xp.real(dx)
+
+
+eig.vjp(x=_eig_slope)
+
+
+@op(complex="general", node="LinalgEigvalsBackward0")
+def eigvals(xp, x):
+    """Complex eigenvalues, dx = v^-H diag(g) v^H."""
+    return xp.linalg.eigvals(x)
+
+
+def _eigvals_slope(xp, g, x):
+    vh = adjoint(xp, eig(x)[1])
+    dx = solve(vh, g[..., :, None] * vh)
+    return dx if is_complex(xp, x) else xp.real(dx)
+
+
+eigvals.vjp(x=_eigvals_slope)
+
+
+@op(complex="general", several=True, node="LinalgSvdBackward0", samples=_ANY)
+def svd(xp, x, *, full_matrices=False):
+    """x = u diag(s) v^H: singular values in descending order, left vectors as columns of u, right ones as rows of v^H.
+
+    With d_u = u^H g_u - g_u^H u, d_v likewise, dx = u (d_u / e s + s d_v / e + diag(g_s)) v^H, e_ij = s_j**2 - s_i**2,
+    and what g_u, g_v have outside the spans of u, v, over s. Vectors past the shorter side get no derivative.
+    """
+    return list(xp.linalg.svd(x, full_matrices=full_matrices))
+
+
+def _svd_slope(xp, g, x):
+    u, s, vh = svd(x, full_matrices=False)
+    k, mm = s.shape[-1], xp.matmul
+    gu, gs, gvh = g[0][..., :k], g[1], g[2][..., :k, :]
+    uh, v, row, column = adjoint(xp, u), adjoint(xp, vh), s[..., None, :], s[..., :, None]
+    du, dv = mm(uh, gu), mm(vh, adjoint(xp, gvh))
+    du, dv = du - adjoint(xp, du), dv - adjoint(xp, dv)
+    squares = s * s
+    inner = _by_gap(xp, du, squares) * row + column * _by_gap(xp, dv, squares) + _diag(gs)
+    if is_complex(xp, x):
+        turn = _diagonal(xp, du)
+        _phase_free(xp.imag(turn + _diagonal(xp, dv)), name="svd_backward", vectors="singular vectors")
+        inner = inner + _diag(turn / (2 * s))
+    dx = mm(mm(u, inner), vh)
+    if x.shape[-2] > k:
+        outside = gu / row
+        dx = dx + mm(outside - mm(u, mm(uh, outside)), vh)
+    if x.shape[-1] > k:
+        outside = gvh / column
+        dx = dx + mm(u, outside - mm(mm(outside, v), vh))
+    return dx
+
+
+svd.vjp(x=_svd_slope)
+
+
+@builtin(complex="general", node="LinalgSvdvalsBackward0", samples=_ANY)
+def svdvals(xp, x):
+    """Singular values in descending order, dx = u diag(g) v^H."""
+    return xp.linalg.svdvals(x)
+
+
+def _svdvals_slope(xp, g, x):
+    u, _, vh = svd(x, full_matrices=False)
+    return xp.matmul(u * g[..., None, :], vh)
+
+
+svdvals.vjp(x=_svdvals_slope)
+
+
+@op(several=True, complex="general", node="LinalgLdlFactorExBackward0")
+def ldl_factor(xp, x, *, hermitian):
+    """x = l d l^T (l^H if ``hermitian``) packed in one, LAPACK's pivots, and 0 or the first zero of d. No derivative."""
+    return list(xp.linalg.ldl_factor(x, hermitian=hermitian))
+
+
+@op(complex="general", node="LinalgLdlSolveBackward0")
+def ldl_solve(xp, x, pivots, y, *, hermitian):
+    """The solution z of a z = y from `ldl_factor`'s result. No derivative."""
+    return xp.linalg.ldl_solve(x, pivots, y, hermitian=hermitian)
+
+
+def _no_slope(xp, g):
+    raise NotImplementedError("linalg.ldl_factor and linalg.ldl_solve have no derivative")
+
+
+ldl_factor.vjp(x=_no_slope)
+ldl_solve.vjp(x=_no_slope, y=_no_slope)

@@ -1,0 +1,56 @@
+"""Losses, entry by entry."""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+from gradwright.ops.activation import hardtanh, log1p_exp, sigmoid, zero
+
+_APART = A(3, 4, low=-3.0, high=3.0, distinct=True, avoid=[0.0])
+_PROBABILITY = A(3, 4, low=0.1, high=0.9)
+
+
+@builtin(
+    kind="elementwise",
+    node="HuberLossBackward0",
+    samples=[Sample(_APART, A(values=[[0.0] * 4] * 3), delta=d) for d in (1.05, 0.35)],
+)
+def huber(xp, x, y, *, delta):
+    """d**2/2 for a difference d = x - y of at most delta, the tangent beyond; slope delta at both kinks."""
+    d = x - y
+    inner = xp.clip(d, -delta, delta)
+    return inner * (d - 0.5 * inner)
+
+
+huber.vjp(
+    x=lambda xp, g, x, y, delta: g * hardtanh(x - y, min=-delta, max=delta),
+    y=lambda xp, g, x, y, delta: g * hardtanh(y - x, min=-delta, max=delta),
+)
+
+
+@builtin(kind="elementwise", node="BinaryCrossEntropyWithLogitsBackward0", samples=[Sample(A(3, 4), A(3, 4))])
+def binary_cross_entropy_with_logits(xp, x, target):
+    """-t log s - (1 - t) log(1 - s) with s = sigmoid(x), without overflow; dx = s - t, dt = -x."""
+    return xp.maximum(x, zero(xp, x)) - x * target + log1p_exp(xp, -xp.abs(x))
+
+
+binary_cross_entropy_with_logits.vjp(
+    x=lambda xp, g, x, target: g * (sigmoid(x) - target),
+    target=lambda xp, g, x: -g * x,
+)
+
+
+def _log(xp, x):
+    """log x, from -100 on, so that a probability of 0 costs no more than that."""
+    return xp.clip(xp.log(x), -100.0, None)
+
+
+@builtin(kind="elementwise", node="BinaryCrossEntropyBackward0", samples=[Sample(_PROBABILITY, A(3, 4))])
+def binary_cross_entropy(xp, x, target):
+    """-t log x - (1 - t) log(1 - x) with logarithms of at least -100; dx = (x - t)/(x (1 - x)), finite at 0 and 1."""
+    return (target - 1) * xp.clip(xp.log1p(-x), -100.0, None) - target * _log(xp, x)
+
+
+binary_cross_entropy.vjp(
+    x=lambda xp, g, x, target: g * (x - target) / xp.clip((1 - x) * x, 1e-12, None),
+    target=lambda xp, g, x: g * (_log(xp, 1 - x) - _log(xp, x)),
+)

@@ -1,0 +1,52 @@
+"""Normalisations: entries brought to mean 0 and variance 1, or to mean square 1, over some axes."""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+from gradwright.ops.reduce import count
+
+_GROUPS = [Sample(A(3, 4), axis=(1,), eps=1e-5), Sample(A(2, 3, 2), axis=(0, 2), eps=0.1)]
+
+
+def _mean(xp, x, axis):
+    return xp.sum(x, axis=axis, keepdims=True) / (count(x.shape, axis) or 1)
+
+
+def _moments(xp, x, axis):
+    """The mean over ``axis``, what is left without it, and the mean of its squares."""
+    mean = _mean(xp, x, axis)
+    centred = x - mean
+    return mean, centred, _mean(xp, centred * centred, axis)
+
+
+@builtin(node="NativeBatchNormBackward0", samples=_GROUPS, several=True)
+def standardize(xp, x, *, axis, eps):
+    """y = (x - mean)/sqrt(var + eps) over ``axis``; the results are y, mean and var, these with axes of length 1."""
+    mean, centred, var = _moments(xp, x, axis)
+    return [centred * (1 / xp.sqrt(var + eps)), mean, var]
+
+
+def _standardize_slope(xp, g, x, axis, eps):
+    """With r = 1/sqrt(var + eps): r (g - mean g - y mean(g y)), and what comes through the mean and the variance."""
+    (g, g_mean, g_var), n = g, count(x.shape, axis) or 1
+    _, centred, var = _moments(xp, x, axis)
+    r = 1 / xp.sqrt(var + eps)
+    along = g_var * (2 / n) - (r * r * r) * _mean(xp, g * centred, axis)
+    return g * r + centred * along + (g_mean / n - r * _mean(xp, g, axis))
+
+
+standardize.vjp(x=_standardize_slope)
+
+
+@builtin(node="FusedRmsNormBackward0", samples=_GROUPS, complex="holomorphic")
+def rms_normalize(xp, x, *, axis, eps):
+    """y = r x with r = 1/sqrt(mean x**2 + eps) over ``axis``; dx = r (g - y mean(g y))."""
+    return x * (1 / xp.sqrt(_mean(xp, x * x, axis) + eps))
+
+
+def _rms_slope(xp, g, x, axis, eps):
+    r = 1 / xp.sqrt(_mean(xp, x * x, axis) + eps)
+    return g * r - x * ((r * r * r) * _mean(xp, g * x, axis))
+
+
+rms_normalize.vjp(x=_rms_slope)

@@ -1,0 +1,115 @@
+"""Pooling: what sliding windows add up to, and where their largest entries stand.
+
+How windows lie over the last axes is said by a `gradwright.backends.windows.Lattice`. A place is counted in row-major
+order within those axes.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import prod
+
+from gradwright.backends.windows import Lattice
+from gradwright.op import A, Sample, builtin
+from gradwright.ops.conv import unwindows
+
+_LINE = Lattice((3,), (2,), (1,), ((1, 1),))
+_PLANE = Lattice((2, 2), (1, 2), (2, 1), ((0, 1), (1, -1)))
+_WHOLE = Lattice((2, 3), (1, 1), (1, 1), ((0, 0), (0, 0)))
+_SAMPLES = [(A(2, 4), _LINE), (A(1, 3, 4), _PLANE), (A(2, 2, 3), _WHOLE)]
+
+
+def _reduced(xp, combine, whole, x, fill, lattice):
+    """Each window's entries combined, axis by axis; ``fill`` stands around x, ``whole`` combines along an axis."""
+    n = len(lattice.kernel)
+    count = lattice.count(x.shape[-n:])
+    for axis, (k, s, d, pad, c) in enumerate(
+        zip(lattice.kernel, lattice.stride, lattice.dilation, lattice.padding, count, strict=True), x.ndim - n
+    ):
+        if any(p > 0 for p in pad):
+            ends = [xp.zeros_like(x, shape=(*x.shape[:axis], max(p, 0), *x.shape[axis + 1 :])) + fill for p in pad]
+            x = xp.concat([ends[0], x, ends[1]], axis=axis)
+        if c == 1 and k == x.shape[axis]:
+            x = whole(x, axis=axis, keepdims=True)
+        else:
+            lines = (slice(None),) * axis
+            x = reduce(combine, [x[(*lines, slice(i * d, i * d + (c - 1) * s + 1, s), ...)] for i in range(k)])
+    return x if max(lattice.kernel) > 1 else xp.asarray(x, copy=True)
+
+
+@builtin(kind="linear", node="AvgPoolBackward0", samples=[Sample(x, lattice=at) for x, at in _SAMPLES])
+def sum_windows(xp, x, *, lattice):
+    """The sum of each window: (..., *size) -> (..., *count), zeros around x."""
+    return _reduced(xp, lambda a, b: a + b, xp.sum, x, 0, lattice)
+
+
+def _spread(xp, g, x_shape, lattice):
+    n = len(lattice.kernel)
+    lead, size, count = x_shape[: g.ndim - n], x_shape[g.ndim - n :], g.shape[g.ndim - n :]
+    stretched = xp.broadcast_to(xp.reshape(g, (*lead, *(1,) * n, *count)), (*lead, *lattice.kernel, *count))
+    return unwindows(stretched, size=size, lattice=lattice)
+
+
+sum_windows.vjp(x=_spread)
+
+
+@builtin(
+    node="MaxPoolWithIndicesBackward0",
+    samples=[Sample(A(*x.shape, distinct=True), lattice=at) for x, at in _SAMPLES],
+)
+def max_windows(xp, x, *, lattice):
+    """The largest entry of each window: (..., *size) -> (..., *count). Of equal ones the first has the slope."""
+    lowest = xp.iinfo(x.dtype).min if "int" in str(x.dtype) else -float("inf")
+    return _reduced(xp, xp.maximum, xp.max, x, lowest, lattice)
+
+
+def _planes(xp, x, n):
+    """``x`` with its last n axes made one, and all others."""
+    lead = x.ndim - n
+    return xp.reshape(x, (prod(x.shape[:lead]), prod(x.shape[lead:])))
+
+
+def _to_the_largest(xp, g, x, out, lattice):
+    n = len(lattice.kernel)
+    places = _planes(xp, places_in_windows(x, out, lattice=lattice), n)
+    flat = xp.zeros_like(g, shape=(places.shape[0], prod(x.shape[x.ndim - n :])))
+    return xp.reshape(xp.scatter_add(flat, places, _planes(xp, g, n), axis=1), x.shape)
+
+
+max_windows.vjp(x=_to_the_largest)
+
+
+@builtin(samples=[Sample(A(2, 4), A(2, 2), lattice=_LINE), Sample(A(1, 3, 4), A(1, 2, 2), lattice=_PLANE)])
+def places_in_windows(xp, x, y, *, lattice):
+    """The place in x of the first entry of each window that is not below y[window]; int64, shaped like y."""
+    n = len(lattice.kernel)
+    size, count = x.shape[-n:], y.shape[-n:]
+    read, entries = xp.windows(x, lattice=lattice), prod(lattice.kernel)
+    code = None  # entries - k, where k is the first entry that will do
+    for k, (at, _) in enumerate(lattice.entries(count)):
+        hit = xp.astype(~(read[(..., *at, *(slice(None),) * n)] < y), xp.uint8 if entries < 256 else xp.int32)
+        hit = hit * _inside(xp, hit, at, size, count, lattice, entries - k)
+        code = hit if code is None else xp.maximum(code, hit)
+    steps = [prod(size[i + 1 :]) for i in range(n)]
+    shifts = [
+        sum(k * d * s for k, d, s in zip(at, lattice.dilation, steps, strict=True)) for at, _ in lattice.entries(count)
+    ]
+    table = xp.asarray([0, *reversed(shifts)], dtype=xp.int64)
+    place = xp.reshape(xp.take(table, xp.reshape(code, (-1,)), axis=0), code.shape)
+    for i, (c, stride, (before, _), step) in enumerate(zip(count, lattice.stride, lattice.padding, steps, strict=True)):
+        first = (xp.arange(c) * stride - before) * step
+        place = place + xp.reshape(first, (c, *(1,) * (n - 1 - i)))
+    return place
+
+
+def _inside(xp, hit, at, size, count, lattice, value):
+    """``value`` for the windows whose entry ``at`` lies in the array, 0 for those where it lies in the padding."""
+    for i, (k, m, c) in enumerate(zip(at, size, count, strict=True)):
+        before, _ = lattice.padding[i]
+        first = k * lattice.dilation[i] - before
+        last = first + (c - 1) * lattice.stride[i]
+        if first < 0 or last >= m:
+            where = xp.arange(c) * lattice.stride[i] + first
+            inside = xp.reshape((where >= 0) & (where < m), (c, *(1,) * (len(count) - 1 - i)))
+            value = xp.astype(inside, hit.dtype) * value
+    return value

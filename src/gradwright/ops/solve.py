@@ -1,0 +1,175 @@
+"""Inverses, linear systems, determinants and matrix exponentials, of matrices in the last two axes."""
+
+from __future__ import annotations
+
+from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import is_complex
+from gradwright.ops.linalg import adjoint, transposed
+from gradwright.ops.shape import sum_to
+
+_SQUARE = A(values=[[2.0, -1.0, 0.5], [0.5, 1.5, -1.0], [-0.5, 1.0, 2.5]])
+_MATRICES = [Sample(_SQUARE), Sample(A(2, 2, 2, distinct=True))]
+
+
+@builtin(complex="holomorphic", node="LinalgInvExBackward0", samples=_MATRICES)
+def inv(xp, x, *, check=True):
+    """Inverse y = x^-1, dx = -y^T g y^T. LinAlgError, or NaN if not to ``check``, where there is none."""
+    return xp.linalg.inv(x, check=check)
+
+
+inv.vjp(x=lambda xp, g, out: -xp.matmul(xp.matmul(transposed(xp, out), g), transposed(xp, out)))
+
+
+@builtin(
+    complex="holomorphic",
+    node="LinalgSolveExBackward0",
+    samples=[Sample(_SQUARE, A(3, 2)), Sample(_SQUARE, A(2, 3, 1)), Sample(A(2, 2, 2, distinct=True), A(2, 3))],
+)
+def solve(xp, x, y, *, check=True):
+    """The solution z = x^-1 y of x z = y, matrices that broadcast: dy = x^-T g, dx = -dy z^T.
+
+    LinAlgError, or NaN if not to ``check``, where x is singular.
+    """
+    return xp.linalg.solve(x, y, check=check)
+
+
+def _dividend_slope(xp, g, x, y_shape):
+    return sum_to(xp, solve(transposed(xp, x), g), y_shape)
+
+
+def _divisor_slope(xp, g, x, out):
+    return sum_to(xp, -xp.matmul(solve(transposed(xp, x), g), transposed(xp, out)), x.shape)
+
+
+solve.vjp(x=_divisor_slope, y=_dividend_slope)
+
+
+@builtin(
+    complex="holomorphic",
+    node="LinalgSolveTriangularBackward0",
+    samples=[
+        Sample(_SQUARE, A(3, 2), upper=True, unitriangular=False),
+        Sample(_SQUARE, A(2, 3, 2), upper=False, unitriangular=False),
+        Sample(A(2, 2, 2), A(2, 3), upper=True, unitriangular=True),
+    ],
+)
+def solve_triangular(xp, x, y, *, upper, unitriangular=False):
+    """The solution z = t^-1 y where t is a triangle of x, its diagonal taken as ones if ``unitriangular``.
+
+    dy = t^-T g, dx = -dy z^T in that triangle. A zero on the diagonal makes inf or NaN.
+    """
+    return xp.linalg.solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
+
+
+def _back(xp, g, x, upper, unitriangular):
+    return solve_triangular(transposed(xp, x), g, upper=not upper, unitriangular=unitriangular)
+
+
+def _triangle_slope(xp, g, x, out, upper, unitriangular):
+    dx = -xp.matmul(_back(xp, g, x, upper, unitriangular), transposed(xp, out))
+    k = int(unitriangular)
+    return sum_to(xp, xp.triu(dx, k=k) if upper else xp.tril(dx, k=-k), x.shape)
+
+
+solve_triangular.vjp(
+    x=_triangle_slope,
+    y=lambda xp, g, x, y_shape, upper, unitriangular: sum_to(xp, _back(xp, g, x, upper, unitriangular), y_shape),
+)
+
+
+@builtin(complex="holomorphic", node="LinalgDetBackward0", samples=_MATRICES)
+def det(xp, x):
+    """Determinant; dx = g times the cofactors, which singular matrices have too."""
+    return xp.linalg.det(x)
+
+
+det.vjp(x=lambda xp, g, x: g[..., None, None] * cofactor(x))
+
+
+@builtin(complex="holomorphic", node="CofactorBackward0", samples=_MATRICES)
+def cofactor(xp, x):
+    """The cofactors c = det(x) b, where b = x^-T: dx = sum(b g) c - b g^T c.
+
+    The derivative at a singular matrix is taken at a regular one nearby: right to the square root of the precision.
+    """
+    return xp.linalg.cofactor(x)
+
+
+def _cofactor_slope(xp, g, x):
+    x = nonsingular(x)
+    b, c = transposed(xp, inv(x)), cofactor(x)
+    return xp.sum(b * g, axis=(-2, -1), keepdims=True) * c - xp.matmul(xp.matmul(b, transposed(xp, g)), c)
+
+
+cofactor.vjp(x=_cofactor_slope)
+
+
+@builtin(complex="holomorphic", node="AliasBackward0", samples=_MATRICES)
+def nonsingular(xp, x):
+    """x, or a matrix near it that has an inverse: singular values of at least sqrt(eps) times the largest."""
+    return xp.linalg.nonsingular(x)
+
+
+nonsingular.vjp(x=lambda xp, g: g)
+
+
+@builtin(complex="general", several=True, node="LinalgSlogdetBackward0", samples=_MATRICES)
+def slogdet(xp, x):
+    """Sign s and logarithm l of the size of the determinant: dx = (g_l - i Im(conj(g_s) s)) x^-H; s is real if x is."""
+    return list(xp.linalg.slogdet(x))
+
+
+def _slogdet_slope(xp, g, x):
+    scale = g[1]
+    if is_complex(xp, x):
+        sign = slogdet(x)[0]
+        scale = scale - 1j * xp.imag(xp.conj(g[0]) * sign)
+    return scale[..., None, None] * adjoint(xp, inv(x))
+
+
+slogdet.vjp(x=_slogdet_slope)
+
+
+@builtin(
+    complex="general",
+    node="LinalgPinvBackward0",
+    samples=[Sample(A(3, 2)), Sample(A(2, 2, 3)), Sample(_SQUARE)],
+)
+def pinv(xp, x, *, atol=0.0, rtol=0.0):
+    """Pseudo-inverse y; singular values of at most max(atol, rtol times the largest) count as 0.
+
+    The derivative is that among matrices of one rank (Golub and Pereyra, 1973):
+    dy = -y dx y + y y^H dx^H (1 - x y) + (1 - y x) dx^H y^H y.
+    """
+    return xp.linalg.pinv(x, atol=atol, rtol=rtol)
+
+
+def _pinv_slope(xp, g, x, out):
+    y, yh, gh, mm = out, adjoint(xp, out), adjoint(xp, g), xp.matmul
+    if x.shape[-2] <= x.shape[-1]:
+        k = mm(gh, y)
+        kyh = mm(k, yh)
+        return kyh - adjoint(xp, mm(y, k)) - mm(mm(x, y), kyh) + mm(mm(yh, y), gh - mm(k, x))
+    k = mm(y, gh)
+    yhk = mm(yh, k)
+    return yhk - adjoint(xp, mm(k, y)) - mm(mm(yhk, y), x) + mm(mm(gh - mm(x, k), y), yh)
+
+
+pinv.vjp(x=_pinv_slope)
+
+
+@builtin(
+    complex="holomorphic", node="LinalgMatrixExpBackward0", samples=[*_MATRICES, Sample(A(2, 2, low=-9.0, high=9.0))]
+)
+def matrix_exp(xp, x):
+    """e**x. dx is the upper right block of e**[[x^T, g], [0, x^T]]."""
+    return xp.linalg.matrix_exp(x)
+
+
+def _exp_slope(xp, g, x):
+    n, x = x.shape[-1], transposed(xp, x)
+    top, bottom = xp.concat([x, g], axis=-1), xp.concat([xp.zeros_like(x), x], axis=-1)
+    return matrix_exp(xp.concat([top, bottom], axis=-2))[..., :n, n:]
+
+
+matrix_exp.vjp(x=_exp_slope)

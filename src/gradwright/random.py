@@ -1,0 +1,220 @@
+"""Random numbers: PyTorch's functions, from NumPy's generator PCG64, one for the whole program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.base import TensorBase
+from gradwright.creation import finish, like, size_of
+from gradwright.face.arguments import tensor_arg
+
+
+class _Random:
+    generator: Any = None
+    seed = 0
+
+
+def generator() -> Any:
+    """The source of random numbers, made when first asked for: loading NumPy's takes a while."""
+    if _Random.generator is None:
+        seed()
+    return _Random.generator
+
+
+def manual_seed(seed: int) -> None:
+    """Start the random numbers anew from ``seed``. The stream is NumPy's PCG64, not PyTorch's."""
+    _Random.seed, _Random.generator = int(seed), np.random.default_rng(abs(int(seed)))
+
+
+def seed() -> int:
+    """Start the random numbers anew from a seed that nobody chose, and return it."""
+    manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
+    return _Random.seed
+
+
+def initial_seed() -> int:
+    """The seed that the random numbers started from."""
+    generator()
+    return _Random.seed
+
+
+def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
+    d = dtypes.default() if dtype is None else dtypes.of(dtype)
+    if d.category < dtypes.FLOAT:
+        raise NotImplementedError(f"{function}(): not implemented for {d}; expected a floating-point dtype")
+    size = size_of(function, given)
+    if d.is_complex:  # parts of half the variance each
+        return ((draw(size) + 1j * draw(size)) * (0.5**0.5 if function == "randn" else 1)).astype(d.dtype)
+    return np.asarray(draw(size, np.float32 if d is dtypes.float32 else np.float64)).astype(d.dtype, copy=False)
+
+
+def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Uniform random numbers from [0, 1); complex ones have both parts from it."""
+    return finish(_real("rand", generator().random, size, dtype), None, device, requires_grad)
+
+
+def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Normal random numbers of mean 0 and variance 1; for complex ones the variance of both parts together."""
+    return finish(_real("randn", generator().standard_normal, size, dtype), None, device, requires_grad)
+
+
+def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+            requires_grad: bool = False) -> Any:  # fmt: skip
+    """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
+    if size is None:
+        low, high, size = 0, low, high
+    if low >= high:
+        raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
+    array = np.asarray(generator().integers(low, high, size_of("randint", (size,))))
+    return finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
+
+
+def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
+                 requires_grad: bool = False) -> Any:  # fmt: skip
+    """`randint` of the size and dtype of ``input``."""
+    x = tensor_arg("randint_like", input)
+    bounds = (0, low) if high is None else (low, high)
+    return randint(*bounds, x.shape, dtype=x.dtype if dtype is None else dtype, device=device,
+                   requires_grad=requires_grad)  # fmt: skip
+
+
+def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Any:
+    """The numbers 0 to n - 1 in random order."""
+    array = generator().permutation(*size_of("randperm", (n,)))
+    return finish(array, dtypes.int64 if dtype is None else dtype, device, False)
+
+
+rand_like, randn_like = like(rand, "rand_like"), like(randn, "randn_like")
+
+
+def _chances(function: str, p: Any) -> Any:
+    if p.size and not (p.min() >= 0 and p.max() <= 1):
+        raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true, but got {p.min()} to {p.max()}")
+    return p
+
+
+def bernoulli(input: Any, p: Any = None) -> Any:
+    """1 with the probabilities in ``input`` (or with probability ``p`` everywhere), else 0, of its size and dtype."""
+    x = tensor_arg("bernoulli", input)
+    if p is None and not x.is_floating_point():
+        raise RuntimeError(f"bernoulli(): argument 'input' must hold probabilities, but its dtype is {x.dtype}")
+    chances = _chances("bernoulli", x.array if p is None else np.asarray(p, np.float64))
+    return finish((generator().random(x.array.shape) < chances).astype(x.array.dtype), None, None, False)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, device: Any = None,
+           requires_grad: bool = False) -> Any:  # fmt: skip
+    """Normal random numbers of these means and standard deviations, tensors or numbers; of ``size`` if both are numbers.
+
+    Raises RuntimeError for a negative standard deviation.
+    """
+    parts = [m.array if isinstance(m, TensorBase) else m for m in (mean, std)]
+    if np.any(np.less(parts[1], 0)):
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(parts[1])}")
+    shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
+    tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
+    d = dtypes.of(dtype) if dtype is not None else tensors[0].dtype if tensors else dtypes.default()
+    array = np.asarray(parts[0] + parts[1] * generator().standard_normal(shape)).astype(d.dtype)
+    return finish(array, None, device, requires_grad)
+
+
+def poisson(input: Any) -> Any:
+    """Poisson random numbers of the rates in ``input``, of its size and dtype."""
+    x = tensor_arg("poisson", input)
+    if x.array.size and x.array.min() < 0:
+        raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
+    return finish(np.asarray(generator().poisson(x.array)).astype(x.array.dtype), None, None, False)
+
+
+def multinomial(input: Any, num_samples: int, replacement: bool = False) -> Any:
+    """Indices drawn from each row of weights in ``input`` (1 or 2 dims), with or without ``replacement``.
+
+    Raises RuntimeError if weights are negative or not finite, sum to 0, or are too few.
+    """
+    x = tensor_arg("multinomial", input)
+    if not x.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {x.dtype}")
+    if x.array.ndim not in (1, 2):
+        raise RuntimeError("multinomial(): prob_dist must be 1 or 2 dim")
+    rows = np.atleast_2d(x.array).astype(np.float64)
+    n = rows.shape[1]
+    if num_samples <= 0 or (not replacement and num_samples > n):
+        raise RuntimeError(f"multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement, "
+                           f"or none: got num_samples={num_samples} of {n}")  # fmt: skip
+    if not np.isfinite(rows).all() or (rows < 0).any():
+        raise RuntimeError("multinomial(): probability tensor contains either `inf`, `nan` or element < 0")
+    if (rows.sum(1) <= 0).any() or (not replacement and ((rows > 0).sum(1) < num_samples).any()):
+        raise RuntimeError("multinomial(): invalid multinomial distribution (too few nonzero probabilities)")
+    if replacement:
+        ends = np.cumsum(rows, 1)
+        draws = generator().random((len(rows), num_samples)) * ends[:, -1:]
+        drawn = (draws[:, :, None] >= ends[:, None, :]).sum(-1)
+    else:  # the largest of log w + Gumbel noise come as if drawn one after the other
+        keys = np.log(np.where(rows > 0, rows, 1)) + generator().gumbel(size=rows.shape)
+        drawn = np.argsort(np.where(rows > 0, -keys, np.inf), 1)[:, :num_samples]
+    return finish(drawn.reshape(*x.array.shape[:-1], num_samples), dtypes.int64, None, False)
+
+
+def _filled(self: Any, values: Any) -> Any:
+    return self.copy_(finish(np.asarray(values).astype(self.array.dtype), None, None, False))
+
+
+def uniform_(self: Any, a: float = 0.0, b: float = 1.0) -> Any:
+    """Fill in place with uniform random numbers from [a, b)."""
+    if a > b:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
+    return self.copy_(a + (b - a) * rand(self.array.shape, dtype=self.array.dtype))
+
+
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+    """Fill in place with normal random numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return self.copy_(mean + std * randn(self.array.shape, dtype=self.array.dtype))
+
+
+def bernoulli_(self: Any, p: Any = 0.5) -> Any:
+    """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0."""
+    chances = _chances("bernoulli_", np.asarray(p.array if isinstance(p, TensorBase) else p))
+    return _filled(self, generator().random(self.array.shape) < chances)
+
+
+def exponential_(self: Any, lambd: float = 1.0) -> Any:
+    """Fill in place with exponential random numbers of rate ``lambd``."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return _filled(self, generator().exponential(1 / lambd, self.array.shape))
+
+
+def geometric_(self: Any, p: float) -> Any:
+    """Fill in place with the numbers of tries up to a first success of probability ``p``."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return _filled(self, generator().geometric(p, self.array.shape))
+
+
+def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
+    """Fill in place with Cauchy random numbers."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return _filled(self, median + sigma * generator().standard_cauchy(self.array.shape))
+
+
+def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0) -> Any:
+    """Fill in place with exponentials of normal random numbers."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    return _filled(self, generator().lognormal(mean, std, self.array.shape))
+
+
+def random_(self: Any, low: int = 0, high: int | None = None) -> Any:
+    """Fill in place with whole random numbers from ``low`` to below ``high`` (what the dtype holds exactly)."""
+    if high is None:
+        bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "bool": 1}
+        low, high = 0, low or 2 ** bits.get(self.dtype.name, 8 * self.array.itemsize - 1)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return _filled(self, generator().integers(low, high, self.array.shape))

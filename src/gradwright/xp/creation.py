@@ -1,0 +1,157 @@
+"""Arrays from data and from nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, dtypes
+from gradwright.autograd.apply import apply_one
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.op import table
+from gradwright.xp import arguments
+
+__all__ = [
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
+    "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def _numpy(dtype: Any, device: Any, otherwise: Any = None) -> Any:
+    """The NumPy dtype of a new array, checking its device; the default dtype unless one is named."""
+    if device is not None:
+        dtypes.device(device)
+    return dtypes.of(dtype if dtype is not None else otherwise or dtypes.default()).dtype
+
+
+def _of_numbers(array: Any) -> dtypes.dtype:
+    """The dtype of an array of Python numbers: int64, or the default real or complex one."""
+    return {"f": dtypes.default(), "c": dtypes.complex_partner(dtypes.default())}.get(
+        array.dtype.kind, dtypes.of(array.dtype)
+    )
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+    """``obj`` (a tensor, an array, Python numbers, nested sequences of them) as a Tensor.
+
+    A copy of a tensor keeps its history. Raises ValueError if ``copy`` is False and there has to be one.
+    """
+    if device is not None:
+        dtypes.device(device)
+    if isinstance(obj, TensorBase):
+        if copy is False and dtype is not None and dtypes.of(dtype) is not dtypes.of(obj.array.dtype):
+            raise ValueError("asarray(): another dtype needs a copy, but copy=False")
+        if copy and (dtype is None or dtypes.of(dtype) is dtypes.of(obj.array.dtype)):
+            return apply_one(table["copy"], obj, {})
+        return obj if dtype is None else arguments.as_dtype(obj, dtype)
+    held = hasattr(obj, "dtype") or hasattr(obj, "__array__") or hasattr(obj, "__buffer__")
+    if not held and copy is False:
+        raise ValueError("asarray(): Python numbers have to be copied, but copy=False")
+    array = np.asarray(obj) if dtype is None or held else np.array(obj, _numpy(dtype, None))
+    d = dtypes.of(dtype if dtype is not None else array.dtype if held else _of_numbers(array)).dtype
+    return wrap(np.array(array, d, copy=copy))
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A tensor over the memory of another library's array."""
+    if device is not None:
+        dtypes.device(device)
+    array = np.from_dlpack(x)
+    array.flags.writeable = array.flags.writeable or array.flags.owndata
+    return wrap(np.array(array, copy=True) if copy else array)
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
+    """Numbers from ``start`` (0 if only one argument is given) to below ``stop`` by ``step``."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    whole = all(isinstance(n, (int, np.integer)) for n in (start, stop, step))
+    d = _numpy(dtype, device, dtypes.int64 if whole else None)
+    return wrap(np.arange(start, stop, step, dtype=d if whole else None).astype(d, copy=False))
+
+
+def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
+             endpoint: bool = True) -> Any:  # fmt: skip
+    """``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out unless ``endpoint``."""
+    either = isinstance(start, complex) or isinstance(stop, complex)
+    d = _numpy(dtype, device, dtypes.complex_partner(dtypes.default()) if either else None)
+    return wrap(np.linspace(start, stop, num, endpoint=endpoint).astype(d, copy=False))
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
+    """Ones on diagonal ``k``, zeros elsewhere."""
+    return wrap(np.eye(n_rows, n_cols, k, dtype=_numpy(dtype, device)))
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Whatever the memory holds."""
+    return wrap(np.empty(shape, _numpy(dtype, device)))
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Zeros of a shape."""
+    return wrap(np.zeros(shape, _numpy(dtype, device)))
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Ones of a shape."""
+    return wrap(np.ones(shape, _numpy(dtype, device)))
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """``fill_value`` everywhere; of the dtype of that number unless one is named."""
+    return wrap(np.full(shape, fill_value, _numpy(dtype, device, _of_numbers(np.asarray(fill_value)))))
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
+    """Zeros of the dtype and library of ``x``, of its shape unless another is named."""
+    space = backends.namespace(x.array)
+    return wrap(space.zeros_like(x.array, shape=shape, dtype=None if dtype is None else arguments.native(space, dtype)))
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
+    """Ones of the dtype and library of ``x``, of its shape unless another is named."""
+    space = backends.namespace(x.array)
+    return wrap(space.ones_like(x.array, shape=shape, dtype=None if dtype is None else arguments.native(space, dtype)))
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+    """Whatever the memory holds, in the shape of ``x``."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """``fill_value`` in the shape of ``x``, and of its dtype unless one is named."""
+    space = backends.namespace(arguments.tensor("full_like", x).array)
+    d = arguments.native(space, x.array.dtype if dtype is None else dtype)
+    return wrap(space.full(x.array.shape, fill_value, dtype=d))
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    """Coordinates of a grid from those along its axes; "xy" exchanges the first two axes of the results."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid(): indexing must be 'xy' or 'ij', but got {indexing!r}")
+    order = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        order[:2] = [1, 0]
+    lengths = [arguments.tensor("meshgrid", x).array.size for x in arrays]
+    shape = tuple(lengths[i] for i in order)
+    placed = [tuple(lengths[i] if i == k else 1 for i in order) for k in range(len(arrays))]
+    lines = [apply_one(table["reshape"], x, {"shape": p}) for x, p in zip(arrays, placed, strict=True)]
+    return tuple(apply_one(table["broadcast_to"], x, {"shape": shape}) for x in lines)
+
+
+def _matrices(function: str, x: Any, k: int) -> Any:
+    if arguments.tensor(function, x).array.ndim < 2:
+        raise ValueError(f"{function}(): expected a matrix or a stack of them, but got {x.array.ndim} dimensions")
+    return apply_one(table[function], x, {"k": k})
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The lower triangle of each matrix; zeros above diagonal ``k``."""
+    return _matrices("tril", x, k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The upper triangle of each matrix; zeros below diagonal ``k``."""
+    return _matrices("triu", x, k)

@@ -1,0 +1,185 @@
+"""Views, rearrangements, joining and repeating."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.apply import apply, apply_one
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.op import table
+from gradwright.xp import arguments
+from gradwright.xp.arguments import axes, one_axis, tensor
+
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis",
+    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "take", "take_along_axis", "tile", "unstack",
+]  # fmt: skip
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to."""
+    return np.broadcast_shapes(*shapes)
+
+
+def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> Any:
+    """A view stretched to a larger shape."""
+    return apply_one(table["broadcast_to"], tensor("broadcast_to", x), {"shape": tuple(shape)})
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+    """Views of one common shape."""
+    shape = broadcast_shapes(*(tensor("broadcast_arrays", x).array.shape for x in arrays))
+    return tuple(broadcast_to(x, shape) for x in arrays)
+
+
+def _joined(name: str, arrays: Any, axis: int) -> Any:
+    first = arrays[0].array.dtype
+    if any(x.array.dtype is not first for x in arrays):
+        arrays = arguments.alike(name, *arrays)
+    static: dict[str, Any] = {"axis": axis}
+    if name == "concat":
+        static["ends"] = tuple(accumulate([x.array.shape[axis] for x in arrays]))
+    return apply(table[name], tuple(arrays), static)
+
+
+def _sequence(name: str, arrays: Any) -> Any:
+    if not isinstance(arrays, (tuple, list)) or not arrays:
+        raise ValueError(f"{name}(): expected a non-empty tuple or list of Tensors")
+    return [tensor(name, x) for x in arrays]
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """Arrays joined end to end along ``axis``; flattened first if it is None."""
+    arrays = _sequence("concat", arrays)
+    if axis is None:
+        arrays, axis = [reshape(x, (-1,)) for x in arrays], 0
+    return _joined("concat", arrays, one_axis("concat", axis, arrays[0].array.ndim))
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    arrays = _sequence("stack", arrays)
+    return _joined("stack", arrays, one_axis("stack", axis, arrays[0].array.ndim + 1))
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """Views of the slices along ``axis``, which is dropped."""
+    return tuple(apply(table["unstack"], (x,), {"axis": one_axis("unstack", axis, tensor("unstack", x).array.ndim)}))
+
+
+def expand_dims(x: Any, /, axis: int = 0) -> Any:
+    """A view with an axis of length 1 put in at ``axis``."""
+    ndim = tensor("expand_dims", x).array.ndim
+    return apply_one(table["expand_dims"], x, {"axis": one_axis("expand_dims", axis, ndim + 1)})
+
+
+def squeeze(x: Any, /, axis: Any) -> Any:
+    """A view without the axes ``axis``; ValueError if one is longer than 1."""
+    shape = tensor("squeeze", x).array.shape
+    gone = axes("squeeze", axis, len(shape)) or ()
+    if any(shape[i] != 1 for i in gone):
+        raise ValueError(f"squeeze(): axis {axis} of shape {tuple(shape)} has not length 1")
+    return apply_one(table["squeeze"], x, {"axis": gone})
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    """Entries in reverse order along ``axis``, along all axes if None."""
+    ndim = tensor("flip", x).array.ndim
+    many = axes("flip", axis, ndim)
+    return apply_one(table["flip"], x, {"axis": tuple(range(ndim)) if many is None else many})
+
+
+def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Any:
+    """A view with its axes in another order."""
+    ndim = tensor("permute_dims", x).array.ndim
+    order = tuple([a if a >= 0 else one_axis("permute_dims", a, ndim) for a in axes])
+    if sorted(order) != list(range(ndim)):
+        raise ValueError(f"permute_dims(): axes {tuple(axes)} must name each of the {ndim} axes once")
+    return apply_one(table["permute_dims"], x, {"axes": order})
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    """A view with the axes ``source`` moved to ``destination``, the others keeping their order."""
+    ndim = tensor("moveaxis", x).array.ndim
+    come, go = axes("moveaxis", source, ndim) or (), axes("moveaxis", destination, ndim) or ()
+    order = [i for i in range(ndim) if i not in come]
+    for to, i in sorted(zip(go, come, strict=True)):
+        order.insert(to, i)
+    return permute_dims(x, tuple(order))
+
+
+def reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Any:
+    """The same entries in row-major order under another shape, in which one length may be -1.
+
+    Raises ValueError if ``copy`` is False and there has to be one.
+    """
+    x = tensor("reshape", x)
+    shape = tuple(shape)
+    if -1 in shape:
+        rest = prod(n for n in shape if n != -1)
+        shape = tuple(x.array.size // (rest or 1) if n == -1 else n for n in shape)
+    out = apply_one(table["reshape"], x, {"shape": shape})
+    if copy is False and out.array.size and not np.may_share_memory(out.array, x.array):
+        raise ValueError("reshape(): this shape needs a copy, but copy=False")
+    return apply_one(table["copy"], out, {}) if copy else out
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """Entries moved on by ``shift`` along ``axis``, through all of them in row-major order if it is None."""
+    shape = tensor("roll", x).array.shape
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, axis=0), shape)
+    many = axis if isinstance(axis, tuple) else (axis,)
+    by = shift if isinstance(shift, tuple) else (shift,) * len(many)
+    if len(by) != len(many):
+        raise ValueError(f"roll(): {len(by)} shifts do not fit {len(many)} axes")
+    where = tuple(one_axis("roll", a, len(shape)) for a in many)
+    return apply_one(table["roll"], x, {"shift": by, "axis": where})
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    """Each entry ``repeats`` times (a number, or one per entry) along ``axis``, of the flattened array if None."""
+    x = tensor("repeat", x)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = one_axis("repeat", axis, x.array.ndim)
+    shape = x.array.shape
+    if isinstance(repeats, TensorBase):
+        times = np.broadcast_to(np.asarray(repeats.array), (shape[axis],))
+        return take(x, wrap(np.repeat(np.arange(shape[axis]), times)), axis=axis)
+    stretched = broadcast_to(expand_dims(x, axis + 1), (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
+    return reshape(stretched, (*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :]))
+
+
+def tile(x: Any, repetitions: tuple[int, ...], /) -> Any:
+    """Copies of the array set side by side, ``repetitions`` of them along each axis."""
+    shape = tensor("tile", x).array.shape
+    n = max(len(shape), len(repetitions))
+    times = (1,) * (n - len(repetitions)) + tuple(repetitions)
+    shape = (1,) * (n - len(shape)) + tuple(shape)
+    apart = reshape(x, tuple(k for m in shape for k in (1, m)))
+    apart = broadcast_to(apart, tuple(k for pair in zip(times, shape, strict=True) for k in pair))
+    return reshape(apart, tuple(t * m for t, m in zip(times, shape, strict=True)))
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """The slices at a 1-d array of indices along ``axis``, which may be left out if there is only one."""
+    ndim = tensor("take", x).array.ndim
+    if axis is None and ndim != 1:
+        raise ValueError(f"take(): axis must be named for an array of {ndim} dimensions")
+    return apply(table["take"], (x, tensor("take", indices)), {"axis": one_axis("take", axis or 0, ndim)})
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """y[i, j] = x[i, indices[i, j]] along ``axis``; the other axes broadcast."""
+    ndim = tensor("take_along_axis", x).array.ndim
+    axis = one_axis("take_along_axis", axis, ndim)
+    shape, where = x.array.shape, tensor("take_along_axis", indices).array.shape
+    if shape[:axis] + shape[axis + 1 :] != where[:axis] + where[axis + 1 :]:
+        rest = list(broadcast_shapes(shape[:axis] + shape[axis + 1 :], where[:axis] + where[axis + 1 :]))
+        x, indices = (broadcast_to(a, (*rest[:axis], a.array.shape[axis], *rest[axis:])) for a in (x, indices))
+    return apply(table["take_along_axis"], (x, indices), {"axis": axis})
