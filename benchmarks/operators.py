@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -81,7 +82,7 @@ def _case(name: str, expression: str, size: str, shape: tuple[int, ...]) -> Case
         if len(shape) == 4:
             scope["w"] = lib.from_numpy(random.uniform(-1, 1, (shape[1], shape[1], 3, 3)).astype(np.float32))
         out = eval(code, scope)  # noqa: S307 - the expressions are those above
-        g = lib.ones_like(out) if out.requires_grad else None
+        g = lib.from_numpy(random.uniform(-1, 1, tuple(out.shape)).astype(np.float32)) if out.requires_grad else None
 
         def run() -> Any:
             x.grad = None
@@ -120,6 +121,7 @@ def main() -> int:
     console = Console()
     import torch
 
+    warnings.simplefilter("ignore")
     chosen = [c for c in cases() if not options.only or any(n in c.figures[0].name for n in options.only)]
     results = [r for c in track(chosen, "operations", console=console) for r in measure(c, gradwright, torch, PACE)]
     table = Table("operation, elements", title="slower than PyTorch, forward and backward, medians")

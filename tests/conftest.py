@@ -8,11 +8,14 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import warnings
+from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+import gradwright
 
 collect_ignore = ["seed_programs"]  # run by tests, but hold none
 
@@ -56,6 +59,18 @@ def torch() -> ModuleType:
         import torch
     torch.set_num_threads(1)
     return torch
+
+
+@pytest.fixture(params=["gradwright", "torch"])
+def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    """The library under test."""
+    if request.param == "gradwright":
+        yield gradwright
+        return
+    torch = request.getfixturevalue("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield torch
 
 
 @pytest.fixture(autouse=True)

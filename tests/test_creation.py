@@ -1,25 +1,11 @@
-"""Making tensors: the dtype that is inferred, copies and shared memory, ranges, random numbers, refused data."""
+"""Making tensors: the dtype that is inferred, copies and shared memory, ranges, refused data."""
 
 import warnings
-from collections.abc import Iterator
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import gradwright
-
-
-@pytest.fixture(params=["gradwright", "torch"])
-def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """The library under test."""
-    if request.param == "gradwright":
-        yield gradwright
-        return
-    torch = request.getfixturevalue("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield torch
 
 
 def described(t):
@@ -169,48 +155,6 @@ def test_from_numpy_keeps_strides_and_0_d(T):
     base = np.arange(6.0).reshape(2, 3)
     assert T.from_numpy(base.T).stride() == (1, 3)
     assert T.from_numpy(np.array(1.5)).item() == 1.5
-
-
-# ---- random numbers --------------------------------------------------------------------------------------
-
-DRAWS = {
-    "rand": lambda T: T.rand(2, 3), "randn": lambda T: T.randn(4), "randint": lambda T: T.randint(0, 10, (5,)),
-    "randperm": lambda T: T.randperm(6), "rand_like": lambda T: T.rand_like(T.ones(2, dtype=T.float64)),
-    "randn_like": lambda T: T.randn_like(T.ones(3)), "uniform_": lambda T: T.zeros(3).uniform_(),
-    "normal_": lambda T: T.zeros(3).normal_(),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", DRAWS)
-def test_a_seed_repeats_the_numbers(T, name):
-    T.manual_seed(1)
-    first, second = DRAWS[name](T), DRAWS[name](T)
-    T.manual_seed(1)
-    assert DRAWS[name](T).tolist() == first.tolist() != second.tolist()
-
-
-def test_the_distributions(T):
-    T.manual_seed(0)
-    u, n = T.rand(10_000, dtype=T.float64), T.randn(10_000)
-    assert (u.dtype, n.dtype) == (T.float64, T.float32)
-    assert 0 <= u.min().item() < 0.01 < 0.99 < u.max().item() < 1
-    assert abs(n.mean().item()) < 0.05
-    assert abs(n.std().item() - 1) < 0.05
-    v, w = T.zeros(10_000).uniform_(-2, 6), T.zeros(10_000).normal_(3, 0.5)
-    assert -2 <= v.min().item() < -1.9 < 5.9 < v.max().item() < 6
-    assert abs(w.mean().item() - 3) < 0.05
-    assert abs(w.std().item() - 0.5) < 0.05
-    assert v._version == 1
-    k = T.randint(-3, 3, (1000,))
-    assert k.dtype == T.int64
-    assert (k.min().item(), k.max().item()) == (-3, 2)
-    assert sorted(T.randperm(50).tolist()) == list(range(50))
-    assert T.randint(5, (2, 3), dtype=T.float32).dtype == T.float32
-
-
-def test_random_leaves(T):
-    assert T.rand(2, requires_grad=True).requires_grad
-    assert T.randn((2, 3), requires_grad=True).is_leaf
 
 
 # ---- refused ---------------------------------------------------------------------------------------------

@@ -1,27 +1,12 @@
 """dtypes, sizes and devices."""
 
 import copy
-import warnings
-from collections.abc import Iterator
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import gradwright
 from gradwright import dtypes
-
-
-@pytest.fixture(params=["gradwright", "torch"])
-def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """The library under test."""
-    if request.param == "gradwright":
-        yield gradwright
-        return
-    torch = request.getfixturevalue("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield torch
 
 NAMES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",

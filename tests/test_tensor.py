@@ -2,27 +2,11 @@
 
 import copy
 import operator
-import warnings
-from collections.abc import Iterator
-from types import ModuleType
 
 import numpy as np
 import pytest
 
 import gradwright
-
-
-@pytest.fixture(params=["gradwright", "torch"])
-def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """The library under test."""
-    if request.param == "gradwright":
-        yield gradwright
-        return
-    torch = request.getfixturevalue("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield torch
-
 
 # ---- what it is ------------------------------------------------------------------------------------------
 

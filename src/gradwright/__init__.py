@@ -8,7 +8,8 @@ from gradwright.tensor import Tensor
 
 # isort: split
 
-from gradwright import autograd, nn, xp
+from gradwright import autograd, fft, linalg, nn, signal, xp
+from gradwright.autograd.functional import value_and_grad
 from gradwright.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -74,28 +75,38 @@ from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
 from gradwright.errors import GradcheckError, GradientWarning
+from gradwright.face.activation import *
 from gradwright.face.arguments import result_type
+from gradwright.face.arithmetic import *
 from gradwright.face.compare import *
 from gradwright.face.complex import *
+from gradwright.face.diagonal import *
 from gradwright.face.differences import *
 from gradwright.face.distance import *
 from gradwright.face.elementwise import *
 from gradwright.face.histogram import *
-from gradwright.face.diagonal import *
+from gradwright.face.householder import *
 from gradwright.face.indexing import *
 from gradwright.face.join import *
+from gradwright.face.lapack import *
 from gradwright.face.linalg import *
 from gradwright.face.order import *
+from gradwright.face.products import *
+from gradwright.face.rearrange import *
 from gradwright.face.reduce import *
 from gradwright.face.scan import *
-from gradwright.face.sets import *
-from gradwright.face.rearrange import *
 from gradwright.face.scatter import *
+from gradwright.face.sets import *
 from gradwright.face.shape import *
-from gradwright.face.views import *
 from gradwright.face.special import *
+from gradwright.face.spectral import *
 from gradwright.face.statistics import *
+from gradwright.face.views import *
+from gradwright.face.windows import *
 from gradwright.formatting import set_printoptions
+from gradwright.neighbours.einops import await_einops as _await_einops
+from gradwright.nn.functional.top import *
+from gradwright.nn.functional.top import _batch_norm_with_update, _native_batch_norm_legit, _softmax_backward_data
 from gradwright.op import Op, op
 from gradwright.random import (
     bernoulli,
@@ -113,12 +124,14 @@ from gradwright.random import (
     randperm,
     seed,
 )
+from gradwright.xp.creation import from_dlpack
 
 __version__ = "0.1.0"
 
 __all__ = [
     name for name, value in globals().items()
-    if name[0] != "_" and (type(value) is not type(nn) or name in ("autograd", "nn", "xp"))
+    if name[0] != "_" and (type(value) is not type(nn) or name in ("autograd", "fft", "linalg", "nn", "signal", "xp"))
 ]  # fmt: skip
 
 _keep_large_buffers()
+_await_einops()

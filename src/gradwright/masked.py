@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.face import arithmetic, order, reduce, scan
 from gradwright.face import elementwise as e
-from gradwright.face import order, reduce, scan
 from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.complex import conj
 
@@ -126,14 +126,14 @@ def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool 
 
 
 def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
-    """The entries where ``mask`` is True, others 0, divided by their norm along ``dim``, which counts as at least eps."""
+    """The entries where ``mask`` is True, others 0, divided by their norm along ``dim`` (at least eps)."""
     return _filled("normalize", input, mask, 0) / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(eps)
 
 
 def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
     """log(e**input + e**other), where each counts only where its mask is True."""
     x = _filled("logaddexp", input, input_mask, _lowest)
-    return to_dtype(e.logaddexp(x, _filled("logaddexp", other, other_mask, _lowest)), dtype or x.dtype)
+    return to_dtype(arithmetic.logaddexp(x, _filled("logaddexp", other, other_mask, _lowest)), dtype or x.dtype)
 
 
 def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,

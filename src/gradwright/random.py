@@ -107,7 +107,7 @@ def bernoulli(input: Any, p: Any = None) -> Any:
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Any:  # fmt: skip
-    """Normal random numbers of these means and standard deviations, tensors or numbers; of ``size`` if both are numbers.
+    """Normal random numbers of these means and standard deviations: tensors, or numbers with a ``size``.
 
     Raises RuntimeError for a negative standard deviation.
     """

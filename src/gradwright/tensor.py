@@ -23,6 +23,7 @@ from gradwright.face import shape as s
 from gradwright.face.arguments import one_dim, to_dtype
 from gradwright.face.forms import inplace_operator, operator
 from gradwright.formatting import tensor_repr
+from gradwright.methods.arrays import Arrays
 from gradwright.methods.complex import Complex
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.indexing import Indexing
@@ -49,7 +50,7 @@ def _maker(make: Any) -> Any:
     return new
 
 
-class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexing, TensorBase):
+class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes, Indexing, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -57,8 +58,6 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
     """
 
     __slots__ = ()
-    __array_priority__ = 1000
-    __array_ufunc__ = None
 
     def __init__(self, *args: Any) -> None:
         values = len(args) == 1 and not isinstance(args[0], (int, dtypes.Size))
@@ -87,10 +86,6 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
         return self.array.ndim
 
     ndim = property(dim)
-
-    def size(self, dim: int | None = None) -> Any:
-        """Its shape, or the size of one dim."""
-        return self.shape if dim is None else self.array.shape[one_dim("size", dim, self.array.ndim)]
 
     def numel(self) -> int:
         """How many elements it has."""
@@ -154,15 +149,6 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
     def tolist(self) -> Any:
         """Its values as nested lists of Python numbers."""
         return self.array.tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The same memory as a NumPy array; RuntimeError if it requires grad (unless ``force``, which detaches)."""
-        if self.requires_grad and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return alias_of(self).array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
@@ -329,9 +315,6 @@ class Tensor(Elementwise, Complex, Special, Reductions, Products, Shapes, Indexi
 
     def _apply(self, op: Any, arrays: Any, static: dict[str, Any]) -> Any:
         return apply(op, arrays, static)
-
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
-        return backends.namespace(self)
 
     def __copy__(self) -> Tensor:
         return s.clone(self) if not self.is_leaf else alias_of(self).requires_grad_(self.requires_grad)

@@ -171,67 +171,6 @@ def test_any_mixture(same: Any, data: Any) -> None:
     same(lambda t, x: x[tuple(t.tensor(k) if isinstance(k, np.ndarray) else k for k in key)], X, names=False)
 
 
-class TestGather:
-    X = np.arange(12.0).reshape(3, 4) / 3
-    INDEX = np.array([[0, 1, 2, 0], [2, 2, 0, 1]])
-
-    def test_dims(self, same: Any) -> None:
-        same(lambda t, x, i: [t.gather(x, 0, i), x.gather(0, i), x.gather(-2, i)], self.X, self.INDEX)
-        same(lambda t, x, i: x.gather(1, i), self.X, np.array([[3], [0], [3]]))
-
-    def test_smaller_index(self, same: Any) -> None:
-        same(lambda t, x, i: t.gather(x, 0, i), self.X, np.array([[1, 2]]), names=False)
-        same(lambda t, x, i: t.gather(x, 1, i), self.X, np.array([[3, 0, 0, 0, 1]]), names=False)
-
-    def test_nothing(self, same: Any) -> None:
-        same(lambda t, x, i: t.gather(x, 0, i), self.X, np.zeros((0, 4), np.int64))
-
-    def test_0d(self, same: Any) -> None:
-        same(lambda t, x, i: t.gather(x, 0, i), np.array(2.0), np.array(0), names=False)
-
-    def test_mistakes(self, same: Any) -> None:
-        for dim, index in [(0, [[3, 0, 0, 0]]), (0, [[-1, 0, 0, 0]]), (1, [[0]] * 4), (0, [0, 1]), (2, [[0]])]:
-            same(lambda t, x, i, dim=dim: t.gather(x, dim, i), self.X, np.array(index))
-        same(lambda t, x, i: t.gather(x, 0, i), self.X, np.array([[0.0]]))
-        with pytest.raises(RuntimeError, match=r"gather\(\): index out of bounds for dimension 0 with size 3"):
-            gradwright.gather(gradwright.ones(3, 4), 0, gradwright.tensor([[3]]))
-
-
-class TestScatterAdd:
-    def test_dims(self, same: Any) -> None:
-        x, src = np.zeros((3, 4)), np.arange(12.0).reshape(3, 4)
-        index = np.array([[0, 1, 2, 0], [2, 2, 0, 1]])
-        same(lambda t, x, i, s: [t.scatter_add(x, 0, i, s), x.scatter_add(-2, i, s)], x, index, src[:2], names=False)
-        same(lambda t, x, i, s: t.scatter_add(x, 1, i, s), x, np.array([[3, 3], [0, 1]]), src[:2, :2], names=False)
-        same(lambda t, x, i, s: t.scatter_add(x, 1, i, s), x, np.array([[3, 3], [0, 1]]), src, order=0)
-
-    def test_in_place(self, same: Any) -> None:
-        def f(t: Any, x: Any, i: Any, s: Any) -> Any:
-            return (x * 1).scatter_add_(1, i, s)
-
-        same(f, np.ones((2, 3)), np.array([[0, 0], [2, 1]]), np.ones((2, 2)), names=False)
-
-    def test_mistakes(self, same: Any) -> None:
-        x, one = np.zeros((3, 4)), np.ones((1, 1))
-        for dim, index in [(0, [[3]]), (0, [[-1]]), (0, [0]), (2, [[0]]), (0, [[0, 1]])]:
-            same(lambda t, x, i, s, dim=dim: t.scatter_add(x, dim, i, s), x, np.array(index), one)
-        same(lambda t, x, i, s: t.scatter_add(x, 0, i, s), x, np.array([[0]]), one.astype(np.float32))
-
-
-class TestIndexSelect:
-    def test_dims(self, same: Any) -> None:
-        index = np.array([2, 0, 2])
-        same(lambda t, x, i: [t.index_select(x, 0, i), x.index_select(1, i), x.index_select(-1, i)], X, index)
-        same(lambda t, x, i: t.index_select(x, 0, i), X, np.array([], np.int64))
-        same(lambda t, x, i: t.index_select(x, 0, i), X, np.array([1], np.int32))
-        same(lambda t, x, i: t.index_select(x, 0, i), X, np.array(1), names=False)
-        same(lambda t, x, i: t.index_select(x, 0, i), np.array(2.0), np.array([0]), names=False)
-
-    def test_mistakes(self, same: Any) -> None:
-        for dim, index in [(0, [3]), (0, [-1]), (3, [0]), (0, [[0]]), (0, [0.0])]:
-            same(lambda t, x, i, dim=dim: t.index_select(x, dim, i), X, np.array(index))
-
-
 def test_nonzero(same: Any) -> None:
     same(lambda t, x: [t.nonzero(x), x.nonzero(as_tuple=True)], np.array([[0, 1], [2, 0]]))
     same(lambda t, x: t.nonzero(x), np.array(3.0), order=0)
@@ -322,3 +261,51 @@ def test_an_index_changed_later_does_not_change_the_gradient():
     i.add_(1)
     y.sum().backward()
     assert x.grad.tolist() == [1.0, 1.0, 0.0]
+
+
+FITS = [(np.uint8, 300), (np.uint8, -1), (np.uint8, -300), (np.uint8, 1.5), (np.uint8, float("nan")), (np.int8, 200),
+        (np.float32, 1e300), (np.float32, float("inf")), (np.float32, 1j), (bool, 2), (np.int64, -3.9)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "value"), FITS)
+def test_number_that_may_not_fit(same: Any, dtype: Any, value: Any) -> None:
+    def put(t: Any, x: Any) -> Any:
+        x[0] = value
+        return x
+
+    for f in (put, lambda t, x: x.fill_(value), lambda t, x: t.fill(x, value), lambda t, x: x.fill_diagonal_(value)):
+        same(lambda t, x, f=f: f(t, x.clone()), np.zeros((2, 2), dtype), order=0)
+
+
+def test_result_is_in_row_major_order(same: Any) -> None:
+    for f in (
+        lambda t, x: x[:, [0, 1]],
+        lambda t, x: x[..., t.tensor([[0, 1]])],
+        lambda t, x: x[:, t.tensor([0, 1]), 1:],
+    ):
+        same(lambda t, x, f=f: f(t, x).view(-1), X, names=False)
+
+
+def test_list_of_lists_counts_as_a_tuple(same: Any) -> None:
+    for key in ([[0, 1], [1, 2]], [slice(0, 2), [0, 1]], [0, None]):
+        with pytest.warns(UserWarning, match="non-tuple sequence"):
+            same(lambda t, x, key=key: x[key], X, names=False)
+
+
+def test_masks_without_dims(same: Any) -> None:
+    same(lambda t, x: [x[True], x[t.tensor(False)], x[t.tensor(True)]], np.array(3.0), names=False)
+    same(lambda t, x: [x[None, True], x[:, False], x[t.tensor([0, 1]), True]], X, names=False)
+    same(lambda t, x: x[t.tensor(1, dtype=t.uint8)], X, names=False)
+
+
+def test_repeated_places(same: Any) -> None:
+    i, v = np.array([0, 2, 0]), np.array([1.0, 2.0, 4.0])
+    same(lambda t, x, i, v: [x.put(i, v, accumulate=True), x.index_put((i,), v, accumulate=True)], np.zeros(3), i, v,
+         names=False)  # fmt: skip
+    source = gradwright.tensor(v, requires_grad=True)
+    gradwright.zeros(3, dtype=gradwright.float64).put(gradwright.tensor(i), source).sum().backward()
+    assert source.grad.tolist() == [0.0, 1.0, 1.0]
+
+
+def test_unravel_index(same: Any) -> None:
+    same(lambda t, i: t.unravel_index(i, (3, 4, 5)), np.array([0, 59, 23]))

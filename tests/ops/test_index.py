@@ -40,13 +40,6 @@ def test_put_leaves_its_input_alone() -> None:
     assert np.array_equal(out, np.concatenate([X[:2], np.full((1, 5), -1.0), X[3:]]))
 
 
-def test_take_and_scatter() -> None:
-    where = np.array([[0, 4], [1, 1], [2, 3], [0, 0]])
-    assert np.array_equal(i.take_along_axis(X, where, axis=1), np.take_along_axis(X, where, 1))
-    out = i.scatter_add(np.zeros((4, 5)), where, np.ones((4, 2)), axis=1)
-    assert out.tolist() == [[1, 0, 0, 0, 1], [0, 2, 0, 0, 0], [0, 0, 1, 1, 0], [2, 0, 0, 0, 0]]
-
-
 @pytest.mark.parametrize("offset", [-3, -1, 0, 2, 4])
 def test_diagonals(offset: int) -> None:
     diagonal = i.diagonal(X, offset=offset)

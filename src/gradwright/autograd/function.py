@@ -197,7 +197,8 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
         node._ports = {}
     for k, out in enumerate(owned):
         original = outputs[k]
-        if not isinstance(out, TensorBase) or dtypes.of(out.array.dtype).category < dtypes.FLOAT or _among(original, node._flat):
+        flat = not isinstance(out, TensorBase) or dtypes.of(out.array.dtype).category < dtypes.FLOAT
+        if flat or _among(original, node._flat):
             continue
         history: Node = node
         if node._ports is not None:

@@ -170,7 +170,11 @@ def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[s
     return tensors, [n for n in wanted if n not in tensors]
 
 
-def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
+_Written = tuple[str, dict[str, Any], tuple[str, ...], int]
+"""The text of a node's functions, the names in it, what is saved, and how much of that is tensors."""
+
+
+def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
     needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
     tensors, others = _saved_names(op, needed, broadcast)
     packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" for n in tensors]
@@ -211,7 +215,7 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> tu
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
 
 
-def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> tuple[str, dict[str, Any], tuple[str, ...], int]:
+def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
     (xs,) = op.inputs
     tensors, others = _saved_names(op, [xs], False)
     values = ["pack(out)" if n == "out" else f"tuple([pack(x) for x in {xs}])" for n in tensors]
@@ -255,4 +259,7 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) ->
 def filled(node: Any, xp: Any, bundle: dict[int, Any]) -> list[Any]:
     """The cotangents of all outputs of a node, zeros where none came."""
     like = next(iter(bundle.values()))
-    return [bundle[k] if k in bundle else xp.zeros_like(like, shape=shape, dtype=dtype) for k, (shape, dtype) in enumerate(node._metas)]
+    return [
+        bundle[k] if k in bundle else xp.zeros_like(like, shape=shape, dtype=dtype)
+        for k, (shape, dtype) in enumerate(node._metas)
+    ]

@@ -10,10 +10,11 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from gradwright.backends.windows import generic_unwindows, generic_windows
+import numpy as np
 
 from gradwright.backends.linalg import Converted
 from gradwright.backends.special import Special
+from gradwright.backends.windows import generic_unwindows, generic_windows
 
 
 def zeros_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
@@ -51,6 +52,12 @@ def _positions(xp: Any, x: Any) -> Any:
     return xp.reshape(xp.arange(prod(x.shape), device=x.device), x.shape)
 
 
+def _at(xp: Any, x: Any, key: Any) -> Any:
+    """The places in row-major order of the entries at an index: NumPy's, as the standard's indexing does less."""
+    parts = tuple(np.asarray(k) if hasattr(k, "dtype") else k for k in key)
+    return xp.asarray(np.arange(prod(x.shape)).reshape(x.shape)[parts], device=x.device)
+
+
 def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
     """``x`` with ``value`` written, or added, at the positions ``at``."""
     value = xp.reshape(xp.broadcast_to(xp.astype(value, x.dtype), at.shape), (-1, 1))
@@ -61,12 +68,13 @@ def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
 
 def at(xp: Any, x: Any, *, key: Any) -> Any:
     """``x[key]`` for a key with index arrays or masks."""
-    return x[key]
+    where = _at(xp, x, key)
+    return xp.reshape(xp.take(xp.reshape(x, (-1,)), xp.reshape(where, (-1,))), where.shape)
 
 
 def put(xp: Any, x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
     """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
-    return _write(xp, x, value, _positions(xp, x)[key], accumulate=accumulate)
+    return _write(xp, x, value, _at(xp, x, key), accumulate=accumulate)
 
 
 def _named(xp: Any, x: Any, index: Any, axis: int) -> Any:
@@ -91,16 +99,23 @@ def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
 
 
 def scatter_max(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    """A copy of ``x`` in which each place is the largest of its value and those of ``src`` that ``index`` sends to it."""
+    """A copy of ``x`` in which each place is the largest of its value and what of ``src`` goes there."""
     hit = xp.reshape(_named(xp, x, index, axis), (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
     sent = xp.where(hit, xp.reshape(src, (-1, 1)), xp.reshape(x, (1, -1)))
     return xp.maximum(x, xp.reshape(xp.max(sent, axis=0), x.shape))
 
 
-def restride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) -> Any:
-    """Memory that ``x`` lays out as ``source`` (a shape, strides, where it starts), read as ``target``; a copy.
+def scatter_prod(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
+    """A copy of ``x`` in which each place is multiplied by what of ``src`` goes there."""
+    hit = xp.reshape(_named(xp, x, index, axis), (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
+    sent = xp.where(hit, xp.reshape(src, (-1, 1)), ones_like(xp, xp.reshape(x, (1, -1))))
+    return x * xp.reshape(xp.prod(sent, axis=0), x.shape)
 
-    What ``source`` lays on one place adds up.
+
+def unstride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) -> Any:
+    """Memory in which ``x`` lies as ``source`` (a shape, strides, where it starts), read as ``target``.
+
+    What ``source`` lays on one place adds up; the memory is 0 where it lays nothing.
     """
 
     def places(shape: Any, strides: Any, start: int) -> Any:
@@ -145,10 +160,11 @@ class Extended:
         self.linalg = Converted(xp)
         self.special = Special(xp)
         for f in (
-            at, conj, einsum, ones_like, put, restride, scatter, scatter_add, scatter_max, take_along_axis, to_complex,
-            view_as_complex, view_as_real, write_view, zeros_like,
+            at, conj, einsum, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod, take_along_axis, to_complex,
+            unstride, view_as_complex, view_as_real, write_view, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
+        self.restride = self.unstride
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)
 
     def __getattr__(self, name: str) -> Any:

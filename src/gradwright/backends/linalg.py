@@ -205,14 +205,19 @@ def unpivoted(pivots: Any, m: int) -> Any:
     return np.argsort(rows, axis=-1).reshape(*pivots.shape[:-1], m)
 
 
-def pinv(x: Any, *, atol: Any, rtol: Any) -> Any:
+def pinv(x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
     """The pseudo-inverse; singular values of at most max(atol, rtol times the largest) count as 0."""
     if not x.size:
         return x.swapaxes(-1, -2).copy()
-    u, s, vh = svd(x, full_matrices=False)
-    large = s > np.maximum(atol, rtol * s[..., 0])[..., None]
-    inverse = np.where(large, 1 / np.where(large, s, np.ones_like(s)), np.zeros_like(s))
-    return (vh.conj().swapaxes(-1, -2) * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
+    if hermitian:
+        values, u = eigh(x, "L")
+        v, size = u, np.abs(values)
+    else:
+        u, values, vh = svd(x, full_matrices=False)
+        v, size = vh.conj().swapaxes(-1, -2), values
+    large = size > np.maximum(atol, rtol * size.max(-1))[..., None]
+    inverse = np.where(large, 1 / np.where(large, values, np.ones_like(values)), np.zeros_like(values))
+    return (v * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
 
 
 def cofactor(x: Any) -> Any:
@@ -259,16 +264,6 @@ def matrix_exp(x: Any) -> Any:
     for i in range(int(halvings.max(initial=0))):
         out = np.where(i < halvings, out @ out, out)
     return np.where(finite, out, np.full_like(out, np.nan))
-
-
-def refuse_phases(x: Any, *, name: str, vectors: str) -> Any:
-    """``x``; RuntimeError if it is not 0: a loss depends on the phases of eigenvectors or singular vectors."""
-    if np.abs(x).max(initial=0) > 1e-2:
-        raise RuntimeError(
-            f"{name}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The "
-            "specified loss function depends on this quantity, so it is ill-defined."
-        )
-    return x
 
 
 def _lapack(routine: str, x: Any) -> Any:
@@ -321,6 +316,6 @@ class Converted:
 
 __all__ = [
     "cholesky", "cofactor", "det", "eig", "eigh", "eigvals", "eigvalsh", "geqrf", "indefinite_minor", "inv",
-    "ldl_factor", "ldl_solve", "lu_factor", "matrix_exp", "nonsingular", "pinv", "qr", "refuse_phases", "slogdet",
+    "ldl_factor", "ldl_solve", "lu_factor", "matrix_exp", "nonsingular", "pinv", "qr", "slogdet",
     "solve", "solve_triangular", "svd", "svdvals", "unpivoted", "zero_pivot",
 ]  # fmt: skip

@@ -8,16 +8,17 @@ import numpy as np
 
 from gradwright.backends import generic
 
+_ALL = slice(None)
+
 
 def at(x: Any, *, key: Any) -> Any:
     """``x[key]`` for a key with index arrays or masks, in row-major order."""
     first = key[0]
     if len(key) == 1 and first.dtype == bool and first.shape == x.shape:
         return x.reshape(-1).take(np.flatnonzero(first))
-    arrays = [(axis, k) for axis, k in enumerate(key) if isinstance(k, np.ndarray)]
-    if len(arrays) == 1 and arrays[0][1].dtype != bool and all(k == slice(None) for k in key if type(k) is slice):
-        if all(type(k) in (slice, np.ndarray) for k in key):
-            return x.take(arrays[0][1], axis=arrays[0][0])
+    *others, last = key
+    if isinstance(last, np.ndarray) and last.dtype != bool and all(type(k) is slice and k == _ALL for k in others):
+        return x.take(last, axis=len(others))
     return np.asarray(x[key], order="C")
 
 
@@ -28,7 +29,9 @@ def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
         out[key] = value
     elif not any(isinstance(k, np.ndarray) and k.dtype != bool for k in key):
         out[key] += value
-    elif 8 * value.size < out.size:
+    elif len(key) == 1 and 16 * key[0].size <= np.size(value):
+        _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + x.shape[1:]))
+    elif 8 * np.size(value) < out.size:
         np.add.at(out, key, value)
     else:
         where = np.arange(out.size).reshape(out.shape)[key]
@@ -36,13 +39,30 @@ def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
     return out
 
 
+def _add_rows(out: Any, index: Any, rows: Any) -> None:
+    """Add long rows at the places ``index``: those that go to one place are summed first."""
+    rows = rows.reshape(-1, *out.shape[1:])
+    order = np.argsort(index, kind="stable")
+    places = index[order]
+    first = np.flatnonzero(np.diff(places, prepend=places[0] - 1)) if places.size else places
+    if first.size == places.size:
+        out[index] += rows
+    else:
+        out[places[first]] += np.add.reduceat(rows[order], first, axis=0)
+
+
 def _flat(shape: tuple[int, ...], index: Any, axis: int) -> Any:
     """The places in row-major order of the entries ``index`` names along ``axis``."""
-    step = [int(np.prod(shape[k + 1 :])) for k in range(len(shape))]
-    others = [np.arange(n) * s for n, s in zip(index.shape, step, strict=True)]
-    others[axis] = np.zeros(1, np.int64)
-    where = index if step[axis] == 1 else index * step[axis]
-    return where + sum(np.ix_(*others)) if len(shape) > 1 else where
+    if len(shape) == 1:
+        return index
+    where, step = 0, 1
+    for k in reversed(range(len(shape))):
+        if k == axis:
+            index = index if step == 1 else index * step
+        else:
+            where = where + np.arange(0, index.shape[k] * step, step).reshape((-1,) + (1,) * (len(shape) - k - 1))
+        step *= shape[k]
+    return index + where
 
 
 def take_along_axis(x: Any, index: Any, *, axis: int) -> Any:
@@ -51,7 +71,7 @@ def take_along_axis(x: Any, index: Any, *, axis: int) -> Any:
 
 
 def scatter(x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    """A copy of ``x`` with ``src`` written at ``index`` along ``axis``; of those written to one place the last stays."""
+    """A copy of ``x`` with ``src`` written at ``index`` along ``axis``; of several in one place the last stays."""
     out = np.array(x, order="C")
     out.reshape(-1)[_flat(x.shape, index, axis)] = src
     return out
@@ -63,8 +83,13 @@ def scatter_add(x: Any, index: Any, src: Any, *, axis: int) -> Any:
 
 
 def scatter_max(x: Any, index: Any, src: Any, *, axis: int) -> Any:
-    """A copy of ``x`` in which each place is the largest of its value and those of ``src`` that ``index`` sends to it."""
+    """A copy of ``x`` in which each place is the largest of its value and what of ``src`` goes there."""
     return _accumulated(np.maximum, x, index, src, axis)
+
+
+def scatter_prod(x: Any, index: Any, src: Any, *, axis: int) -> Any:
+    """A copy of ``x`` in which each place is multiplied by what of ``src`` goes there."""
+    return _accumulated(np.multiply, x, index, src, axis)
 
 
 def _accumulated(ufunc: Any, x: Any, index: Any, src: Any, axis: int) -> Any:
@@ -80,7 +105,13 @@ def restride(x: Any, *, source: Any, target: Any) -> Any:
     if all(n == 1 or s * size == have for n, s, have in zip(x.shape, source[1], x.strides, strict=True)):
         owner = x if x.base is None else x.base
         if isinstance(owner, np.ndarray) and (owner.flags.c_contiguous or owner.flags.f_contiguous):
-            first = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-            first += (start - source[2]) * size
+            first = (start - source[2]) * size
+            if owner is not x:
+                first += x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
             return np.ndarray(shape, x.dtype, owner, first, tuple(s * size for s in strides))
-    return generic.restride(np, x, source=source, target=target, write=put)
+    return unstride(x, source=source, target=target)
+
+
+def unstride(x: Any, *, source: Any, target: Any) -> Any:
+    """Entries laid out as ``source`` added up in memory of zeros, and that read as ``target``."""
+    return generic.unstride(np, x, source=source, target=target, write=put)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -149,6 +150,13 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         raise OverflowError(f"{op.name}(): a number does not fit {common}: {e}") from None
 
 
+@functools.cache
+def _range(d: dtypes.dtype) -> tuple[Any, Any]:
+    """The least and the largest number a dtype takes; unsigned ones take negative numbers, modulo their size."""
+    limits: Any = np.iinfo(d.dtype) if d.category is dtypes.INT else dtypes.finfo(d)
+    return (limits.min or -limits.max), limits.max
+
+
 def number_as(function: str, value: Any, dtype: Any) -> Any:
     """A number as a NumPy scalar of ``dtype``, with its fraction cut off for integers.
 
@@ -157,15 +165,12 @@ def number_as(function: str, value: Any, dtype: Any) -> Any:
     d = dtypes.of(dtype)
     if isinstance(value, (bool, np.bool_)) or d is dtypes.boolean:
         return np.bool_(value).astype(d.dtype)
-    fits = not isinstance(value, complex) or d.is_complex or value.imag == 0
-    if fits and not d.is_complex:
+    if not d.is_complex and not (isinstance(value, (complex, np.complexfloating)) and value.imag):
         value = value.real
-        if d.is_floating_point:
-            fits = not math.isfinite(value) or abs(value) <= dtypes.finfo(d).max
-        else:
-            top = int(np.iinfo(d.dtype).max)
-            fits = math.isfinite(value) and (-top if not d.is_signed else -top - 1) <= int(value) <= top
-            value = int(value) & top if fits and not d.is_signed and value < 0 else value
-    if not fits:
-        raise RuntimeError(f"{function}(): value cannot be converted to type {d.name} without overflow")
-    return d.dtype.type(value)
+        low, high = _range(d)
+        finite = math.isfinite(value)
+        if low <= value <= high or (d.is_floating_point and not finite):
+            return d.dtype.type(value if d.is_floating_point or value >= 0 or d.is_signed else int(value) & high)
+    elif d.is_complex:
+        return d.dtype.type(value)
+    raise RuntimeError(f"{function}(): value cannot be converted to type {d.name} without overflow")

@@ -38,9 +38,12 @@ def equal(input: Any, other: Any) -> bool:
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """For each pair of elements, whether ``|input - other| <= atol + rtol |other|``.
 
-    Raises RuntimeError if the two differ in dtype.
+    Raises RuntimeError if the two differ in dtype, or a tolerance is negative.
     """
     a, b = tensor_arg("isclose", input), tensor_arg("isclose", other, "other", 2)
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"isclose(): {name} must be greater than or equal to zero, but got {tolerance}")
     if a.array.dtype != b.array.dtype:
         raise RuntimeError(f"isclose(): {a.dtype} did not match {b.dtype}: convert one with .to(dtype)")
     return wrap(np.isclose(a.array, b.array, rtol, atol, equal_nan))

@@ -6,12 +6,12 @@ from typing import Any
 
 from gradwright.autograd.base import TensorBase
 from gradwright.errors import size as _text
+from gradwright.face import reduce
 from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.elementwise import logical_xor
-from gradwright.face.names import numpy_names
-from gradwright.face.reduce import inexact, sum
-from gradwright.face.scan import cumsum
 from gradwright.face.join import cat
+from gradwright.face.names import numpy_names
+from gradwright.face.scan import cumsum
 from gradwright.face.shape import clone
 from gradwright.face.views import narrow
 
@@ -36,7 +36,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
         if end is not None and end.array.ndim != x.array.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     ends = [t for t in (prepend, x, append) if t is not None]
-    x = cat(ends, axis) if len(ends) > 1 else clone(x) if n == 0 else x
+    x = clone(x) if n == 0 else cat(ends, axis) if len(ends) > 1 else x
     for _ in range(min(n, x.array.shape[axis])):
         later, sooner = _part(x, axis, 1), _part(x, axis, None, max(x.array.shape[axis] - 1, 0))
         x = logical_xor(later, sooner) if x.array.dtype == bool else later - sooner
@@ -74,7 +74,7 @@ def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: in
                 f"torch.gradient expected each element in spacing to have the same length as dimension {a} of input, "
                 f"{n}, but got {_text(h.array.shape)}"
             )
-    return tuple(_slope(inexact(x), a, h, edge_order) for a, h in zip(axes, steps, strict=True))
+    return tuple(_slope(reduce.inexact(x), a, h, edge_order) for a, h in zip(axes, steps, strict=True))
 
 
 def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
@@ -124,7 +124,7 @@ def _areas(function: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
     """The area under ``y`` along ``dim`` by the trapezoidal rule, at coordinates ``x`` or at steps ``dx`` (1)."""
     areas, axis = _areas("trapezoid", y, x, dx, dim)
-    return sum(areas, axis) / 2
+    return reduce.sum(areas, axis) / 2
 
 
 trapz = trapezoid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -10,38 +11,40 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one, unary
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
-from gradwright.face.arguments import operands, result_type, tensor_arg, to_dtype
+from gradwright.face.arguments import NUMBER, number_as, operands, result_type, tensor_arg, to_dtype
 from gradwright.face.forms import counting, floating, function, logical, operator
 from gradwright.ops import activation as _activation
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
+from gradwright.ops import shape as _shape
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
     "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor",
     "ceil", "clamp", "clamp_max", "clamp_min", "clip", "cos", "cosh", "div", "divide", "eq", "exp", "exp2", "expm1",
-    "float_power", "floor", "floor_divide", "ge", "greater", "greater_equal", "gt", "isfinite", "isinf", "isnan",
-    "le", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
+    "float_power", "floor", "floor_divide", "fmod", "ge", "greater", "greater_equal", "gt", "isfinite", "isinf",
+    "isnan", "le", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
     "logical_xor", "lt", "masked_fill", "maximum", "minimum", "mul", "multiply", "ne", "neg", "negative", "not_equal",
-    "pow", "reciprocal", "relu", "remainder", "round", "rsqrt", "rsub", "sigmoid", "sign", "sin", "sinh", "sqrt",
-    "square", "sub", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
+    "pow", "reciprocal", "relu", "remainder", "round", "rsqrt", "rsub", "sgn", "sigmoid", "sign", "sin", "sinh",
+    "sqrt", "square", "sub", "subtract", "tan", "tanh", "true_divide", "trunc", "where",
 ]  # fmt: skip
 
 
 mul = multiply = function(_arithmetic.multiply)
-div = divide = true_divide = function(_arithmetic.divide, floating=True)
+true_divide = function(_arithmetic.divide, floating=True)
 remainder = function(_arithmetic.remainder)
+fmod = function(_arithmetic.fmod, numbers="other")
 floor_divide = function(_piecewise.floor_divide)
-maximum = function(_piecewise.maximum)
-minimum = function(_piecewise.minimum)
-atan2 = arctan2 = function(_elementary.atan2, floating=True)
-eq = function(_piecewise.equal)
-ne = not_equal = function(_piecewise.not_equal)
-lt = less = function(_piecewise.less)
-le = less_equal = function(_piecewise.less_equal)
-gt = greater = function(_piecewise.greater)
-ge = greater_equal = function(_piecewise.greater_equal)
+maximum = function(_piecewise.maximum, numbers="none")
+minimum = function(_piecewise.minimum, numbers="none")
+atan2 = arctan2 = function(_elementary.atan2, floating=True, numbers="none")
+eq = function(_piecewise.equal, numbers="other")
+ne = not_equal = function(_piecewise.not_equal, numbers="other")
+lt = less = function(_piecewise.less, numbers="other")
+le = less_equal = function(_piecewise.less_equal, numbers="other")
+gt = greater = function(_piecewise.greater, numbers="other")
+ge = greater_equal = function(_piecewise.greater_equal, numbers="other")
 bitwise_and = function(_piecewise.bitwise_and)
 bitwise_or = function(_piecewise.bitwise_or)
 bitwise_xor = function(_piecewise.bitwise_xor)
@@ -53,32 +56,61 @@ _add = function(_arithmetic.add)
 _sub = function(_arithmetic.subtract)
 
 
+def _scaled(function: str, input: Any, other: Any, alpha: Any) -> Any:
+    """alpha other, for ``input`` + alpha ``other``; RuntimeError if ``alpha`` is of a higher kind than both."""
+    if type(alpha) is int and alpha == 1:
+        return other
+    category = result_type(input, other).category
+    if dtypes.BOOL < category < dtypes.FLOAT and isinstance(alpha, (bool, float)):
+        raise RuntimeError(f"{function}(): For integral input tensors, argument alpha must not be {kind(alpha)}.")
+    if category < dtypes.COMPLEX and isinstance(alpha, complex):
+        raise RuntimeError(f"{function}(): For non-complex input tensors, argument alpha must not be a complex number.")
+    return mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
+
+
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """input + alpha other."""
-    return _add(input, other if alpha == 1 else mul(other, alpha))
+    return _add(input, _scaled("add", input, other, alpha))
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """input - alpha other."""
-    return _sub(input, other if alpha == 1 else mul(other, alpha))
+    """input - alpha other; RuntimeError if one is a boolean."""
+    return _sub(input, _scaled("sub", input, other, alpha))
 
 
 subtract = sub
 
 
-def rsub(input: Any, other: Any) -> Any:
-    """other - input."""
-    return _sub(other, input)
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """other - alpha input."""
+    return _sub(other, _scaled("rsub", other, tensor_arg("rsub", input), alpha))
 
 
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """Quotient; rounded towards 0 ("trunc") or down ("floor"), with slope 0, if a ``rounding_mode`` is named."""
+    if rounding_mode is None:
+        return true_divide(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise (RuntimeError if isinstance(rounding_mode, str) else TypeError)(
+            f"div(): expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        )
+    if result_type(input, other).category < dtypes.FLOAT:
+        input = input if isinstance(input, TensorBase) else wrap(np.array(input))
+        return floor_divide(sub(input, fmod(input, other)), other)
+    return trunc(true_divide(input, other))
+
+
+divide = div
 neg = negative = counting(_arithmetic.negative)
 abs = absolute = counting(_piecewise.abs)
-sign, relu = counting(_piecewise.sign), counting(_piecewise.relu)
+relu = counting(_piecewise.relu)
 isnan = unary(_piecewise.isnan)
 isinf = unary(_piecewise.isinf)
 isfinite = unary(_piecewise.isfinite)
 floor, ceil = counting(_piecewise.floor), counting(_piecewise.ceil)
-round, trunc = counting(_piecewise.round), counting(_piecewise.trunc)
+_round, trunc = counting(_piecewise.round), counting(_piecewise.trunc)
 reciprocal, sqrt, rsqrt = (floating(o) for o in (_arithmetic.reciprocal, _arithmetic.sqrt, _arithmetic.rsqrt))
 exp, exp2, expm1 = (floating(o) for o in (_elementary.exp, _elementary.exp2, _elementary.expm1))
 log, log1p = floating(_elementary.log), floating(_elementary.log1p)
@@ -89,6 +121,30 @@ sinh, cosh, tanh = (floating(o) for o in (_elementary.sinh, _elementary.cosh, _e
 asinh, acosh, atanh = (floating(o) for o in (_elementary.asinh, _elementary.acosh, _elementary.atanh))
 sigmoid = floating(_activation.sigmoid)
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
+
+
+def sgn(input: Any) -> Any:
+    """Sign of each entry: -1, 0 or 1, with slope 0; of a complex number x / abs(x), and 0 at 0."""
+    x = tensor_arg("sgn", input)
+    return apply_one(_shape.copy if dtypes.of(x.array.dtype) is dtypes.boolean else _piecewise.sign, x, {})
+
+
+def sign(input: Any) -> Any:
+    """Sign of each entry: -1, 0 or 1, with slope 0; NotImplementedError for complex numbers, which have `sgn`."""
+    if dtypes.of(tensor_arg("sign", input).array.dtype).is_complex:
+        raise NotImplementedError("sign(): not implemented for complex numbers: use sgn()")
+    return sgn(input)
+
+
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """Each entry rounded, halves to even, to this number of decimals (of tens, if it is negative); slope 0."""
+    if decimals == 0:
+        return _round(input)
+    x = tensor_arg("round", input)
+    if dtypes.of(x.array.dtype).category < dtypes.FLOAT:
+        raise NotImplementedError(f"round(): decimals={decimals} is not implemented for {x.dtype}")
+    scale = 10.0 ** builtins.abs(decimals)
+    return _round(x * scale) / scale if decimals > 0 else _round(x / scale) * scale
 
 
 def logical_not(input: Any) -> Any:
@@ -118,6 +174,8 @@ def pow(input: Any, exponent: Any) -> Any:
         input = to_dtype(wrap(np.array(input)), common)
     if result_type(tensor_arg("pow", input), exponent) is dtypes.boolean:
         raise RuntimeError("pow(): a power of booleans is not defined; convert 'input' with .to(dtype)")
+    if isinstance(exponent, TensorBase) and exponent.array.dtype.kind == "i" and input.array.dtype.kind in "biu":
+        return where((exponent < 0) & (abs(input) != 1), 0, _raise(input, abs(exponent)))
     out = _raise(input, exponent)
     if out is NotImplemented:
         raise TypeError(f"pow(): argument 'exponent' must be Tensor or number, not {kind(exponent)}")
@@ -131,7 +189,11 @@ def square(input: Any) -> Any:
 
 def float_power(input: Any, exponent: Any) -> Any:
     """`pow` in double precision."""
-    return pow(*(to_dtype(x, dtypes.float64) if isinstance(x, TensorBase) else x for x in (input, exponent)))
+    if not isinstance(input, TensorBase):
+        tensor_arg("float_power", exponent, "exponent", 2)
+    wide = dtypes.complex128 if result_type(input, exponent).is_complex else dtypes.float64
+    values = [to_dtype(v, wide) if isinstance(v, TensorBase) else v for v in (input, exponent)]
+    return pow(*values) if isinstance(input, TensorBase) else pow(to_dtype(wrap(np.array(input)), wide), values[1])
 
 
 _at_least = operator(_piecewise.clamp_min.variant("ClampBackward0"))
@@ -144,13 +206,22 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     Where ``input`` equals a bound it gets the whole gradient. Raises RuntimeError if both are None.
     """
     x = tensor_arg("clamp", input)
-    if min is None and max is None:
+    bounds = {"min": min, "max": max}
+    given = {k: v for k, v in bounds.items() if v is not None}
+    if not given:
         raise RuntimeError("clamp(): at least one of 'min' or 'max' must not be None")
-    if isinstance(min, TensorBase) or isinstance(max, TensorBase):
+    for k, v in given.items():
+        if not isinstance(v, (TensorBase, *NUMBER)):
+            raise TypeError(f"clamp(): argument '{k}' must be Tensor or number, not {kind(v)}")
+    d = result_type(x, *given.values())
+    if d.is_complex:
+        raise NotImplementedError("clamp(): not implemented for complex numbers, which have no order")
+    if any(isinstance(v, TensorBase) for v in given.values()):
         x = x if min is None else _at_least(x, min)
         return x if max is None else _at_most(x, max)
-    d = result_type(x, *(b for b in (min, max) if b is not None))
-    return apply(_piecewise.clip, (to_dtype(x, d),), {"min": min, "max": max})
+    return apply(
+        _piecewise.clip, (to_dtype(x, d),), bounds | {k: number_as("clamp", v, d).item() for k, v in given.items()}
+    )
 
 
 clip = clamp
@@ -171,8 +242,10 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     condition = tensor_arg("where", condition, "condition")
     if input is None and other is None:
         return tuple(wrap(i) for i in np.nonzero(condition.array))
+    if condition.array.dtype == np.uint8:
+        condition = to_dtype(condition, dtypes.boolean)
     if condition.array.dtype != bool:
-        raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.array.dtype}")
+        raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.dtype}")
     pair = operands(_piecewise.where, (input, other))
     if pair is None:
         raise TypeError(f"where(): arguments must be Tensors or numbers, but got {kind(input)} and {kind(other)}")
@@ -180,13 +253,17 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """``input`` with ``value`` (a number or 0-d tensor) where ``mask`` is True."""
-    x = tensor_arg("masked_fill", input)
-    if not isinstance(value, TensorBase):
-        value = wrap(np.array(value, x.array.dtype))
-    elif value.array.ndim:
+    """``input`` with ``value`` (a number or 0-d tensor, which must fit its dtype) where ``mask`` is True."""
+    x, mask = tensor_arg("masked_fill", input), tensor_arg("masked_fill", mask, "mask", 2)
+    if mask.array.dtype != bool:
+        raise RuntimeError(f"masked_fill() only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if isinstance(value, NUMBER):
+        value = wrap(np.asarray(number_as("masked_fill", value, x.array.dtype)))
+    elif tensor_arg("masked_fill", value, "value", 3).array.ndim:
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got {value.array.ndim} dims")
-    return where(tensor_arg("masked_fill", mask, "mask", 2), to_dtype(value, x.array.dtype), x)
+    elif not value.requires_grad:
+        number_as("masked_fill", value.item(), x.array.dtype)
+    return where(mask, to_dtype(value, x.array.dtype), x)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:

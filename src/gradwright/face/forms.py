@@ -24,17 +24,36 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Call
 
     def slow(x: Any, y: Any) -> Any:
         pair = operands(op, (x, y), floating=floating)
+        if pair is not None and op.name == "subtract":
+            refuse_booleans("-", x, y)
         return NotImplemented if pair is None else apply(op, pair, {})
 
     return binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
 
 
-def function(op: Op, *, floating: bool = False) -> Callable[[Any, Any], Any]:
+def refuse_booleans(sign: str, *values: Any) -> None:
+    """RuntimeError if one of the values is a boolean, which has no negative."""
+    if any(isinstance(v, bool) or dtypes.boolean is getattr(v, "dtype", None) for v in values):
+        raise RuntimeError(
+            f"The `{sign}` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead; of two masks use `^`."
+        )
+
+
+def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Callable[[Any, Any], Any]:
+    """The function of two arguments; ``numbers``: which of them may be a number, "either", "other" or "none"."""
     method = operator(op, floating=floating)
     swapped = operator(op, floating=floating, reflected=True)
 
     def call(input: Any, other: Any) -> Any:
-        out = method(input, other) if isinstance(input, TensorBase) else swapped(other, input)
+        if isinstance(input, TensorBase):
+            if numbers == "none" and not isinstance(other, TensorBase):
+                tensor_arg(op.name, other, "other", 2)
+            out = method(input, other)
+        elif numbers == "either":
+            out = swapped(other, input) if isinstance(other, TensorBase) else NotImplemented
+        else:
+            tensor_arg(op.name, input)
         if out is NotImplemented:
             wrong = other if isinstance(input, TensorBase) else input
             raise TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")

@@ -91,7 +91,8 @@ def _histogram(function: str, input: Any, points: Any, bins: Any, span: Any, wei
                 raise RuntimeError(f"torch.{function}: bin edges should be 1-d tensors of the dtype of input")
             edges.append(b.array)
         else:
-            low, high = _span(function, points[:, k], *(span[2 * k : 2 * k + 2] if span else (0, 0)), 0.5)
+            low, high = span[2 * k : 2 * k + 2] if span else (0, 0)
+            low, high = _span(function, points[:, k], low, high, 0.5)
             edges.append(np.linspace(low, high, _counts(b) + 1, dtype=d))
     with np.errstate(all="ignore"):
         hist, _ = np.histogramdd(points, edges, density=density, weights=None if weight is None else weight.reshape(-1))

@@ -23,7 +23,8 @@ from gradwright.ops import scatter as _scatter
 from gradwright.ops import shape as _shape
 
 __all__ = [
-    "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put", "index_put_", "is_nonzero", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "put", "take",
+    "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put",
+    "index_put_", "is_nonzero", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "put", "take",
     "take_along_dim", "unravel_index", "zero_",
 ]  # fmt: skip
 

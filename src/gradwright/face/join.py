@@ -18,8 +18,8 @@ from gradwright.face.shape import atleast_1d, atleast_2d, atleast_3d, expand, re
 from gradwright.ops import shape as _shape
 
 __all__ = [
-    "_chunk_cat", "block_diag", "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit", "hstack",
-    "meshgrid", "row_stack", "split", "split_with_sizes", "stack", "tensor_split", "unbind", "unsafe_chunk",
+    "_chunk_cat", "block_diag", "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",
+    "hstack", "meshgrid", "row_stack", "split", "split_with_sizes", "stack", "tensor_split", "unbind", "unsafe_chunk",
     "unsafe_split", "unsafe_split_with_sizes", "vsplit", "vstack",
 ]  # fmt: skip
 
@@ -80,7 +80,7 @@ hstack = _stacking("hstack", atleast_1d, 1, "Tensors joined side by side: vector
 vstack = row_stack = _stacking("vstack", atleast_2d, 0, "Tensors, vectors as rows, joined one below the other.")
 dstack = _stacking("dstack", atleast_3d, 2, "Tensors, of at least three dims, joined along the third.")
 column_stack = _stacking(
-    "column_stack", lambda x: reshape(x, -1, 1) if x.array.ndim < 2 else x, 1, "Tensors, vectors as columns, side by side."
+    "column_stack", lambda x: reshape(x, -1, 1) if x.array.ndim < 2 else x, 1, "Tensors, vectors as columns, joined."
 )
 
 
@@ -130,14 +130,12 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, i
     if isinstance(how, TensorBase):
         if how.array.ndim > 1 or how.array.dtype.name != "int64":
             raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor of "
-                f"dtype int64, but got {how.array.ndim} dims of {dtypes.of(how.array.dtype)}"
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor "
+                f"of dtype int64, but got {how.array.ndim} dims of {dtypes.of(how.array.dtype)}"
             )
         how = how.array.tolist()
     if x.array.ndim == 0:
-        raise RuntimeError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
-        )
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis, n = _divided("tensor_split", x, dim)
     if isinstance(how, (tuple, list)):
         cuts = [slice(a, b).indices(n)[:2] for a, b in pairwise([None, *how, None])]
@@ -147,7 +145,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, i
             return tuple(x[(*key, slice(a, max(a, b)))] for a, b in cuts)
         return split_with_sizes(x, sizes, axis)
     if how is None or not hasattr(how, "__index__"):
-        raise TypeError(f"tensor_split(): argument 'indices_or_sections' must be int or a list of ints, not {kind(how)}")
+        raise TypeError(f"tensor_split(): argument 'indices_or_sections' must be int or list of ints, not {kind(how)}")
     pieces = how.__index__()
     if pieces < 1:
         raise RuntimeError(f"number of sections must be larger than 0, got {pieces}")
@@ -165,7 +163,7 @@ def _splitting(name: str, least: int, dim: int) -> Callable[..., Any]:
                 f"with {ndim} dimensions!"
             )
         axis = 0 if ndim == 1 else dim
-        how = next((h for h in (indices_or_sections, indices, sections) if h is not None), None)
+        how: Any = next((h for h in (indices_or_sections, indices, sections) if h is not None), None)
         n = x.array.shape[axis]
         if hasattr(how, "__index__") and (how.__index__() < 1 or n % how.__index__()):
             raise RuntimeError(
@@ -249,7 +247,8 @@ def block_diag(*tensors: Any) -> Any:
     for k, x in enumerate(tensors):
         if tensor_arg("block_diag", x, "tensors", k + 1).array.ndim > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {x.array.ndim} dimensions"
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                f"Input {k} has {x.array.ndim} dimensions"
             )
     blocks = [atleast_2d(x) for x in tensors]
     ends = list(accumulate(x.array.shape[1] for x in blocks))

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
-from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
 from gradwright.face import decompose as d
 from gradwright.face import solve as s
 from gradwright.face.matrices import adjoint, eye, matrix, same_dtype, square
 from gradwright.face.returns import return_type
 from gradwright.face.solve import det, logdet, matrix_exp, matrix_power, slogdet
-from gradwright.ops import decompose as _ops
 
 __all__ = [
     "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "lu_unpack",
@@ -23,6 +21,7 @@ __all__ = [
 
 _QR, _SVD = return_type("qr", "Q", "R"), return_type("svd", "U", "S", "V")
 _TRIANGULAR = return_type("triangular_solve", "solution", "cloned_coefficient")
+_WITH_INFO = return_type("_lu_with_info", "LU", "pivots", "info")
 _UNPACKED = return_type("lu_unpack", "P", "L", "U")
 
 inverse = s.inv
@@ -63,7 +62,7 @@ def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False
 def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
     """L and U packed in one, and LAPACK's row swaps; with ``get_infos``, 0 or the first zero pivot too."""
     out = d.lu_factor_ex(A, pivot=pivot)
-    return tuple(out) if get_infos else tuple(out[:2])
+    return _WITH_INFO(*out) if get_infos else tuple(out[:2])
 
 
 def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
@@ -107,7 +106,8 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """The ``q`` largest singular values of A - M, with U and V, from a random subspace iterated ``niter`` times.
 
-    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithm 5.1.
+    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithm 5.1. The subspace is the same
+    at every call.
     """
     A = A if M is None else A - M
     m, n = matrix("svd_lowrank", A).array.shape[-2:]
@@ -124,7 +124,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 def _random(a: Any, q: int) -> Any:
     shape = (*a.array.shape[:-2], a.array.shape[-1], q)
-    return wrap(np.random.standard_normal(shape).astype(a.array.dtype))
+    return wrap(np.random.default_rng(0).standard_normal(shape).astype(a.array.dtype))
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

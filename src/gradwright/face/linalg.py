@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import backends
 from gradwright.autograd.apply import apply
-from gradwright.autograd.base import wrap
-from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.arguments import tensor_arg, tensor_list
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.einsum import einsum
 from gradwright.face.elementwise import mul
 from gradwright.ops import linalg as _linalg
 
 __all__ = [
-    "bmm", "dot", "einsum", "matmul", "mm", "mv", "outer",
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "einsum", "ger", "matmul", "mm", "mv", "outer",
 ]  # fmt: skip
 
 _mv, _bmm = _linalg.matmul.variant("MvBackward0"), _linalg.matmul.variant("BmmBackward0")
@@ -26,8 +24,8 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
     x, y = a.array, b.array
     if x.dtype != y.dtype:
         raise RuntimeError(
-            f"{name}(): expected both tensors to have the same dtype, but got {a.dtype} and {b.dtype}: convert one "
-            "with .to(dtype)"
+            f"{name}(): expected m1 and m2 to have the same dtype, but got {a.dtype} and {b.dtype}: convert one with "
+            ".to(dtype)"
         )
     if ndims is not None and (x.ndim, y.ndim) != ndims:
         wanted = f"{ndims[0]} and {ndims[1]}"
@@ -80,6 +78,65 @@ def outer(input: Any, vec2: Any) -> Any:
     return mul(a.unsqueeze(1), b)
 
 
+ger = outer
+
+
+def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta input + alpha product; ``input`` broadcasts, and is left out, NaN and all, if beta is 0."""
+    x, shape = tensor_arg(name, input), product.array.shape
+    if product.array.dtype.kind in "iu":
+        beta, alpha = int(beta), int(alpha)
+    tail = (1,) * (len(shape) - x.array.ndim) + x.array.shape
+    if x.array.ndim > len(shape) or any(n not in (1, m) for n, m in zip(tail, shape, strict=True)):
+        raise RuntimeError(
+            f"{name}(): The expanded size of the tensor {_text(shape)} must match the existing size {_text(x.array.shape)}"
+        )
+    out = product if alpha == 1 else product * alpha
+    return out if beta == 0 else out + (x if beta == 1 else x * beta)
+
+
+def _alike(name: str, input: Any, product: Any) -> Any:
+    if tensor_arg(name, input).array.dtype != product.array.dtype:
+        raise RuntimeError(f"{name}(): expected input, m1 and m2 to have the same dtype, but got {input.dtype} and "
+                           f"{product.dtype}")  # fmt: skip
+    return input
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta input + alpha mat1 mat2, of matrices."""
+    product = _product("addmm", _mm, mat1, mat2, (2, 2), "mat2")
+    return _added("addmm", _alike("addmm", input, product), product, beta, alpha)
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta input + alpha mat vec, of a matrix and a vector."""
+    product = _product("addmv", _mv, mat, vec, (2, 1), "vec")
+    return _added("addmv", _alike("addmv", input, product), product, beta, alpha)
+
+
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta input + alpha vec1 vec2^T, of vectors."""
+    a, b = tensor_arg("addr", vec1, "vec1", 2), tensor_arg("addr", vec2, "vec2", 3)
+    product = outer(a, b)
+    if product.array.dtype.kind in "biu" and any(isinstance(n, float) for n in (beta, alpha)):
+        raise RuntimeError("addr(): For integral input tensors, beta and alpha must not be floating point numbers.")
+    if product.array.dtype.kind == "b" and tensor_arg("addr", input).array.dtype.kind == "b":
+        return (input & bool(beta)) | (product & bool(alpha))
+    return _added("addr", input, product, beta, alpha)
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta input + alpha batch1 batch2, of stacks of matrices."""
+    product = bmm(batch1, batch2)
+    return _added("baddbmm", _alike("baddbmm", input, product), product, beta, alpha)
+
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """beta input + alpha times the sum of the products of two stacks of matrices."""
+    product = bmm(batch1, batch2).sum(0, dtype=batch1.dtype)
+    return _added("addbmm", _alike("addbmm", input, product), product, beta, alpha)
+
+
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """y = input weight^T + bias: input (..., in), weight (out, in), bias (out,) or None."""
     x, weight = tensor_arg("linear", input), tensor_arg("linear", weight, "weight", 2)
@@ -99,85 +156,3 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     if x.array.ndim != 2 or bias.array.shape != shapes[1][:1]:
         return matmul(x, weight.t()) + bias
     return apply(_linalg.linear, (x, weight, bias), {})
-
-
-def einsum(equation: str, *operands: Any) -> Any:
-    """Sum of products over named axes: ``einsum("ij,jk->ik", a, b)``; ``...`` stands for any leading axes.
-
-    Raises RuntimeError if the equation does not fit the operands.
-    """
-    if not isinstance(equation, str):
-        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind(equation)}")
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    xs = tensor_list("einsum", operands, "operands")
-    terms, result = _parsed(equation, xs)
-    distinct, extra = [], []
-    letters = iter(c for c in map(chr, range(945, 1024)))
-    for k, (term, x) in enumerate(zip(terms, xs, strict=True)):
-        seen = ""
-        for c, n in zip(term, x.array.shape, strict=True):
-            if c in seen:  # a diagonal: a fresh letter, tied to the old one by an identity matrix
-                fresh = next(letters)
-                extra.append((c + fresh, wrap(_eye(xs[k], n))))
-                c = fresh
-            seen += c
-        distinct.append(seen)
-    text = ",".join([*distinct, *(t for t, _ in extra)]) + "->" + result
-    return apply(_linalg.einsum, [*xs, *(x for _, x in extra)], {"equation": _latin(text)})
-
-
-def _eye(x: Any, n: int) -> Any:
-    return backends.namespace(x.array).eye(n, dtype=x.array.dtype)
-
-
-def _latin(text: str) -> str:
-    """The equation with every letter one that NumPy takes."""
-    used = [c for c in dict.fromkeys(text) if c not in ",->"]
-    spare = iter(c for c in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in used)
-    names = {c: c if c.isascii() else next(spare) for c in used}
-    return "".join(names.get(c, c) for c in text)
-
-
-def _parsed(equation: str, xs: list[Any]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, ellipses spelt out."""
-    left, arrow, result = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if len(terms) != len(xs):
-        raise RuntimeError(f"einsum(): equation {equation!r} has {len(terms)} operands, but got {len(xs)} tensors")
-    extra = 0
-    for term, x in zip(terms, xs, strict=True):
-        if "..." in term:
-            extra = max(extra, x.array.ndim - len(term) + 3)
-    dots = "".join(map(chr, range(1040, 1040 + extra)))
-    for k, (term, x) in enumerate(zip(terms, xs, strict=True)):
-        own = x.array.ndim - len(term) + 3
-        terms[k] = term.replace("...", dots[extra - own :] if own else "") if "..." in term else term
-        if len(terms[k]) != x.array.ndim:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(terms[k])}) does not match the number of "
-                f"dimensions ({x.array.ndim}) for operand {k}"
-            )
-    joined = "".join(terms)
-    if arrow:
-        result = result.replace("...", dots)
-    else:
-        result = dots + "".join(sorted(c for c in set(joined) if joined.count(c) == 1 and c not in dots))
-    for c in result:
-        if c not in joined or result.count(c) > 1:
-            wrong = "appears more than once" if c in joined else "does not appear in the equation for any input operand"
-            raise RuntimeError(f"einsum(): output subscript {c} {wrong}")
-    sizes: dict[str, int] = {}
-    for k, (term, x) in enumerate(zip(terms, xs, strict=True)):
-        for c, n in zip(term, x.array.shape, strict=True):
-            if sizes.setdefault(c, n) != n and 1 not in (n, sizes[c]):
-                raise RuntimeError(
-                    f"einsum(): subscript {c} has size {n} for operand {k} which does not broadcast with previously "
-                    f"seen size {sizes[c]}"
-                )
-            sizes[c] = max(sizes[c], n)
-    for k, (term, x) in enumerate(zip(terms, xs, strict=True)):
-        full = tuple(sizes[c] for c in term)
-        if x.array.shape != full:
-            xs[k] = x.expand(full)
-    return terms, result

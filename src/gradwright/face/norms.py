@@ -61,6 +61,13 @@ def _last_two(name: str, A: Any, dim: Any) -> tuple[int, ...]:
     return axes
 
 
+def _extreme(x: Any, ord: Any, dim: int, keepdim: bool = False) -> Any:
+    """The largest entries along a dim if ``ord`` is positive, and 0 if there is none; else the smallest."""
+    if ord > 0 and not x.array.shape[dim]:
+        return x.sum(dim, keepdim)
+    return (amax if ord > 0 else amin)(x, dim, keepdim)
+
+
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Norm of the matrices in two dims: "fro", "nuc" (the sum of the singular values), 2 and -2 (the largest and the
     smallest), 1 and -1 (the largest and smallest sum of a column's magnitudes), inf and -inf (of a row's)."""
@@ -75,10 +82,10 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     if ord in ("nuc", 2, -2):
         values = svdvals(movedim(A, axes, (-2, -1)))
-        out = values.sum(-1) if ord == "nuc" else (amax if ord > 0 else amin)(values, -1)
+        out = values.sum(-1) if ord == "nuc" else _extreme(values, ord, -1)
     else:
         summed, chosen = axes if abs(ord) == 1 else axes[::-1]
-        out = (amax if ord > 0 else amin)(_abs(A).sum(summed, keepdim=True), chosen, True).squeeze(axes)
+        out = _extreme(_abs(A).sum(summed, keepdim=True), ord, chosen, True).squeeze(axes)
     return out.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else out
 
 

@@ -14,7 +14,9 @@ from gradwright.face.shape import expand, flatten, listed, reshape, transpose, u
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 
-__all__ = ["constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile"]
+__all__ = [
+    "constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",
+]  # fmt: skip
 
 _selected = _index.at.variant("IndexSelectBackward0")
 
@@ -81,9 +83,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 def repeat(self: Any, repeats: Any) -> Any:
     """A copy laid side by side, so many times along each dim; more repeats than dims put new dims in front."""
     if len(repeats) < self.array.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if min(repeats, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {_text(repeats)}")
     return apply(_shape.tile, (self,), {"reps": repeats})
@@ -95,7 +95,8 @@ def tile(input: Any, dims: Any) -> Any:
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
-def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Any:  # fmt: skip
     """Each slice along ``dim`` (each entry of the flattened tensor if None) repeated: all alike, or each its number.
 
     Of one tensor alone: the indices 0, 1, 2, ... each repeated so many times.

@@ -15,7 +15,6 @@ from gradwright.face.shape import movedim, unsqueeze
 from gradwright.op import Op
 from gradwright.ops import activation as _activation
 from gradwright.ops import decompose as _decompose
-from gradwright.ops import scatter as _scatter
 from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
 from gradwright.ops import scatter as _scatter

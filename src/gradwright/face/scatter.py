@@ -10,6 +10,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import recording
 from gradwright.errors import size as _text
 from gradwright.face.arguments import number_as, one_dim, tensor_arg
 from gradwright.face.indexing import winning
@@ -29,17 +30,23 @@ _selected, _filled, _copied = (
 )
 
 
+def _outside(index: Any, n: int) -> bool:
+    """Whether an index is negative, or n or more: in one pass, as a negative one is a large one without its sign."""
+    return bool(index.view(f"u{index.itemsize}").max() >= n)
+
+
 def _back(y: Any, shape: tuple[int, ...]) -> Any:
     """``y`` in the shape that a 0-d tensor had before it was made a vector."""
     return y if y.array.shape == shape else reshape(y, shape)
 
 
-def _checked(function: str, x: Any, dim: int, index: Any, src: Any = None) -> tuple[Any, ...]:
-    """``x``, the dim, the index and ``src`` cut to its shape, if all of them fit; 0-d tensors as vectors."""
+def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[Any, ...]:
+    """``x``, the dim, the index and the source cut to its shape, if all of them fit; 0-d tensors as vectors."""
     x, index = tensor_arg(function, x), tensor_arg(function, index, "index", 3)
+    src = tensor_arg(function, given[0], "src", 4) if given else None
     axis = one_dim(function, dim, x.array.ndim)
-    if index.array.dtype.name not in ("int64", "int32"):
-        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {dtypes.of(index.array.dtype)}")
+    if index.array.dtype.name not in ("int64", "int32") and (index.array.size or function != "gather"):
+        raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtypes.of(index.array.dtype)}")
     like = [x] if src is None else [x, src]
     if src is not None and src.array.dtype != x.array.dtype:
         raise RuntimeError(
@@ -64,9 +71,9 @@ def _checked(function: str, x: Any, dim: int, index: Any, src: Any = None) -> tu
                 f"{_text(y.array.shape)}" + (f" apart from dimension {axis}" if y is x else " of src")
             )
     n = x.array.shape[axis]
-    if index.array.size and not (index.array.min() >= 0 and index.array.max() < n):
+    if index.array.size and _outside(index.array, n):
         wrong = next(int(i) for i in index.array.ravel() if not 0 <= i < n)
-        raise RuntimeError(f"index {wrong} is out of bounds for dimension {axis} with size {n}")
+        raise RuntimeError(f"{function}(): index {wrong} is out of bounds for dimension {axis} with size {n}")
     if src is not None and src.array.shape != index.array.shape:
         src = src[tuple(slice(m) for m in index.array.shape)]
     return x, axis, index, src
@@ -74,17 +81,16 @@ def _checked(function: str, x: Any, dim: int, index: Any, src: Any = None) -> tu
 
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """out[i][j] = input[i][index[i][j]] for dim 1; ``index`` may be smaller than ``input`` in the other dims."""
-    shape = tensor_arg("gather", index, "index", 3).array.shape
-    x = tensor_arg("gather", input)
-    if not index.array.size:
+    x, shape = tensor_arg("gather", input), tensor_arg("gather", index, "index", 3).array.shape
+    if not index.array.size and index.array.ndim != x.array.ndim:
         one_dim("gather", dim, x.array.ndim)
-        return flatten(x)[:0].reshape(shape)
+        return reshape(flatten(x)[:0], shape)
     x, axis, index, _ = _checked("gather", x, dim, index)
     return _back(apply(_scatter.take_along_axis, (x, index), {"axis": axis}), shape)
 
 
 def _scattered(op: Any, function: str, input: Any, dim: int, index: Any, src: Any) -> Any:
-    x, axis, index, src = _checked(function, input, dim, index, tensor_arg(function, src, "src", 4))
+    x, axis, index, src = _checked(function, input, dim, index, src)
     if not index.array.size:
         return x.clone()
     return _back(apply(op, (x, index, src), {"axis": axis}), input.array.shape)
@@ -122,12 +128,11 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """A copy of ``input`` in which each place combines its value with those of ``src`` that ``index`` sends to it.
 
-    ``reduce``: "sum", "prod", "mean", "amax" or "amin". Without ``include_self`` the values of ``input`` in these places
-    do not count. Tied extrema share the gradient equally.
+    ``reduce``: "sum", "prod", "mean", "amax" or "amin". Without ``include_self`` what ``input`` has in these places
+    does not count. Tied extrema share the gradient equally.
     """
     if reduce not in _REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    src = tensor_arg("scatter_reduce", src, "src", 4)
     x, axis, index, src = _checked("scatter_reduce", input, dim, index, src)
     if not index.array.size:
         return x.clone()
@@ -167,8 +172,10 @@ def _min(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
 
 
 def _prod(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
-    """Products by halving: entries sorted by place are multiplied in pairs until each place has one. Zeros are no case."""
+    """Products by halving: entries sorted by place are multiplied in pairs until each place has one: right at zeros."""
     start = x if include_self else _without(x, axis, index, 1)
+    if not recording.get() or (start._node is None and src._node is None):
+        return apply(_scatter.scatter_prod, (start, index, src), {"axis": axis})
     columns = np.moveaxis(np.arange(x.array.size).reshape(x.array.shape), axis, 0)
     within = columns[(slice(None), *(slice(n) for k, n in enumerate(index.array.shape) if k != axis))]
     sent = np.take_along_axis(within, np.moveaxis(index.array, axis, 0), 0)
@@ -190,7 +197,7 @@ def _prod(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
 _REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": _sum, "prod": _prod, "mean": _mean, "amax": _max, "amin": _min}
 
 
-def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) -> tuple[Any, int, Any, tuple[Any, ...]]:
+def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) -> tuple[Any, int, Any, Any]:
     """``x`` (a 0-d one as a vector), the dim, ``source``, and the key that takes a vector of indices along the dim."""
     x, index = tensor_arg(function, input), tensor_arg(function, index, "index", 3)
     axis, where = one_dim(function, dim, x.array.ndim), index.array
@@ -200,7 +207,7 @@ def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) 
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {dtypes.of(where.dtype)}")
     x = reshape(x, 1) if not x.array.ndim else x
     n = x.array.shape[axis]
-    if where.size and not (where.min() >= (-n if function == "index_fill" else 0) and where.max() < n):
+    if where.size and (where.min() < -n or where.max() >= n if function == "index_fill" else _outside(where, n)):
         raise IndexError(f"{function}(): index out of range in self: dimension {axis} has size {n}")
     key = (slice(None),) * axis + (where.reshape(-1).copy(),)
     if source is not None:
@@ -237,7 +244,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
-    """A copy of ``input`` with the slices of ``source`` written at ``index`` along ``dim``; of repeated ones the last."""
+    """A copy of ``input`` with the slices of ``source`` written at ``index`` along ``dim``; the last stays."""
     x, _, source, key = _along("index_copy", input, dim, index, source)
     if source._node is not None:
         source = winning(source, np.arange(x.array.size).reshape(x.array.shape)[key])

@@ -12,10 +12,10 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import NUMBER, one_dim, result_type, tensor_arg, tensor_list
-from gradwright.face.scatter import index_select
+from gradwright.face.join import stack
 from gradwright.face.names import numpy_names
 from gradwright.face.returns import opaque
-from gradwright.face.join import stack
+from gradwright.face.scatter import index_select
 
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",
@@ -65,8 +65,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     if not any(isinstance(v, TensorBase) for v in (elements, test_elements)):
         raise TypeError(f"isin(): one of the two must be a Tensor, but got {kind(elements)} and {kind(test_elements)}")
     common = result_type(elements, test_elements).dtype
-    arrays = (np.asarray(getattr(v, "array", v)).astype(common) for v in (elements, test_elements))
-    return wrap(np.isin(*arrays, assume_unique=assume_unique, invert=invert))
+    a, b = (np.asarray(getattr(v, "array", v)).astype(common) for v in (elements, test_elements))
+    return wrap(np.isin(a, b, assume_unique=assume_unique, invert=invert))
 
 
 def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,

@@ -1,4 +1,4 @@
-"""Shapes and the order of dims under PyTorch's names: reshape, squeeze, expand, permute. All views, where memory allows."""
+"""Shapes and the order of dims under PyTorch's names: reshape, squeeze, expand, permute. Views, where they can be."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.base import wrap
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.graph import AccumulateGrad
 from gradwright.autograd.view import alias_of, writable
-from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, sizes, tensor_arg
 from gradwright.face.complex import conj
@@ -21,7 +20,7 @@ from gradwright.ops import shape as _shape
 
 __all__ = [
     "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
-    "clone", "flatten", "movedim", "moveaxis", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t",
+    "clone", "flatten", "moveaxis", "movedim", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t",
     "transpose", "unflatten", "unsqueeze",
 ]  # fmt: skip
 
@@ -342,14 +341,14 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """Dim ``dim`` split into several of the given sizes."""
     x = tensor_arg("unflatten", input)
     if not x.array.ndim:
-        raise RuntimeError(f"unflatten got an unexpected error: Dimension specified as {dim} but tensor has no dimensions")
+        raise RuntimeError(f"unflatten(): Dimension specified as {dim} but tensor has no dimensions")
     d = one_dim("unflatten", dim, x.array.ndim)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     n, rest = x.array.shape[d], math.prod(s for s in sizes if s != -1)
     if n % rest if -1 in sizes and rest else n != rest:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) of the input"
         )
     return reshape(x, (*x.array.shape[:d], *sizes, *x.array.shape[d + 1 :]))
 

@@ -11,7 +11,7 @@ from gradwright import backends
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import size
-from gradwright.face.decompose import eigh, permutation, svdvals, triangles
+from gradwright.face.decompose import permutation, svdvals, triangles
 from gradwright.face.elementwise import where
 from gradwright.face.matrices import adjoint as _adjoint
 from gradwright.face.matrices import eye, floating, matrix, same_dtype, square
@@ -143,7 +143,8 @@ def matrix_power(A: Any, n: int) -> Any:
             power = A if power is None else power @ A
         A = A @ A if n > 1 else A
         n >>= 1
-    return eye(A, A.array.shape[-1]).expand(A.array.shape).clone() if power is None else power
+    nowhere = wrap(np.zeros(A.array.shape, bool))
+    return where(nowhere, A, eye(A, A.array.shape[-1])) if power is None else power
 
 
 def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -159,15 +160,8 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
     By default atol is 0, and rtol (or ``rcond``) is eps times the longer side if no atol is given, else 0.
     """
     low, high = tolerances(matrix("linalg.pinv", A), atol, rcond if rtol is None else rtol)
-    if not hermitian:
-        return apply(_ops.pinv, (A,), {"atol": low, "rtol": high})
-    values, vectors = eigh(square("linalg.pinv", A))
-    if not A.array.size:
-        return A.mT.clone()
-    magnitude = np.abs(values.array)
-    large = wrap(magnitude > np.maximum(low, high * magnitude.max(-1))[..., None])
-    inverse = where(large, 1 / where(large, values, 1.0), 0.0)
-    return (vectors * inverse.unsqueeze(-2)) @ _adjoint(vectors)
+    static = {"atol": low, "rtol": high, "hermitian": bool(hermitian)}
+    return apply(_ops.pinv, (square("linalg.pinv", A) if hermitian else A,), static)
 
 
 _DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
@@ -193,16 +187,16 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     if B.array.shape[-2] != m:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({-1 if vector else -2})")
     X = pinv(A, rtol=rcond) @ B
-    empty = np.zeros(0, A.array.real.dtype)
     values = np.asarray(svdvals(A.detach()).array)
     counts = np.zeros(0, np.int64)
     if driver != "gels":
         counts = (values > tolerances(A, None, rcond)[1] * values[..., :1]).sum(-1)
-    residuals = wrap(empty)
+    residuals = X.reshape(-1)[:0]
+    residuals = residuals.real if residuals.is_complex() else residuals
     if m > n and driver != "gelsy" and np.all(counts == n):
         rest = A @ X - B
         residuals = (rest * rest.conj()).real.sum(-2) if rest.is_complex() else (rest * rest).sum(-2)
-    spectrum = wrap(values if driver in ("gelsd", "gelss") else empty)
+    spectrum = wrap(values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0])
     return _LSTSQ(X.squeeze(-1) if vector else X, residuals, wrap(counts), spectrum)
 
 

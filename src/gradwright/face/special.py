@@ -54,7 +54,7 @@ def polygamma(n: int, input: Any) -> Any:
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind(n)}")
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return fixed(_special.polygamma, "polygamma", half=n == 0, n=n)(input)
+    return fixed(_special.polygamma, "polygamma", half=True, n=n)(input)
 
 
 def mvlgamma(input: Any, p: int) -> Any:

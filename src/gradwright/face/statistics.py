@@ -8,15 +8,15 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.face import elementwise, reduce
 from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.complex import complex as make_complex
 from gradwright.face.complex import conj, imag, real
-from gradwright.face.elementwise import ceil, clamp, floor, isnan, round, sqrt, where
-from gradwright.face.scatter import gather
+from gradwright.face.diagonal import diagonal
+from gradwright.face.elementwise import ceil, clamp, floor, isnan, sqrt, where
 from gradwright.face.names import numpy_names
 from gradwright.face.order import sort
-from gradwright.face.reduce import mean, reduced, sum
-from gradwright.face.diagonal import diagonal
+from gradwright.face.scatter import gather
 from gradwright.face.shape import movedim, reshape, squeeze, transpose
 from gradwright.op import Op
 from gradwright.ops import reduce as _reduce
@@ -34,7 +34,7 @@ def _spread(op: Op, name: str, x: Any, dim: Any, keepdim: bool, unbiased: bool |
     x = tensor_arg(name, x)
     if x.array.dtype.kind in "biu":
         raise RuntimeError(f"{name}(): only supports floating point and complex dtypes, got {dtypes.of(x.array.dtype)}")
-    return reduced(op, name, x, dim, keepdim, correction=1 if correction is None else correction)
+    return reduce.reduced(op, name, x, dim, keepdim, correction=1 if correction is None else correction)
 
 
 @numpy_names
@@ -53,7 +53,7 @@ def std(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool
 
 def _with_mean(spread: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Any, Any]:
     over = None if isinstance(dim, bool) else dim
-    return spread(input, dim, unbiased, keepdim, correction=correction), mean(input, over, keepdim)
+    return spread(input, dim, unbiased, keepdim, correction=correction), reduce.mean(input, over, keepdim)
 
 
 @numpy_names
@@ -76,7 +76,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _levels(name: str, x: Any, q: Any, interpolation: str) -> Any:
     """``q`` checked, as a tensor beside ``x``."""
     if x.array.dtype not in ("float32", "float64"):
-        raise RuntimeError(f"{name}() input tensor must be either float or double dtype, got {dtypes.of(x.array.dtype)}")
+        raise RuntimeError(f"{name}() input tensor must be float or double, got {dtypes.of(x.array.dtype)}")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(f"{name}() interpolation must be one of {_INTERPOLATIONS}, but got {interpolation!r}")
     if not x.array.size:
@@ -103,8 +103,8 @@ def _quantile(name: str, input: Any, q: Any, dim: int | None, keepdim: bool, int
     below = floor(ranks.detach())
     above = ceil(ranks.detach())
     if interpolation in ("lower", "higher", "nearest"):
-        below = {"lower": below, "higher": above, "nearest": round(ranks.detach())}[interpolation]
-    at = lambda place: gather(ordered, -1, place.to(dtypes.int64).expand(*ordered.shape[:-1], -1))  # noqa: E731
+        below = {"lower": below, "higher": above, "nearest": elementwise.round(ranks.detach())}[interpolation]
+    at = lambda place: gather(ordered, -1, place.to(dtypes.int64).expand(*ordered.shape[:-1], -1))
     out = at(below)
     if interpolation in ("linear", "midpoint"):
         weight = ranks - below if interpolation == "linear" else 0.5
@@ -159,17 +159,15 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if aweights is not None:
         a = _weights(aweights, "aweights", n, "f")
         w = a if w is None else w * a
-    total = n if w is None else sum(w)
+    total = n if w is None else reduce.sum(w)
     if w is not None and total.array == 0:
-        raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
-    lost = correction * sum(w * aweights) / total if aweights is not None and correction else correction
-    centred = x - sum(x if w is None else x * w, 1, keepdim=True) / (total or 1)
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    middle = reduce.sum(x if w is None else x * w, 1, keepdim=True) / (total or 1)
+    freedom = total - (correction * reduce.sum(w * a) / total if aweights is not None and correction else correction)
+    freedom = clamp(freedom, 0) if isinstance(freedom, TensorBase) else max(freedom, 0)
+    centred = x - middle
     other = transpose(centred if w is None else centred * w, 0, 1)
-    return squeeze(centred @ (conj(other) if x.is_complex() else other) / clamp(_number(total - lost, x), 0))
-
-
-def _number(value: Any, like: Any) -> Any:
-    return value if isinstance(value, TensorBase) else wrap(np.array(float(value)))
+    return squeeze(centred @ (conj(other) if x.is_complex() else other) / freedom)
 
 
 def corrcoef(input: Any) -> Any:

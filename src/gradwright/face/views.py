@@ -20,9 +20,9 @@ from gradwright.ops import shape as _shape
 
 __all__ = [
     "alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy",
-    "diagonal_copy", "diagonal_scatter", "expand_copy", "narrow", "narrow_copy", "permute_copy", "resize_as_", "select", "select_copy", "select_scatter", "slice_copy",
-    "slice_scatter", "split_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy",
-    "unfold_copy", "unsqueeze_copy", "view_copy",
+    "diagonal_copy", "diagonal_scatter", "expand_copy", "narrow", "narrow_copy", "permute_copy", "resize_as_",
+    "select", "select_copy", "select_scatter", "slice_copy", "slice_scatter", "split_copy", "split_with_sizes_copy",
+    "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_copy",
 ]  # fmt: skip
 
 _slice = _index.index
@@ -135,9 +135,12 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
     if len(shape) != len(steps):
         raise RuntimeError(f"mismatch in length of strides and shape: {_text(shape)} and {_text(steps)}")
     if min((*shape, *steps, start), default=0) < 0:
-        raise RuntimeError(f"as_strided: negative sizes, strides and offsets are not supported, got size {_text(shape)}, "
-                           f"stride {_text(steps)}, storage_offset {start}")  # fmt: skip
-    room, last = _owner(x.array).nbytes // x.array.itemsize, start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+        raise RuntimeError(
+            f"as_strided: Negative sizes, strides and offsets are not supported, got size {_text(shape)}, stride "
+            f"{_text(steps)}, storage_offset {start}"
+        )
+    room = _owner(x.array).nbytes // x.array.itemsize
+    last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     if math.prod(shape) and last >= room:
         raise RuntimeError(
             f"setStorage: sizes {_text(shape)}, strides {_text(steps)}, storage offset {start} requiring a storage of "
@@ -159,8 +162,8 @@ def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
             shape = read(x, *args, **kwargs).array.shape
         if src.array.shape != shape:
             raise RuntimeError(
-                f"expected src to have a size equal to the {read.__name__} of self. src size = {_text(src.array.shape)}, "
-                f"{read.__name__} size = {_text(shape)}"
+                f"expected src to have a size equal to the {read.__name__} of self. "
+                f"src size = {_text(src.array.shape)}, {read.__name__} size = {_text(shape)}"
             )
         if src.array.dtype != x.array.dtype:
             src = src.to(x.array.dtype)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright.face import activation as v
+from gradwright.face import arithmetic as a
 from gradwright.face import compare as c
 from gradwright.face import elementwise as e
-from gradwright.face.forms import inplace
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.forms import inplace, store
 
 
 class Elementwise:
@@ -14,26 +17,78 @@ class Elementwise:
 
     __slots__ = ()
 
+    hardshrink, prelu = v.hardshrink, v.prelu
+
     add, sub, mul, div, remainder, floor_divide = e.add, e.sub, e.mul, e.div, e.remainder, e.floor_divide
-    subtract, multiply, divide, true_divide = e.sub, e.mul, e.div, e.div
-    add_, sub_, mul_, div_, pow_ = map(inplace, (e.add, e.sub, e.mul, e.div, e.pow))
-    neg, negative, square, abs, sign, relu = e.neg, e.neg, e.square, e.abs, e.sign, e.relu
-    neg_, square_, abs_, relu_ = map(inplace, (e.neg, e.square, e.abs, e.relu))
-    floor, ceil, round, trunc = e.floor, e.ceil, e.round, e.trunc
-    pow, sqrt, rsqrt, reciprocal = e.pow, e.sqrt, e.rsqrt, e.reciprocal
-    exp, exp2, expm1, log, log1p, log2, log10 = e.exp, e.exp2, e.expm1, e.log, e.log1p, e.log2, e.log10
-    sqrt_, exp_, log_, sigmoid_, tanh_ = map(inplace, (e.sqrt, e.exp, e.log, e.sigmoid, e.tanh))
+    add_, sub_, mul_, div_, remainder_, floor_divide_ = map(inplace, (add, sub, mul, div, remainder, floor_divide))
+    true_divide, fmod, neg, reciprocal, square, pow = e.true_divide, e.fmod, e.neg, e.reciprocal, e.square, e.pow
+    true_divide_, fmod_, neg_, reciprocal_, square_ = map(inplace, (true_divide, fmod, neg, reciprocal, square))
+    subtract, multiply, divide, negative = sub, mul, div, neg
+    subtract_, multiply_, divide_, negative_ = sub_, mul_, div_, neg_
+    sqrt, rsqrt, exp, exp2, expm1 = e.sqrt, e.rsqrt, e.exp, e.exp2, e.expm1
+    sqrt_, rsqrt_, exp_, exp2_, expm1_, pow_ = map(inplace, (sqrt, rsqrt, exp, exp2, expm1, pow))
+    log, log1p, log2, log10, sigmoid, relu = e.log, e.log1p, e.log2, e.log10, e.sigmoid, e.relu
+    log_, log1p_, log2_, log10_, sigmoid_, relu_ = map(inplace, (log, log1p, log2, log10, sigmoid, relu))
+
     sin, cos, tan, asin, acos, atan, atan2 = e.sin, e.cos, e.tan, e.asin, e.acos, e.atan, e.atan2
-    sin_, cos_ = map(inplace, (e.sin, e.cos))
+    sin_, cos_, tan_, asin_, acos_, atan_, atan2_ = map(inplace, (sin, cos, tan, asin, acos, atan, atan2))
     sinh, cosh, tanh, asinh, acosh, atanh = e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh
-    sigmoid, clamp, clip, clamp_min, clamp_max = e.sigmoid, e.clamp, e.clamp, e.clamp_min, e.clamp_max
-    clamp_, reciprocal_, masked_fill_ = inplace(e.clamp), inplace(e.reciprocal), inplace(e.masked_fill)
-    maximum, minimum, masked_fill, isnan, isinf = e.maximum, e.minimum, e.masked_fill, e.isnan, e.isinf
-    isfinite, logical_not, logical_and, logical_or = e.isfinite, e.logical_not, e.logical_and, e.logical_or
+    sinh_, cosh_, tanh_, asinh_, acosh_, atanh_ = map(inplace, (sinh, cosh, tanh, asinh, acosh, atanh))
+    arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh = asin, acos, atan, atan2, asinh, acosh, atanh
+    arcsin_, arccos_, arctan_, arctan2_ = asin_, acos_, atan_, atan2_
+    arcsinh_, arccosh_, arctanh_ = asinh_, acosh_, atanh_
+
+    abs, sign, sgn, floor, ceil, round, trunc = e.abs, e.sign, e.sgn, e.floor, e.ceil, e.round, e.trunc
+    abs_, sign_, sgn_, floor_, ceil_, round_, trunc_ = map(inplace, (abs, sign, sgn, floor, ceil, round, trunc))
+    absolute, absolute_, fix, fix_ = abs, abs_, trunc, trunc_
+    clamp, clamp_min, clamp_max, masked_fill = e.clamp, e.clamp_min, e.clamp_max, e.masked_fill
+    clamp_, clamp_min_, clamp_max_, masked_fill_ = map(inplace, (clamp, clamp_min, clamp_max, masked_fill))
+    clip, clip_, maximum, minimum = clamp, clamp_, e.maximum, e.minimum
+
     eq, ne, lt, le, gt, ge = e.eq, e.ne, e.lt, e.le, e.gt, e.ge
+    eq_, ne_, lt_, le_, gt_, ge_ = map(inplace, (eq, ne, lt, le, gt, ge))
+    not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
+    not_equal_, less_, less_equal_, greater_, greater_equal_ = ne_, lt_, le_, gt_, ge_
+    logical_and, logical_or, logical_xor, logical_not = e.logical_and, e.logical_or, e.logical_xor, e.logical_not
+    logical_and_, logical_or_, logical_xor_ = map(inplace, (logical_and, logical_or, logical_xor))
+    logical_not_ = inplace(logical_not)
+    bitwise_and, bitwise_or, bitwise_xor, bitwise_not = e.bitwise_and, e.bitwise_or, e.bitwise_xor, e.bitwise_not
+    bitwise_and_, bitwise_or_, bitwise_xor_ = map(inplace, (bitwise_and, bitwise_or, bitwise_xor))
+    bitwise_not_ = inplace(bitwise_not)
+    bitwise_left_shift, bitwise_right_shift = a.bitwise_left_shift, a.bitwise_right_shift
+    bitwise_left_shift_, bitwise_right_shift_ = inplace(bitwise_left_shift), inplace(bitwise_right_shift)
+    isnan, isinf, isfinite, signbit = e.isnan, e.isinf, e.isfinite, a.signbit
+    isposinf, isneginf = a.isposinf, a.isneginf
+
+    lerp, addcmul, addcdiv, hypot, copysign, dist = a.lerp, a.addcmul, a.addcdiv, a.hypot, a.copysign, a.dist
+    lerp_, addcmul_, addcdiv_, hypot_, copysign_ = map(inplace, (lerp, addcmul, addcdiv, hypot, copysign))
+    frac, deg2rad, rad2deg, nan_to_num, heaviside = a.frac, a.deg2rad, a.rad2deg, a.nan_to_num, a.heaviside
+    frac_, deg2rad_, rad2deg_, nan_to_num_, heaviside_ = map(inplace, (frac, deg2rad, rad2deg, nan_to_num, heaviside))
+    gcd, lcm, ldexp, nextafter, frexp, positive = a.gcd, a.lcm, a.ldexp, a.nextafter, a.frexp, a.positive
+    gcd_, lcm_, ldexp_, nextafter_ = map(inplace, (gcd, lcm, ldexp, nextafter))
+    fmax, fmin, logaddexp, logaddexp2, float_power = a.fmax, a.fmin, a.logaddexp, a.logaddexp2, e.float_power
+
+    def float_power_(self, exponent: Any) -> Any:
+        """In-place form of `float_power`; RuntimeError unless this tensor is of double precision."""
+        out = e.float_power(self, exponent)
+        if out.dtype is not self.dtype:  # type: ignore[attr-defined]
+            raise RuntimeError(f"float_power_(): the base is of {self.dtype}, but the result of {out.dtype}")  # type: ignore[attr-defined]
+        return store(self, out)
 
     def where(self, condition: Any, other: Any) -> Any:
         """This tensor where the condition holds, ``other`` elsewhere."""
         return e.where(condition, self, other)
 
     equal, isclose, allclose = c.equal, c.isclose, c.allclose
+
+    def __rdiv__(self, other: Any) -> Any:
+        return e.true_divide(other, tensor_arg("__rdiv__", self))
+
+    __lshift__, __rshift__ = bitwise_left_shift, bitwise_right_shift
+    __ilshift__, __irshift__ = bitwise_left_shift_, bitwise_right_shift_
+
+    def __rlshift__(self, other: Any) -> Any:
+        return a.bitwise_left_shift(other, self)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return a.bitwise_right_shift(other, self)

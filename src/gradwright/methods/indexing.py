@@ -19,8 +19,8 @@ class Indexing:
     index_put_, masked_scatter_, put_ = i.index_put_, inplace(i.masked_scatter), inplace(i.put)
     gather, index_select = s.gather, s.index_select
     scatter, scatter_add, scatter_reduce = s.scatter, s.scatter_add, s.scatter_reduce
-    scatter_, scatter_add_, scatter_reduce_ = map(inplace, (s.scatter, s.scatter_add, s.scatter_reduce))
+    scatter_, scatter_add_, scatter_reduce_ = (inplace(f) for f in (s.scatter, s.scatter_add, s.scatter_reduce))
     index_add, index_copy, index_fill, index_reduce = s.index_add, s.index_copy, s.index_fill, s.index_reduce
-    index_add_, index_copy_, index_fill_, index_reduce_ = map(
-        inplace, (s.index_add, s.index_copy, s.index_fill, s.index_reduce)
+    index_add_, index_copy_, index_fill_, index_reduce_ = (
+        inplace(f) for f in (s.index_add, s.index_copy, s.index_fill, s.index_reduce)
     )

@@ -15,14 +15,14 @@ class Shapes:
 
     __slots__ = ()
 
-    T, mT, H, mH = map(property, (s.T, s.mT, s.H, s.mH))
+    T, mT, H, mH = map(property, (s.T, s.mT, s.H, s.mH))  # noqa: N815
     reshape, view, view_as, reshape_as = s.reshape, s.view, s.view_as, s.reshape_as
     permute, transpose, swapaxes, swapdims, t, adjoint = s.permute, s.transpose, s.swapaxes, s.swapdims, s.t, s.adjoint
     movedim, moveaxis, clone, contiguous = s.movedim, s.moveaxis, s.clone, v.contiguous
     expand, expand_as, broadcast_to, sum_to_size = s.expand, s.expand_as, s.broadcast_to, s.sum_to_size
     squeeze, unsqueeze, flatten, ravel, unflatten = s.squeeze, s.unsqueeze, s.flatten, s.ravel, s.unflatten
-    squeeze_, unsqueeze_, transpose_, swapaxes_, swapdims_, t_ = map(
-        s.rearranging, (s.squeeze, s.unsqueeze, s.transpose, s.swapaxes, s.swapdims, s.t)
+    squeeze_, unsqueeze_, transpose_, swapaxes_, swapdims_, t_ = (
+        s.rearranging(f) for f in (s.squeeze, s.unsqueeze, s.transpose, s.swapaxes, s.swapdims, s.t)
     )
     split, split_with_sizes, tensor_split = j.split, j.split_with_sizes, j.tensor_split
     hsplit, vsplit, dsplit, chunk, unbind = j.hsplit, j.vsplit, j.dsplit, j.chunk, j.unbind

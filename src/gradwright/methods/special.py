@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright.face import special as s
+from gradwright.face import spectral
 from gradwright.face.forms import inplace
 
 
@@ -13,6 +14,7 @@ class Special:
 
     __slots__ = ()
 
+    stft, istft = spectral.stft, spectral.istft
     erf, erfc, erfinv, lgamma, digamma, mvlgamma = s.erf, s.erfc, s.erfinv, s.lgamma, s.digamma, s.mvlgamma
     erf_, erfc_, erfinv_, lgamma_, digamma_, mvlgamma_ = map(inplace, (erf, erfc, erfinv, lgamma, digamma, mvlgamma))
     igamma, igammac, i0, sinc, logit, xlogy = s.igamma, s.igammac, s.i0, s.sinc, s.logit, s.xlogy

@@ -14,8 +14,28 @@ import numpy as np
 
 from gradwright import fft, linalg, special
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.face import arithmetic, compare, complex, elementwise, indexing, order, reduce, scan, shape
-from gradwright.face import linalg as products
+from gradwright.face import (
+    arithmetic,
+    compare,
+    diagonal,
+    differences,
+    einsum,
+    elementwise,
+    indexing,
+    join,
+    order,
+    products,
+    rearrange,
+    reduce,
+    scan,
+    scatter,
+    shape,
+    statistics,
+    views,
+)
+from gradwright.face import complex as numbers
+from gradwright.face import linalg as matrices
+from gradwright.face import special as functions
 from gradwright.face.forms import store
 
 # NumPy's ufuncs whose names are not those of the functions here.
@@ -24,10 +44,27 @@ _OTHER_NAMES = {
     "power": "pow", "right_shift": "bitwise_right_shift", "rint": "round", "degrees": "rad2deg", "radians": "deg2rad",
     "fmod": "fmod", "gammaln": "lgamma", "psi": "digamma", "expit": "sigmoid",
 }  # fmt: skip
-_REDUCTIONS = {"add": reduce.sum, "multiply": reduce.prod, "maximum": reduce.amax, "minimum": reduce.amin,
-               "logical_and": reduce.all, "logical_or": reduce.any}  # fmt: skip
-_SCANS = {"add": scan.cumsum, "multiply": scan.cumprod}
-_HOMES = (elementwise, arithmetic, complex, products, special)
+_HOMES = (
+    arithmetic, compare, diagonal, differences, einsum, elementwise, functions, indexing, join, matrices, numbers, order,
+    products, rearrange, reduce, scan, scatter, shape, statistics, views, special,
+)  # fmt: skip
+
+
+class _Face:
+    """Every function of the torch-style face as an attribute, wherever it lives."""
+
+    def __getattr__(self, name: str) -> Any:
+        for home in _HOMES:
+            if name in home.__all__:
+                return getattr(home, name)
+        raise AttributeError(f"no function of the face is called {name!r}")
+
+
+f = _Face()
+_OPERATORS = ("add", "subtract", "multiply", "divide", "power", "remainder", "floor_divide", "equal", "not_equal", "less")
+_REDUCTIONS = {"add": f.sum, "multiply": f.prod, "maximum": f.amax, "minimum": f.amin,
+               "logical_and": f.all, "logical_or": f.any}  # fmt: skip
+_SCANS = {"add": f.cumsum, "multiply": f.cumprod}
 
 
 def _refused(name: str, why: str) -> TypeError:
@@ -55,9 +92,10 @@ def ufunc(which: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
     args = [tensors(x) for x in inputs]
     if method == "__call__":
         wanted = _OTHER_NAMES.get(which.__name__, which.__name__)
-        call = next((getattr(home, wanted) for home in _HOMES if hasattr(home, wanted)), None)
+        call = getattr(f, wanted, None)
         if which.nout == 1 and call is not None and not options:
-            args = [wrap(np.asarray(x)) if len(args) == 1 and not isinstance(x, TensorBase) else x for x in args]
+            if which.__name__ not in _OPERATORS:  # the others take Tensors alone
+                args = [x if isinstance(x, TensorBase) else wrap(np.asarray(x)) for x in args]
             return _given(name, out, call(*args))
     elif method == "reduce" and which.__name__ in _REDUCTIONS:
         axis, keepdims = options.pop("axis", 0), options.pop("keepdims", False)
@@ -94,17 +132,17 @@ def function(which: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _reduction(call: Callable[..., Any]) -> Callable[..., Any]:
-    def f(a: Any, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
+    def reduced(a: Any, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
         return call(a, axis, keepdims) if dtype is None else call(a.to(dtype), axis, keepdims)
 
-    return f
+    return reduced
 
 
 def _spread(call: Callable[..., Any]) -> Callable[..., Any]:
-    def f(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False, correction: Any = None) -> Any:
+    def spread(a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False, correction: Any = None) -> Any:
         return call(a, axis, keepdim=keepdims, correction=ddof if correction is None else correction)
 
-    return f
+    return spread
 
 
 def _extreme(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,7 +151,7 @@ def _extreme(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def _flattened(call: Callable[..., Any], default: Any = None) -> Callable[..., Any]:
     """A function along one axis, of the flattened tensor if the axis is None."""
-    return lambda a, axis=default: call(shape.ravel(a), 0) if axis is None else call(a, axis)
+    return lambda a, axis=default: call(f.ravel(a), 0) if axis is None else call(a, axis)
 
 
 def _transform(call: Callable[..., Any], several: bool) -> Callable[..., Any]:
@@ -123,7 +161,7 @@ def _transform(call: Callable[..., Any], several: bool) -> Callable[..., Any]:
 
 
 def _swapped(a: Any, axes: Any = None) -> Any:
-    return shape.permute(a, tuple(reversed(range(a.ndim))) if axes is None else tuple(axes))
+    return f.permute(a, tuple(reversed(range(a.ndim))) if axes is None else tuple(axes))
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -132,52 +170,52 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 def _dot(a: Any, b: Any) -> Any:
     """NumPy's dot: a sum over the last axis of ``a`` and the last but one of ``b``."""
-    return products.tensordot(a, b, ([a.ndim - 1], [max(b.ndim - 2, 0)])) if a.ndim and b.ndim else a * b
+    return f.tensordot(a, b, ([a.ndim - 1], [max(b.ndim - 2, 0)])) if a.ndim and b.ndim else a * b
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{n: _reduction(getattr(reduce, n)) for n in ("sum", "prod", "mean", "nansum", "nanmean", "all", "any")},
-    **{n: _reduction(getattr(reduce, m)) for n, m in
+    **{n: _reduction(getattr(f, n)) for n in ("sum", "prod", "mean", "nansum", "nanmean", "all", "any")},
+    **{n: _reduction(getattr(f, m)) for n, m in
        (("max", "amax"), ("min", "amin"), ("amax", "amax"), ("amin", "amin"))},
-    **{n: _spread(getattr(reduce, n)) for n in ("var", "std")},
-    **{n: _extreme(getattr(reduce, n)) for n in ("argmax", "argmin")},
-    "cumsum": _flattened(scan.cumsum), "cumprod": _flattened(scan.cumprod),
-    "concatenate": lambda arrays, axis=0: shape.cat([shape.ravel(a) for a in arrays] if axis is None else arrays,
+    **{n: _spread(getattr(f, n)) for n in ("var", "std")},
+    **{n: _extreme(getattr(f, n)) for n in ("argmax", "argmin")},
+    "cumsum": _flattened(f.cumsum), "cumprod": _flattened(f.cumprod),
+    "concatenate": lambda arrays, axis=0: f.cat([f.ravel(a) for a in arrays] if axis is None else arrays,
                                                      axis or 0),
-    "stack": lambda arrays, axis=0: shape.stack(arrays, axis),
-    "transpose": _swapped, "matrix_transpose": lambda x: shape.transpose(x, -2, -1),
-    "permute_dims": _swapped, "swapaxes": lambda a, axis1, axis2: shape.transpose(a, axis1, axis2),
-    "moveaxis": lambda a, source, destination: shape.movedim(a, source, destination),
-    "reshape": lambda a, shape_: shape.reshape(a, shape_), "ravel": lambda a: shape.ravel(a),
-    "squeeze": lambda a, axis=None: shape.squeeze(a) if axis is None else shape.squeeze(a, axis),
-    "expand_dims": lambda a, axis: shape.unsqueeze(a, axis),
-    "broadcast_to": lambda array, shape_: shape.broadcast_to(array, shape_),
-    "flip": lambda m, axis=None: shape.flip(m, tuple(range(m.ndim)) if axis is None else axis),
-    "roll": lambda a, shift, axis=None: shape.roll(a, shift, axis),
-    "tril": lambda m, k=0: shape.tril(m, k), "triu": lambda m, k=0: shape.triu(m, k),
-    "diagonal": lambda a, offset=0, axis1=0, axis2=1: shape.diagonal(a, offset, axis1, axis2),
-    "diag": lambda v, k=0: shape.diag(v, k),
-    "where": lambda condition, x, y: elementwise.where(condition, x, y),
-    "clip": lambda a, a_min=None, a_max=None, *, min=None, max=None: elementwise.clamp(
+    "stack": lambda arrays, axis=0: f.stack(arrays, axis),
+    "transpose": _swapped, "matrix_transpose": lambda x: f.transpose(x, -2, -1),
+    "permute_dims": _swapped, "swapaxes": lambda a, axis1, axis2: f.transpose(a, axis1, axis2),
+    "moveaxis": lambda a, source, destination: f.movedim(a, source, destination),
+    "reshape": lambda a, shape_: f.reshape(a, shape_), "ravel": lambda a: f.ravel(a),
+    "squeeze": lambda a, axis=None: f.squeeze(a) if axis is None else f.squeeze(a, axis),
+    "expand_dims": lambda a, axis: f.unsqueeze(a, axis),
+    "broadcast_to": lambda array, shape_: f.broadcast_to(array, shape_),
+    "flip": lambda m, axis=None: f.flip(m, tuple(range(m.ndim)) if axis is None else axis),
+    "roll": lambda a, shift, axis=None: f.roll(a, shift, axis),
+    "tril": lambda m, k=0: f.tril(m, k), "triu": lambda m, k=0: f.triu(m, k),
+    "diagonal": lambda a, offset=0, axis1=0, axis2=1: f.diagonal(a, offset, axis1, axis2),
+    "diag": lambda v, k=0: f.diag(v, k),
+    "where": lambda condition, x, y: f.where(condition, x, y),
+    "clip": lambda a, a_min=None, a_max=None, *, min=None, max=None: f.clamp(
         a, a_min if min is None else min, a_max if max is None else max),
-    "round": lambda a, decimals=0: elementwise.round(a, decimals=decimals),
-    "around": lambda a, decimals=0: elementwise.round(a, decimals=decimals),
-    "real": complex.real, "imag": complex.imag, "angle": complex.angle,
-    "nan_to_num": lambda x, copy=True, nan=0.0, posinf=None, neginf=None: arithmetic.nan_to_num(
+    "round": lambda a, decimals=0: f.round(a, decimals=decimals),
+    "around": lambda a, decimals=0: f.round(a, decimals=decimals),
+    "real": f.real, "imag": f.imag, "angle": f.angle,
+    "nan_to_num": lambda x, copy=True, nan=0.0, posinf=None, neginf=None: f.nan_to_num(
         x, nan, posinf, neginf),
-    "sinc": special.sinc, "i0": special.i0,
-    "sort": lambda a, axis=-1: order.sort(a, axis).values, "argsort": lambda a, axis=-1: order.argsort(a, axis),
-    "take_along_axis": lambda arr, indices, axis: indexing.gather(arr, axis, indices),
-    "dot": _dot, "inner": lambda a, b: products.inner(a, b), "outer": lambda a, b: products.outer(
-        shape.ravel(a), shape.ravel(b)),
-    "vdot": lambda a, b: products.vdot(shape.ravel(a), shape.ravel(b)),
-    "tensordot": lambda a, b, axes=2: products.tensordot(a, b, axes), "kron": lambda a, b: products.kron(a, b),
-    "einsum": lambda subscripts, *operands, optimize=False: products.einsum(subscripts, *operands),
-    "allclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: compare.allclose(a, b, rtol, atol, equal_nan),
-    "isclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: compare.isclose(a, b, rtol, atol, equal_nan),
-    "array_equal": lambda a1, a2: compare.equal(a1, a2),
+    "sinc": f.sinc, "i0": f.i0,
+    "sort": lambda a, axis=-1: f.sort(a, axis).values, "argsort": lambda a, axis=-1: f.argsort(a, axis),
+    "take_along_axis": lambda arr, indices, axis: f.gather(arr, axis, indices),
+    "dot": _dot, "inner": lambda a, b: f.inner(a, b), "outer": lambda a, b: f.outer(
+        f.ravel(a), f.ravel(b)),
+    "vdot": lambda a, b: f.vdot(f.ravel(a), f.ravel(b)),
+    "tensordot": lambda a, b, axes=2: f.tensordot(a, b, axes), "kron": lambda a, b: f.kron(a, b),
+    "einsum": lambda subscripts, *operands, optimize=False: f.einsum(subscripts, *operands),
+    "allclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: f.allclose(a, b, rtol, atol, equal_nan),
+    "isclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: f.isclose(a, b, rtol, atol, equal_nan),
+    "array_equal": lambda a1, a2: f.equal(a1, a2),
     "shape": lambda a: tuple(a.shape), "ndim": lambda a: a.ndim, "size": lambda a: a.numel(),
-    "zeros_like": lambda a: a.detach() * 0, "copy": lambda a: shape.clone(a),
+    "zeros_like": lambda a: a.detach() * 0, "copy": lambda a: f.clone(a),
     "linalg.norm": _norm, "linalg.inv": lambda a: linalg.inv(a), "linalg.det": lambda a: linalg.det(a),
     "linalg.solve": lambda a, b: linalg.solve(a, b), "linalg.cholesky": lambda a: linalg.cholesky(a),
     "linalg.eigh": lambda a, UPLO="L": linalg.eigh(a, UPLO), "linalg.slogdet": lambda a: linalg.slogdet(a),

@@ -5,7 +5,7 @@ Where a derivative divides by the gap between two eigenvalues or singular values
 
 Most are not in the table, since its checks do not fit them: `cholesky` and `eigh` are for Hermitian matrices, and
 their derivative is by Hermitian changes, not by those of single entries; `eig` and `svd` have complex vectors of
-arbitrary phase, and a loss that depends on it is refused; `lu_factor` has whole numbers among its results.
+arbitrary phase, on which a loss may not depend; `lu_factor` has whole numbers among its results.
 tests/ops/test_decompose.py makes the checks that do fit.
 """
 
@@ -37,20 +37,11 @@ def _by_gap(xp, x, values):
     return x / xp.where(gap == 0, xp.where(x == 0, xp.ones_like(gap), gap), gap)
 
 
-@op(kind="linear", node="AliasBackward0")
-def _phase_free(xp, x, *, name, vectors):
-    """x, which must be 0: how a loss changes with the phases of complex vectors, which are arbitrary."""
-    return xp.linalg.refuse_phases(x, name=name, vectors=vectors)
-
-
-_phase_free.vjp(x=lambda xp, g: g)
-
-
 @op(complex="general", node="LinalgCholeskyExBackward0")
 def cholesky(xp, x, *, upper=False, check=True):
     """The triangle l of a positive-definite x = l l^H; if ``upper``, its adjoint, from the upper triangle of x.
 
-    dx = l^-H s l^-1, where s is the Hermitian part of the lower triangle of l^H g, its diagonal halved.
+    dx = l^-H s l^-1, where s has the lower triangle of l^H g, halved, in both triangles.
     LinAlgError, or NaN if not to ``check``, where x is not positive-definite.
     """
     return xp.linalg.cholesky(x, upper=upper, check=check)
@@ -59,7 +50,7 @@ def cholesky(xp, x, *, upper=False, check=True):
 def _cholesky_slope(xp, g, out, upper):
     l, g = (adjoint(xp, out), adjoint(xp, g)) if upper else (out, g)
     s = xp.tril(xp.matmul(adjoint(xp, l), g), k=0)
-    s = (s + adjoint(xp, s) - _diag(real_part(xp, _diagonal(xp, s)))) / 2
+    s = (s + adjoint(xp, xp.tril(s, k=-1))) / 2
     lh = adjoint(xp, l)
     half = solve_triangular(lh, s, upper=True)
     return adjoint(xp, solve_triangular(lh, adjoint(xp, half), upper=True))
@@ -128,7 +119,7 @@ qr.vjp(x=_qr_slope)
 def eigh(xp, x, *, uplo="L"):
     """Eigenvalues l in ascending order and eigenvectors v, as columns, of Hermitian x: x v = v diag(l).
 
-    dx = v ((v^H g_v)_ij / (l_j - l_i) + diag(g_l)) v^H.
+    dx = v (w_ij / (l_j - l_i) + diag(g_l)) v^H, where w is the skew-Hermitian part of v^H g_v.
     """
     return list(xp.linalg.eigh(x, uplo=uplo))
 
@@ -136,9 +127,7 @@ def eigh(xp, x, *, uplo="L"):
 def _eigh_slope(xp, g, x, uplo):
     values, vectors = eigh(x, uplo=uplo)
     inner = xp.matmul(adjoint(xp, vectors), g[1])
-    if is_complex(xp, x):
-        _phase_free(xp.imag(_diagonal(xp, inner)), name="linalg_eigh_backward", vectors="eigenvectors")
-    inner = _by_gap(xp, inner, values) + _diag(g[0])
+    inner = _by_gap(xp, (inner - adjoint(xp, inner)) / 2, values) + _diag(g[0])
     return xp.matmul(xp.matmul(vectors, inner), adjoint(xp, vectors))
 
 
@@ -173,7 +162,6 @@ def _eig_slope(xp, g, x):
     vh = adjoint(xp, vectors)
     inner = xp.matmul(vh, g[1])
     lengths = _diagonal(xp, inner)
-    _phase_free(xp.imag(lengths), name="linalg_eig_backward", vectors="eigenvectors")
     inner = inner - xp.matmul(vh, vectors * xp.real(lengths)[..., None, :])
     dx = solve(vh, xp.matmul(_by_gap(xp, inner, xp.conj(values)) + _diag(g[0]), vh))
     return dx if is_complex(xp, x) else xp.real(dx)
@@ -217,9 +205,7 @@ def _svd_slope(xp, g, x):
     squares = s * s
     inner = _by_gap(xp, du, squares) * row + column * _by_gap(xp, dv, squares) + _diag(gs)
     if is_complex(xp, x):
-        turn = _diagonal(xp, du)
-        _phase_free(xp.imag(turn + _diagonal(xp, dv)), name="svd_backward", vectors="singular vectors")
-        inner = inner + _diag(turn / (2 * s))
+        inner = inner + _diag(_diagonal(xp, du) / (2 * s))
     dx = mm(mm(u, inner), vh)
     if x.shape[-2] > k:
         outside = gu / row

@@ -104,24 +104,35 @@ write_view.vjp(
     value=lambda xp, g, read: read(g),
 )
 
-@builtin(
-    kind="view",
-    node="AsStridedBackward0",
-    samples=[
-        Sample(A(3, 4), source=((3, 4), (4, 1), 0), target=((2, 2), (4, 2), 5)),
-        Sample(A(5), source=((5,), (1,), 0), target=((3, 3), (1, 1), 0)),
-        Sample(A(2, 2), source=((2, 2), (1, 1), 2), target=((5,), (1,), 0)),
-    ],
-)
+
+_LAYOUTS = [
+    Sample(A(3, 4), source=((3, 4), (4, 1), 0), target=((2, 2), (4, 2), 5)),
+    Sample(A(5), source=((5,), (1,), 0), target=((3, 3), (1, 1), 0)),
+    Sample(A(4), source=((4,), (2,), 1), target=((7,), (1,), 1)),
+]
+
+
+@builtin(kind="view", node="AsStridedBackward0", samples=_LAYOUTS)
 def restride(xp, x, *, source, target):
     """Memory that ``x`` lays out as ``source``, read as ``target``: both a shape, a stride an axis, where it starts.
 
-    Memory that x does not reach is 0; several entries of x in one place add up.
+    A view, if x really lies so, and then it shows memory that x does not; else that is 0.
     """
     return xp.restride(x, source=source, target=target)
 
 
-restride.vjp(x=lambda xp, g, source, target: restride(g, source=target, target=source))
+@builtin(
+    kind="linear",
+    node="AsStridedBackwardBackward0",
+    samples=[*_LAYOUTS, Sample(A(2, 2), source=((2, 2), (1, 1), 2), target=((5,), (1,), 0))],
+)
+def unstride(xp, x, *, source, target):
+    """What `restride` does to a cotangent: a copy in which entries of x in one place add up, and all else is 0."""
+    return xp.unstride(x, source=source, target=target)
+
+
+restride.vjp(x=lambda xp, g, source, target: unstride(g, source=target, target=source))
+unstride.vjp(x=lambda xp, g, source, target: unstride(g, source=target, target=source))
 
 
 @builtin(node="DiagonalBackward0", kind="view", samples=[Sample(A(3, 4), offset=0), Sample(A(2, 3, 3), offset=-1)])

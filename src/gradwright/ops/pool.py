@@ -11,12 +11,12 @@ from math import prod
 
 from gradwright.backends.windows import Lattice
 from gradwright.op import A, Sample, builtin
-from gradwright.ops.conv import unwindows
 
 _LINE = Lattice((3,), (2,), (1,), ((1, 1),))
 _PLANE = Lattice((2, 2), (1, 2), (2, 1), ((0, 1), (1, -1)))
 _WHOLE = Lattice((2, 3), (1, 1), (1, 1), ((0, 0), (0, 0)))
 _SAMPLES = [(A(2, 4), _LINE), (A(1, 3, 4), _PLANE), (A(2, 2, 3), _WHOLE)]
+_MEANS = [(*_SAMPLES[0], ((1, 3),)), (*_SAMPLES[1], (2, (1, 3))), (*_SAMPLES[2], 4)]
 
 
 def _reduced(xp, combine, whole, x, fill, lattice):
@@ -37,20 +37,50 @@ def _reduced(xp, combine, whole, x, fill, lattice):
     return x if max(lattice.kernel) > 1 else xp.asarray(x, copy=True)
 
 
-@builtin(kind="linear", node="AvgPoolBackward0", samples=[Sample(x, lattice=at) for x, at in _SAMPLES])
-def sum_windows(xp, x, *, lattice):
-    """The sum of each window: (..., *size) -> (..., *count), zeros around x."""
-    return _reduced(xp, lambda a, b: a + b, xp.sum, x, 0, lattice)
+@builtin(
+    kind="linear",
+    node="AvgPoolBackward0",
+    samples=[Sample(x, lattice=at, divisor=d) for x, at, d in _MEANS],
+)
+def mean_windows(xp, x, *, lattice, divisor):
+    """The sum of each window divided: (..., *size) -> (..., *count), zeros around x.
+
+    ``divisor`` is a number, or has for each axis a number or one number for each window.
+    """
+    return _divided(xp, _reduced(xp, lambda a, b: a + b, xp.sum, x, 0, lattice), divisor)
 
 
-def _spread(xp, g, x_shape, lattice):
-    n = len(lattice.kernel)
-    lead, size, count = x_shape[: g.ndim - n], x_shape[g.ndim - n :], g.shape[g.ndim - n :]
-    stretched = xp.broadcast_to(xp.reshape(g, (*lead, *(1,) * n, *count)), (*lead, *lattice.kernel, *count))
-    return unwindows(stretched, size=size, lattice=lattice)
+def _divided(xp, y, divisor):
+    if not isinstance(divisor, tuple):
+        return y / divisor
+    for i, d in enumerate(reversed(divisor)):
+        y = y / (xp.reshape(xp.asarray(list(d), dtype=y.dtype), (-1, *(1,) * i)) if isinstance(d, tuple) else d)
+    return y
 
 
-sum_windows.vjp(x=_spread)
+@builtin(
+    kind="linear",
+    node="AvgPoolBackwardBackward0",
+    samples=[
+        Sample(A(*at.count(x.shape[-len(at.kernel) :])), size=x.shape[-len(at.kernel) :], lattice=at, divisor=d)
+        for x, at, d in _MEANS[:2]
+    ],
+)
+def unmean_windows(xp, x, *, size, lattice, divisor):
+    """The adjoint of `mean_windows`: (..., *count) -> (..., *size)."""
+    n = len(size)
+    lead, count = x.shape[: x.ndim - n], x.shape[x.ndim - n :]
+    x = xp.reshape(_divided(xp, x, divisor), (*lead, *(1,) * n, *count))
+    return xp.unwindows(xp.broadcast_to(x, (*lead, *lattice.kernel, *count)), size=size, lattice=lattice)
+
+
+def _unmean(xp, g, x_shape, lattice, divisor):
+    size = x_shape[len(x_shape) - len(lattice.kernel) :]
+    return unmean_windows(g, size=size, lattice=lattice, divisor=divisor)
+
+
+mean_windows.vjp(x=_unmean)
+unmean_windows.vjp(x=lambda xp, g, lattice, divisor: mean_windows(g, lattice=lattice, divisor=divisor))
 
 
 @builtin(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.elementary import logaddexp
 
 _LINES = [Sample(A(3, 4), axis=0), Sample(A(3, 5), axis=1), Sample(A(1), axis=0)]
 
@@ -104,15 +105,7 @@ cumulative_prod.vjp(x=_cumulative_prod_slope)
 @builtin(complex="holomorphic", node="LogcumsumexpBackward0", samples=_LINES)
 def logcumsumexp(xp, x, *, axis):
     """Running log sum e**x along ``axis``, without overflow."""
-    return scan(xp, lambda p, q: [_log_add(xp, p[0], q[0])], [x], axis)[0]
-
-
-def _log_add(xp, x, y):
-    if not xp.isdtype(x.dtype, "complex floating"):
-        return xp.logaddexp(x, y)
-    swap = xp.real(x) < xp.real(y)
-    high, low = xp.where(swap, y, x), xp.where(swap, x, y)
-    return high + xp.log1p(xp.exp(low - high))
+    return scan(xp, lambda p, q: [logaddexp.forward(xp, p[0], q[0])], [x], axis)[0]
 
 
 def _logcumsumexp_slope(xp, g, x, out, axis):

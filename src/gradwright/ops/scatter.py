@@ -56,7 +56,9 @@ scatter.vjp(
 )
 
 
-@builtin(node="ScatterReduceBackward0", samples=[Sample(A(3, 4, distinct=True), _INDEX, A(3, 2, distinct=True), axis=1)])
+@builtin(
+    node="ScatterReduceBackward0", samples=[Sample(A(3, 4, distinct=True), _INDEX, A(3, 2, distinct=True), axis=1)]
+)
 def scatter_max(xp, x, indices, src, *, axis):
     """The largest of x and what of ``src`` goes to its place; tied entries share the cotangent equally."""
     return xp.scatter_max(x, indices, src, axis=axis)
@@ -81,6 +83,12 @@ scatter_max.vjp(
         * take_along_axis(_share(xp, g, x, indices, src, out, axis), indices, axis=axis)
     ),
 )
+
+
+@builtin(complex="general", samples=[Sample(A(3, 4), _INDEX, A(3, 2), axis=1)])
+def scatter_prod(xp, x, indices, src, *, axis):
+    """x with each place multiplied by what of ``src`` goes there. No derivative: `face.scatter` multiplies in pairs."""
+    return xp.scatter_prod(x, indices, src, axis=axis)
 
 
 @builtin(

@@ -44,18 +44,6 @@ def broadcasts(small, large):
     return lead >= 0 and all(n in (1, m) for n, m in zip(small, large[lead:], strict=True))
 
 
-def broadcasts(small, large):
-    """Whether an array of shape ``small`` broadcasts to ``large``."""
-    lead = len(large) - len(small)
-    return lead >= 0 and all(n in (1, m) for n, m in zip(small, large[lead:], strict=True))
-
-
-def broadcasts(small, large):
-    """Whether an array of shape ``small`` broadcasts to ``large``."""
-    lead = len(large) - len(small)
-    return lead >= 0 and all(n in (1, m) for n, m in zip(small, large[lead:], strict=True))
-
-
 def sum_to(xp, g, shape):
     """Sum ``g`` down to ``shape``: the reverse of broadcasting."""
     if g.shape == shape:

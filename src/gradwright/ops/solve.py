@@ -135,13 +135,15 @@ slogdet.vjp(x=_slogdet_slope)
     node="LinalgPinvBackward0",
     samples=[Sample(A(3, 2)), Sample(A(2, 2, 3)), Sample(_SQUARE)],
 )
-def pinv(xp, x, *, atol=0.0, rtol=0.0):
+def pinv(xp, x, *, atol=0.0, rtol=0.0, hermitian=False):
     """Pseudo-inverse y; singular values of at most max(atol, rtol times the largest) count as 0.
+
+    Of a ``hermitian`` x the lower triangle is read.
 
     The derivative is that among matrices of one rank (Golub and Pereyra, 1973):
     dy = -y dx y + y y^H dx^H (1 - x y) + (1 - y x) dx^H y^H y.
     """
-    return xp.linalg.pinv(x, atol=atol, rtol=rtol)
+    return xp.linalg.pinv(x, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 def _pinv_slope(xp, g, x, out):

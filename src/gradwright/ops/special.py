@@ -83,7 +83,7 @@ log_ndtr.vjp(x=lambda xp, g, x: g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / m
 @builtin(kind="elementwise", node="LgammaBackward0", samples=_POSITIVE)
 def lgamma(xp, x):
     """Logarithm of |Gamma(x)|, dy/dx = digamma x; infinite at 0, -1, -2, ..."""
-    return xp.special.gammaln(x)
+    return xp.where(xp.isinf(x), xp.abs(x), xp.special.gammaln(x))
 
 
 lgamma.vjp(x=lambda xp, g, x: g * digamma(x))

@@ -58,7 +58,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if device is not None:
         dtypes.device(device)
     array = np.from_dlpack(x)
-    array.flags.writeable = array.flags.writeable or array.flags.owndata
     return wrap(np.array(array, copy=True) if copy else array)
 
 

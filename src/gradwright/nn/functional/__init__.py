@@ -9,6 +9,8 @@ from gradwright.nn.functional.distance import *
 from gradwright.nn.functional.dropout import *
 from gradwright.nn.functional.loss import *
 from gradwright.nn.functional.norm import *
+from gradwright.nn.functional.pool import *
+from gradwright.nn.functional.resize import *
 from gradwright.nn.functional.sparse import *
 
 __all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from gradwright.autograd.apply import apply_one
+from gradwright.autograd.apply import apply, apply_one
 from gradwright.face import elementwise, reduce
 from gradwright.face.activation import floating_arg, hardshrink, prelu
 from gradwright.face.arguments import one_dim, tensor_arg
@@ -13,10 +13,12 @@ from gradwright.face.elementwise import abs as absolute
 from gradwright.face.elementwise import sigmoid, softplus, tanh, where
 from gradwright.face.forms import inplace as in_place
 from gradwright.face.forms import store
-from gradwright.face.linalg import linear
 from gradwright.face.join import split
+from gradwright.face.linalg import linear
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.ops import activation as _ops
+from gradwright.ops import arithmetic as _arithmetic
+from gradwright.ops import special as _special
 from gradwright.random import rand_like
 
 __all__ = [
@@ -146,7 +148,13 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     """x Phi(x), with the normal distribution function Phi; ``approximate="tanh"`` is a nearly equal formula."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, but got {approximate!r}")
-    return _run(_ops.gelu if approximate == "none" else _ops.gelu_tanh, "gelu", input)
+    if approximate == "tanh":
+        return _run(_ops.gelu_tanh, "gelu", input)
+    x = floating_arg("gelu", input)
+    return apply(_scaled, (x, apply_one(_special.ndtr, x, {})), {})
+
+
+_scaled = _arithmetic.multiply.variant("GeluBackward0")
 
 
 def logsigmoid(input: Any) -> Any:

@@ -11,8 +11,8 @@ from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
-from gradwright.face.linalg import linear, matmul
 from gradwright.face.join import cat, chunk
+from gradwright.face.linalg import linear, matmul
 from gradwright.nn.functional.dropout import dropout
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -59,7 +59,7 @@ def _shared(x: Any, heads: int) -> Any:
 
 
 def attend(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, scale: float | None = None) -> tuple[Any, Any]:
-    """The mean of the values for each query, and its weights."""
+    """The mean of the values for each query, and the weights it was taken with."""
     scale = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
     scores = matmul(q * scale, k.transpose(-2, -1))
     blind = None
@@ -73,7 +73,8 @@ def attend(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, scale: float | N
         scores = e.where(blind, 0.0, scores)
     weights = _reduce.softmax(scores, -1)
     weights = weights if blind is None else e.where(blind, 0.0, weights)
-    return matmul(dropout(weights, dropout_p) if dropout_p else weights, v), weights
+    weights = dropout(weights, dropout_p) if dropout_p else weights
+    return matmul(weights, v), weights
 
 
 def _added(mask: Any, like: Any, name: str) -> Any:

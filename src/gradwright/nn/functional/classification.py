@@ -8,16 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.autograd.apply import apply
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
-from gradwright.face.arguments import tensor_arg
-from gradwright.face.scatter import gather, index_select
+from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.linalg import linear
+from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
-from gradwright.nn.functional.sparse import one_hot
+from gradwright.nn.functional.sparse import bounds, one_hot
+from gradwright.ops import scatter as _scatter
 
 __all__ = [
     "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",
@@ -73,17 +75,20 @@ def nll_loss(
     return _reduce.sum(losses) / _reduce.sum(w) if how == "mean" else reduced(losses, how)
 
 
+_entry = _scatter.pick.variant("NllLossBackward0")
+
+
 def _picked(x: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
     """x at the class of each target, and which targets are not to be ignored (None if all are not)."""
-    classes, ignored = x.array.shape[axis], target == ignore_index
-    some = ignored.any().item()
-    held = ~ignored if some else None
-    at = target.masked_fill(ignored, 0) if some else target
-    at = at.to(dtypes.int64)
-    if at.array.size and not 0 <= at.min().item() <= at.max().item() < classes:
-        raise IndexError(f"Target {(at.min() if at.min().item() < 0 else at.max()).item()} is out of bounds for "
-                         f"{classes} classes.")  # fmt: skip
-    return gather(x, axis, at.unsqueeze(axis)).squeeze(axis), held
+    at, held, classes = to_dtype(target, dtypes.int64), None, x.array.shape[axis]
+    least, largest = bounds(at)
+    if least <= ignore_index <= largest:
+        held = at != ignore_index
+        at = e.where(held, at, 0)
+        least, largest = bounds(at)
+    if least < 0 or largest >= classes:
+        raise IndexError(f"Target {least if least < 0 else largest} is out of bounds for {classes} classes.")
+    return apply(_entry, (x, at.unsqueeze(axis)), {"axis": axis, "keepdims": False}), held
 
 
 def _chosen_weights(weight: Any, target: Any, held: Any) -> Any:

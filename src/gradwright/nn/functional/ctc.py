@@ -10,8 +10,8 @@ from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
 from gradwright.face.arguments import tensor_arg
-from gradwright.face.scatter import gather
 from gradwright.face.join import cat, stack
+from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
 
 __all__ = ["ctc_loss"]

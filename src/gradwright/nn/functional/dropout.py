@@ -18,15 +18,16 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 _ALPHA = -1.7580993408473766  # where selu ends, far below 0
 
 
-def _dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Any:
+def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Any:
+    """All of them: of single entries or whole channels, to 0 or to the lower end of `selu` (``alpha``)."""
     x = tensor_arg(name, input)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     shape = x.array.shape
-    if channels and len(shape) < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if not training or p == 0 or not x.array.size:
         return x
+    if channels and len(shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     d = x.dtype if x.array.dtype.kind == "f" else None
     kept = rand((*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, dtype=d) >= p
     if not alpha:
@@ -41,7 +42,7 @@ def _dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Entries set to 0 with probability p, the others divided by 1 - p."""
-    return _dropped("dropout", input, p, training, inplace, channels=False, alpha=False)
+    return dropped("dropout", input, p, training, inplace, channels=False, alpha=False)
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -56,7 +57,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     if input.ndim != 4:
         more = "assuming that channel-wise 1D dropout behavior is desired" if input.ndim == 3 else "use dropout instead"
         warnings.warn(f"dropout2d: Received a {input.ndim}-D input, which is deprecated: {more}", stacklevel=2)
-    return _dropped("dropout2d", input, p, training, inplace, channels=True, alpha=False)
+    return dropped("dropout2d", input, p, training, inplace, channels=True, alpha=False)
 
 
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -69,16 +70,16 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def _channelwise(name: str, input: Any, p: float, training: bool, inplace: bool, ndim: int) -> Any:
     """Dropout of channels, where an input of fewer dims than ``ndim`` is one of a batch."""
     if input.ndim == ndim:
-        return _dropped(name, input, p, training, inplace, channels=True, alpha=False)
-    out = _dropped(name, input.unsqueeze(0), p, training, False, channels=True, alpha=False).squeeze(0)
+        return dropped(name, input, p, training, inplace, channels=True, alpha=False)
+    out = dropped(name, input.unsqueeze(0), p, training, False, channels=True, alpha=False).squeeze(0)
     return store(input, out) if inplace else out
 
 
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout for `selu`: entries set to its lower limit, and all scaled so that mean 0 and variance 1 persist."""
-    return _dropped("alpha_dropout", input, p, training, inplace, channels=False, alpha=True)
+    return dropped("alpha_dropout", input, p, training, inplace, channels=False, alpha=True)
 
 
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """`alpha_dropout` of whole channels (dim 1)."""
-    return _dropped("feature_alpha_dropout", input, p, training, inplace, channels=True, alpha=True)
+    return dropped("feature_alpha_dropout", input, p, training, inplace, channels=True, alpha=True)

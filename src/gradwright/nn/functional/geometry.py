@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
@@ -44,3 +45,14 @@ def batched(function: str, x: Any, n: int) -> tuple[Any, bool]:
             f"{text(x.array.shape)}"
         )
     return (x, False) if ndim == n + 2 else (x.unsqueeze(0), True)
+
+
+def family(name: str, make: Callable[[int], Callable[..., Any]], axes: Sequence[int] = (1, 2, 3)) -> list[Any]:
+    """The functions that ``make(n)`` returns for each number of axes, named and documented."""
+    made = []
+    for n in axes:
+        f = make(n)
+        f.__name__ = f.__qualname__ = name.format(n)
+        f.__doc__ = (f.__doc__ or "").replace("{n} axes", f"{n} axes" if n > 1 else "one axis").replace("{n}", str(n))
+        made.append(f)
+    return made

@@ -69,6 +69,8 @@ def batch_norm(
     """
     x = floating_arg("batch_norm", input)
     shape, ndim = x.array.shape, x.array.ndim
+    if ndim == 1 and not x.array.size:
+        return x.clone()
     if ndim < 2:
         raise RuntimeError(f"batch_norm(): expected an input of at least 2 dims, got {size(shape)}")
     if training:
@@ -86,11 +88,16 @@ def batch_norm(
         shift = -running_mean.detach() * scale
         shift = shift if bias is None else shift + bias
         return affine(x, per_channel(scale, ndim), per_channel(shift, ndim))
-    y, mean, var = standardized(x, (0, *range(2, ndim)), eps)
-    n = x.array.size // max(shape[1], 1)
+    return affine(batch_statistics(x, running_mean, running_var, momentum, eps)[0], w, b)
+
+
+def batch_statistics(x: Any, running_mean: Any, running_var: Any, momentum: float, eps: float) -> tuple[Any, Any, Any]:
+    """Each channel with mean 0 and variance 1, and its mean and variance, which the running ones follow."""
+    y, mean, var = standardized(x, (0, *range(2, x.array.ndim)), eps)
+    n = x.array.size // max(x.array.shape[1], 1)
     follow(running_mean, mean, momentum)
     follow(running_var, var.detach() * (n / max(n - 1, 1)), momentum)
-    return affine(y, w, b)
+    return y, mean, var
 
 
 def instance_norm(

@@ -5,19 +5,28 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.autograd.grad_mode import no_grad
 from gradwright.creation import arange
 from gradwright.creation import tensor as tensor_of
 from gradwright.errors import size
 from gradwright.face.arguments import tensor_arg
 from gradwright.face.elementwise import where
-from gradwright.face.scatter import index_select
 from gradwright.face.reduce import norm
+from gradwright.face.scatter import index_select
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 _MODES = ("sum", "mean", "max")
+
+
+def bounds(indices: Any) -> tuple[int, int]:
+    """The smallest and the largest of whole numbers; of none 0 and -1."""
+    a = indices.array
+    if not a.size:
+        return 0, -1
+    xp = backends.namespace(a)
+    return int(xp.min(a, axis=None)), int(xp.max(a, axis=None))
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
@@ -28,11 +37,10 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     x = tensor_arg("one_hot", tensor, "tensor")
     if dtypes.of(x.array.dtype) is not dtypes.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {x.dtype}.")
-    empty = not x.array.size
-    if empty and num_classes <= 0:
+    least, largest = bounds(x)
+    if not x.array.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    largest = -1 if empty else x.max().item()
-    if not empty and x.min().item() < 0:
+    if least < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = largest + 1
@@ -58,7 +66,8 @@ def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> t
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows")
         padding_idx %= rows
-    if i.array.size and not 0 <= i.min().item() <= i.max().item() < rows:
+    least, largest = bounds(i)
+    if least < 0 or largest >= rows:
         raise IndexError(f"{name}(): index out of range in self: indices must be from 0 to {rows - 1}")
     return i, w, padding_idx
 

@@ -1,0 +1,60 @@
+"""Linear algebra under PyTorch's names (`torch.linalg`): of one matrix, or of many in the last two dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.errors import LinAlgError
+from gradwright.face.decompose import (
+    cholesky,
+    cholesky_ex,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    ldl_factor,
+    ldl_factor_ex,
+    ldl_solve,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    qr,
+    svd,
+    svdvals,
+)
+from gradwright.face.diagonal import diagonal as _diagonal
+from gradwright.face.householder import householder_product
+from gradwright.face.linalg import matmul
+from gradwright.face.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradwright.face.products import multi_dot, vecdot
+from gradwright.face.products import powers as vander
+from gradwright.face.products import vector_cross as cross
+from gradwright.face.solve import (
+    det,
+    inv,
+    inv_ex,
+    lstsq,
+    lu_solve,
+    matrix_exp,
+    matrix_power,
+    pinv,
+    slogdet,
+    solve,
+    solve_ex,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
+    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """A view of the diagonal of the matrices in two dims."""
+    return _diagonal(A, offset, dim1, dim2)

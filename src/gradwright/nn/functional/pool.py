@@ -1,0 +1,339 @@
+"""Pooling over one, two and three axes: of (C, *size) or (N, C, *size) to (..., *count)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, prod
+from typing import Any
+
+from gradwright import creation, dtypes, random
+from gradwright.autograd.apply import apply
+from gradwright.backends.windows import Lattice
+from gradwright.errors import size as text
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.join import cat
+from gradwright.nn.functional.geometry import batched, family, per_axis
+from gradwright.nn.functional.resize import averaged
+from gradwright.ops import index as _index
+from gradwright.ops import pool as _pool
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "fractional_max_pool2d",
+    "fractional_max_pool3d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices", "lp_pool1d",
+    "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices",
+    "max_pool2d_with_indices", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]  # fmt: skip
+
+_OPERATIONS = {
+    (op, n): op.variant(node.format(n))
+    for op, node in (
+        (_pool.max_windows, "MaxPool{}DWithIndicesBackward0"),
+        (_pool.mean_windows, "AvgPool{}DBackward0"),
+        (_index.put, "MaxUnpool{}DBackward0"),
+    )
+    for n in (1, 2, 3)
+}
+
+
+def _lattice(function: str, size: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+             ceil_mode: bool) -> Lattice:  # fmt: skip
+    """The windows of a pooling; with ``ceil_mode`` the last may reach out, if it starts inside or before the input."""
+    kernel = per_axis(function, "kernel_size", kernel_size, n, 1)
+    strides = kernel if stride is None or stride == () or stride == [] else per_axis(function, "stride", stride, n, 1)
+    paddings, dilations = per_axis(function, "padding", padding, n, 0), per_axis(function, "dilation", dilation, n, 1)
+    around, counts = [], []
+    for m, k, s, p, d in zip(size, kernel, strides, paddings, dilations, strict=True):
+        span = d * (k - 1) + 1
+        if p > span // 2:
+            raise RuntimeError(
+                f"{function}(): pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} "
+                f"and dilation={d}"
+            )
+        count = (m + 2 * p - span + (s - 1 if ceil_mode else 0)) // s + 1
+        count -= ceil_mode and (count - 1) * s >= m + p
+        counts.append(count)
+        around.append((p, (count - 1) * s + span - m - p))
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"{function}(): Given input size: {text(size)}. Calculated output size: {text(counts)}. Output size is too "
+            "small"
+        )
+    return Lattice(kernel, strides, dilations, tuple(around))
+
+
+def _pooled(function: str, input: Any, n: int) -> tuple[Any, tuple[int, ...]]:
+    """``input`` and its size, if it can be pooled."""
+    batched(function, input, n)
+    shape = input.array.shape
+    if 0 in shape[-n - 1 :]:
+        raise RuntimeError(
+            f"{function}(): Expected input to have non-zero size for non-batch dimensions, but got {text(shape)}"
+        )
+    if input.array.dtype.kind in "bc":
+        raise RuntimeError(f"{function}(): not implemented for {input.dtype}")
+    return input, shape[-n:]
+
+
+def _max_pool(n: int) -> Callable[..., Any]:
+    def max_pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                 ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+        """The largest entry of each window over {n} axes; of equal ones the first has the slope.
+
+        ``stride`` is the size of the window if it is not given. With ``return_indices`` a pair: values, and their
+        places, counted in row-major order within a plane.
+        """
+        function = f"max_pool{n}d"
+        x, size = _pooled(function, input, n)
+        lattice = _lattice(function, size, n, kernel_size, stride, padding, dilation, ceil_mode)
+        y = apply(_OPERATIONS[_pool.max_windows, n], (x,), {"lattice": lattice})
+        return (y, apply(_pool.places_in_windows, (x, y.detach()), {"lattice": lattice})) if return_indices else y
+
+    return max_pool
+
+
+def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
+    def with_indices(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return pool(input, *args, **{**kwargs, "return_indices": True})
+
+    with_indices.__name__ = with_indices.__qualname__ = f"{pool.__name__}_with_indices"
+    with_indices.__doc__ = f"`{pool.__name__}` with ``return_indices=True``: values and their places."
+    return with_indices
+
+
+def _avg_pool(n: int) -> Callable[..., Any]:
+    def avg_pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+                 count_include_pad: bool = True, divisor_override: int | None = None) -> Any:  # fmt: skip
+        """The mean of each window over {n} axes; ``stride`` is the size of the window if it is not given.
+
+        The zeros around the input count, unless ``count_include_pad`` is False. The sums are divided by
+        ``divisor_override`` if that is given.
+        """
+        function = f"avg_pool{n}d"
+        x, size = _pooled(function, input, n)
+        lattice = _lattice(function, size, n, kernel_size, stride, padding, 1, ceil_mode)
+        if divisor_override == 0:
+            raise RuntimeError(f"{function}(): divisor must be not zero")
+        lengths = _lengths(size, lattice, per_axis(function, "padding", padding, n), count_include_pad)
+        return _mean(x, n, lattice, lengths if divisor_override is None else divisor_override)
+
+    return avg_pool
+
+
+def _mean(x: Any, n: int, lattice: Lattice, divisor: Any) -> Any:
+    if not x.is_floating_point():
+        return _mean(x.double(), n, lattice, divisor).trunc().to(x.dtype)
+    return apply(_OPERATIONS[_pool.mean_windows, n], (x,), {"lattice": lattice, "divisor": divisor})
+
+
+def _lengths(size: Any, lattice: Lattice, padding: Any, with_padding: bool) -> Any:
+    """How many entries a window has along each axis, of the input (and its padding): one number if all are alike."""
+    found: list[Any] = []
+    for m, k, s, p, c in zip(size, lattice.kernel, lattice.stride, padding, lattice.count(size), strict=True):
+        edge = p if with_padding else 0
+        lengths = tuple(min(o * s - p + k, m + edge) - max(o * s - p, -edge) for o in range(c))
+        found.append(lengths if len(set(lengths)) > 1 else lengths[0])
+    return tuple(found) if any(isinstance(f, tuple) for f in found) else prod(found)
+
+
+def _lp_pool(n: int) -> Callable[..., Any]:
+    def lp_pool(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        """The p-norm of each window over {n} axes, without absolute values: (sum x**p)**(1/p); ``norm_type`` is p."""
+        entries = prod(per_axis(f"lp_pool{n}d", "kernel_size", kernel_size, n))
+        if norm_type in (inf, -inf):
+            sign = 1 if norm_type > 0 else -1
+            return sign * _max_pool(n)(
+                sign * tensor_arg(f"lp_pool{n}d", input).abs(), kernel_size, stride, 0, 1, ceil_mode
+            )
+        mean = _avg_pool(n)(tensor_arg(f"lp_pool{n}d", input) ** norm_type, kernel_size, stride, 0, ceil_mode)
+        return (mean.sign() * mean.abs().relu() * entries) ** (1.0 / norm_type)
+
+    return lp_pool
+
+
+def _adaptive(function: str, input: Any, output_size: Any, n: int) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
+    """``input``, its size, and the size it is to have: where that is None, the axis stays as it is."""
+    many = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if many is output_size and n > 1 and tensor_arg(function, input).ndim <= n:
+        raise ValueError(f"{function}(): Input dimension should be at least {n + 1}")
+    x, size = _pooled(function, input, n)
+    if len(many) != n:
+        raise RuntimeError(f"{function}(): output_size must be {n} numbers, but got {output_size}")
+    count = tuple(m if o is None else o for o, m in zip(many, size, strict=True))
+    return x, size, per_axis(function, "output_size", count, n, 0)
+
+
+def _shares(m: int, count: int) -> list[range]:
+    """``count`` windows that cover ``m`` entries evenly."""
+    return [range(o * m // count, -(-(o + 1) * m // count)) for o in range(count)]
+
+
+def _even(size: tuple[int, ...], count: tuple[int, ...]) -> Lattice | None:
+    """The windows of an adaptive pooling, where all are of one size."""
+    if any(c == 0 or m % c for m, c in zip(size, count, strict=True)):
+        return None
+    kernel = tuple(m // c for m, c in zip(size, count, strict=True))
+    return Lattice(kernel, kernel, (1,) * len(size), ((0, 0),) * len(size))
+
+
+def _adaptive_avg_pool(n: int) -> Callable[..., Any]:
+    def adaptive_avg_pool(input: Any, output_size: Any) -> Any:
+        """Means over windows that cover the input evenly: over {n} axes, to ``output_size`` (None: as it is)."""
+        function = f"adaptive_avg_pool{n}d"
+        x, size, count = _adaptive(function, input, output_size, n)
+        lattice = _even(size, count)
+        if lattice is not None:
+            return _mean(x, n, lattice, prod(lattice.kernel))
+        return averaged(x, [_shares(m, c) for m, c in zip(size, count, strict=True)])
+
+    return adaptive_avg_pool
+
+
+def _adaptive_max_pool(n: int) -> Callable[..., Any]:
+    def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest entries of windows that cover the input evenly: over {n} axes, to ``output_size``.
+
+        With ``return_indices`` a pair: values and places, as `max_pool2d` gives them.
+        """
+        function = f"adaptive_max_pool{n}d"
+        x, size, count = _adaptive(function, input, output_size, n)
+        lattice = _even(size, count)
+        if lattice is not None:
+            return _max_pool(n)(x, lattice.kernel, return_indices=return_indices)
+        axes = []
+        for m, c in zip(size, count, strict=True):
+            windows = _shares(m, c)
+            longest = max(map(len, windows), default=1)
+            axes.append(creation.tensor([[min(w[0] + k, w[-1]) for k in range(longest)] for w in windows],
+                                        dtype=dtypes.int64).reshape(c, longest))  # fmt: skip
+        pair = _largest(x, axes, n)
+        return pair if return_indices else pair[0]
+
+    return adaptive_max_pool
+
+
+def _largest(x: Any, axes: list[Any], n: int) -> tuple[Any, Any]:
+    """The largest entry of each window and its place; ``axes`` holds, per axis, the indices (..., windows, entries)."""
+    shape = x.array.shape
+    lead, size = shape[:-n], shape[-n:]
+    places: Any = 0
+    for i, index in enumerate(axes):
+        spread = [1] * (2 * n)
+        spread[i], spread[n + i] = index.array.shape[-2:]
+        places = places * size[i] + index.reshape(*index.array.shape[:-2], *spread)
+    count = places.array.shape[-2 * n : -n]
+    before, around = places.array.shape[: -2 * n], (prod(count), prod(places.array.shape[-n:]))
+    places = places.reshape(*before, *around).expand(*lead, *around).reshape(prod(lead), *around)
+    flat = x.reshape(prod(lead), prod(size))
+    entries = flat.detach().gather(1, places.flatten(1)).reshape(places.shape)
+    where = places.gather(2, entries.argmax(2, keepdim=True)).squeeze(2)
+    return flat.gather(1, where).reshape(*lead, *count), where.reshape(*lead, *count)
+
+
+def _fractional_max_pool(n: int) -> Callable[..., Any]:
+    def fractional_max_pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                            return_indices: bool = False, _random_samples: Any = None) -> Any:  # fmt: skip
+        """The largest entries of windows whose distances are random, over {n} axes (Graham, arXiv:1412.6071).
+
+        Window o starts at int((o + u) a) - int(u a), with a = (size - kernel) / (output size - 1); the last one ends
+        where the input does. There is one u from 0 to 1 for each plane and axis: ``_random_samples`` of shape
+        (N, C, {n}), drawn if not given. ``output_ratio`` gives the output size as a part of the input's.
+        """
+        function = f"fractional_max_pool{n}d"
+        x, size = _pooled(function, input, n)
+        lead = x.array.shape[:-n]
+        kernel = per_axis(function, "kernel_size", kernel_size, n, 1)
+        if output_size is None:
+            if output_ratio is None:
+                raise ValueError(f"{function} requires specifying either an output_size or an output_ratio")
+            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
+            if len(ratios) != n:
+                raise ValueError(f"{function} requires output_ratio to either be a single Int or tuple of Ints.")
+            output_size = tuple(int(m * r) for m, r in zip(size, ratios, strict=True))
+        count = per_axis(function, "output_size", output_size, n, 1)
+        if any(c + k - 1 > m for c, k, m in zip(count, kernel, size, strict=True)):
+            raise RuntimeError(f"{function}(): pool size {kernel} too large relative to input size {text(size)}")
+        batch = lead if len(lead) == 2 else (1, *lead)
+        u = random.rand(*batch, n, dtype=x.dtype) if _random_samples is None else _random_samples
+        if u.array.shape != (*batch, n):
+            raise RuntimeError(
+                f"{function}(): Expect _random_samples of size {(*batch, n)}, but got {text(u.array.shape)}"
+            )
+        axes = []
+        for i, (m, k, c) in enumerate(zip(size, kernel, count, strict=True)):
+            # Of two axes PyTorch takes the samples in reverse.
+            sample = u[..., n - 1 - i if n == 2 else i].reshape(*lead, 1)
+            start = sample.new_full((*lead, 1), m - k).long()
+            if c > 1:
+                steps = (m - k) / (c - 1)
+                inner = ((creation.arange(c - 1, dtype=u.dtype) + sample) * steps).long() - (sample * steps).long()
+                start = cat([inner, start], -1)
+            axes.append(start.unsqueeze(-1) + creation.arange(k))
+        pair = _largest(x, axes, n)
+        return pair if return_indices else pair[0]
+
+    return fractional_max_pool
+
+
+def _max_unpool(n: int) -> Callable[..., Any]:
+    def max_unpool(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                   output_size: Any = None) -> Any:  # fmt: skip
+        """Zeros with the entries of ``input`` at their places ``indices``, as `max_pool{n}d` returned them.
+
+        The size is that of the smallest input which pools to this one, unless ``output_size`` names another.
+        """
+        function = f"max_unpool{n}d"
+        x, size = _pooled(function, input, n)
+        kernel = per_axis(function, "kernel_size", kernel_size, n)
+        strides = kernel if stride is None else per_axis(function, "stride", stride, n)
+        paddings = per_axis(function, "padding", padding, n)
+        out = tuple((m - 1) * s + k - 2 * p for m, s, k, p in zip(size, strides, kernel, paddings, strict=True))
+        if output_size is not None:
+            wanted = tuple(output_size)[-n:] if len(output_size) == n + 2 else tuple(output_size)
+            if len(wanted) != n:
+                raise ValueError(
+                    f"output_size should be a sequence containing {n} or {n + 2} elements, but it has a length of "
+                    f"'{len(output_size)}'"
+                )
+            for d, (w, o, s) in enumerate(zip(wanted, out, strides, strict=True)):
+                if not o - s < w < o + s:
+                    raise ValueError(f'invalid output_size "{wanted}" (dim {d} must be between {o - s} and {o + s})')
+            out = wanted
+        if min(out) < 0:
+            raise ValueError(f"{function}(): output_size must contain non-negative dimensions, but got {out}")
+        where = tensor_arg(function, indices, "indices", 2)
+        if where.dtype is not dtypes.int64:
+            raise RuntimeError(f"{function}(): elements in indices should be type int64 but got: {where.dtype}")
+        shape = x.array.shape
+        if where.array.shape != shape:
+            raise RuntimeError(
+                f"{function}(): Expected shape of indices to be same as that of the input tensor ({text(shape)}) but "
+                f"got indices tensor with shape: {text(where.array.shape)}"
+            )
+        if where.array.size and not (where.array.min() >= 0 and where.array.max() < prod(out)):
+            raise RuntimeError(f"{function}(): Found an invalid max index (output volumes are of size {text(out)})")
+        planes = (prod(shape[:-n]), prod(size))
+        key = (creation.arange(planes[0]).unsqueeze(1).array, where.array.reshape(planes))
+        y = apply(_OPERATIONS[_index.put, n], (x.new_zeros((planes[0], prod(out))), x.reshape(planes)), {"key": key})
+        return y.reshape(*shape[:-n], *out)
+
+    return max_unpool
+
+
+avg_pool1d, avg_pool2d, avg_pool3d = family("avg_pool{}d", _avg_pool)
+lp_pool1d, lp_pool2d, lp_pool3d = family("lp_pool{}d", _lp_pool)
+max_pool1d, max_pool2d, max_pool3d = family("max_pool{}d", _max_pool)
+max_unpool1d, max_unpool2d, max_unpool3d = family("max_unpool{}d", _max_unpool)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = family("adaptive_avg_pool{}d", _adaptive_avg_pool)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = family("adaptive_max_pool{}d", _adaptive_max_pool)
+fractional_max_pool2d, fractional_max_pool3d = family("fractional_max_pool{}d", _fractional_max_pool, (2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    _with_indices, (max_pool1d, max_pool2d, max_pool3d)
+)
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = map(
+    _with_indices, (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)
+)
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(
+    _with_indices, (fractional_max_pool2d, fractional_max_pool3d)
+)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwright.backends import generic, scatter
+
+X = np.arange(60.0).reshape(3, 4, 5)
+I = np.array([[[0, 2], [1, 1]]])
+
+
+@pytest.mark.parametrize("x", [X, X.transpose(0, 2, 1), X[:, ::-1]], ids=["rows", "transposed", "reversed"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", ["take_along_axis", "scatter", "scatter_add", "scatter_max"])
+def test_as_the_generic_one(name: str, axis: int, x: Any) -> None:
+    index = I[..., ::-1, :] if axis else np.array([[[0, 2], [1, 1]], [[1, 0], [2, 2]]])
+    index = index[:, :1, :] if name == "scatter" and axis == 1 else index
+    index = np.array([[[0, 2], [1, 2]]]) if name == "scatter" and axis == 2 else index
+    src = () if name == "take_along_axis" else (np.arange(100.0, 100 + index.size).reshape(index.shape),)
+    before = x.copy()
+    got = getattr(scatter, name)(x, index, *src, axis=axis)
+    assert np.array_equal(got, getattr(generic, name)(np, x, index, *src, axis=axis))
+    assert np.array_equal(x, before)
+
+
+@pytest.mark.parametrize("n", [2, 500])  # few values in a large array, and many
+def test_put_adds_up(n: int) -> None:
+    where, value = np.arange(n) % 3, np.ones((n, 4, 5))
+    expected = X.copy()
+    np.add.at(expected, where, value)
+    assert np.array_equal(scatter.put(X, value, key=(where,), accumulate=True), expected)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [(X > 7,), (np.array([2, 0]),), (slice(None), np.array([[1, -1]])), (np.array([0]), slice(1, 3), np.array([2]))],
+)
+def test_at(key: Any) -> None:
+    out = scatter.at(X, key=key)
+    assert np.array_equal(out, X[key])
+    assert out.flags.c_contiguous
+
+
+def test_restride_is_a_view_where_memory_lies_so() -> None:
+    x = X[1]
+    layout = ((4, 5), (5, 1), 20)
+    out = scatter.restride(x, source=layout, target=((3, 3), (5, 2), 0))
+    assert np.shares_memory(out, X)
+    assert np.array_equal(out, X[0, :3, ::2])
+    copy = scatter.restride(x.copy(order="F"), source=layout, target=((3, 3), (5, 2), 20))
+    assert np.array_equal(copy, X[1, :3, ::2])
+
+
+def test_unstride_adds_up() -> None:
+    out = scatter.unstride(np.ones((3, 2)), source=((3, 2), (1, 1), 0), target=((4,), (1,), 0))
+    assert out.tolist() == [1, 2, 2, 1]

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import sys
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from gradwright.backends.special import Special
+
+
+def test_results_have_the_dtype_of_the_last_argument() -> None:
+    special = Special()
+    for dtype in (np.float16, np.float32, np.float64):
+        assert special.erf(np.ones(2, dtype)).dtype == dtype
+    assert special.eval_chebyt(np.array([2, 3]), np.ones(2, np.float32)).dtype == np.float32
+    assert [y.dtype for y in special.airy(np.ones(2, np.float16))] == [np.float16] * 4
+
+
+def test_arrays_of_another_library_come_back_as_its_own() -> None:
+    y = Special(array_api_strict).jv(2.0, array_api_strict.asarray([0.5]))
+    assert isinstance(y, type(array_api_strict.asarray(0.0)))
+    np.testing.assert_allclose(np.asarray(y), 0.0306040234587)
+
+
+def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with pytest.raises(ImportError, match=r"erf needs SciPy: pip install 'gradwright\[special\]'"):
+        Special().erf(np.ones(2))

@@ -1,0 +1,110 @@
+"""Random numbers: seeds that repeat them, and the distributions they follow."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import gradwright as gw
+
+DRAWS = {
+    "rand": lambda T: T.rand(2, 3), "randn": lambda T: T.randn(4), "randint": lambda T: T.randint(0, 10, (5,)),
+    "randperm": lambda T: T.randperm(6), "rand_like": lambda T: T.rand_like(T.ones(2, dtype=T.float64)),
+    "randn_like": lambda T: T.randn_like(T.ones(3)), "uniform_": lambda T: T.zeros(3).uniform_(),
+    "normal_": lambda T: T.zeros(3).normal_(), "bernoulli": lambda T: T.bernoulli(T.full((20,), 0.5)),
+    "normal": lambda T: T.normal(T.zeros(3), T.ones(3)), "poisson": lambda T: T.poisson(T.full((9,), 4.0)),
+    "multinomial": lambda T: T.multinomial(T.ones(30), 9), "exponential_": lambda T: T.zeros(3).exponential_(),
+    "random_": lambda T: T.zeros(9).random_(), "randint_like": lambda T: T.randint_like(T.zeros(9), 99),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_seed_repeats_the_numbers(T, name):
+    T.manual_seed(1)
+    first, second = DRAWS[name](T), DRAWS[name](T)
+    T.manual_seed(1)
+    assert DRAWS[name](T).tolist() == first.tolist() != second.tolist()
+
+
+def test_the_distributions(T):
+    T.manual_seed(0)
+    u, n = T.rand(10_000, dtype=T.float64), T.randn(10_000)
+    assert (u.dtype, n.dtype) == (T.float64, T.float32)
+    assert 0 <= u.min().item() < 0.01 < 0.99 < u.max().item() < 1
+    assert abs(n.mean().item()) < 0.05
+    assert abs(n.std().item() - 1) < 0.05
+    v, w = T.zeros(10_000).uniform_(-2, 6), T.zeros(10_000).normal_(3, 0.5)
+    assert -2 <= v.min().item() < -1.9 < 5.9 < v.max().item() < 6
+    assert abs(w.mean().item() - 3) < 0.05
+    assert abs(w.std().item() - 0.5) < 0.05
+    assert v._version == 1
+    k = T.randint(-3, 3, (1000,))
+    assert k.dtype == T.int64
+    assert (k.min().item(), k.max().item()) == (-3, 2)
+    assert sorted(T.randperm(50).tolist()) == list(range(50))
+    assert T.randint(5, (2, 3), dtype=T.float32).dtype == T.float32
+
+
+def test_random_leaves(T):
+    assert T.rand(2, requires_grad=True).requires_grad
+    assert T.randn((2, 3), requires_grad=True).is_leaf
+
+
+N = 4000
+CONTINUOUS = {
+    "rand": (lambda: gw.rand(N), stats.uniform()),
+    "randn": (lambda: gw.randn(N), stats.norm()),
+    "complex randn": (lambda: gw.randn(N, dtype=gw.complex64).real, stats.norm(0, 0.5**0.5)),
+    "normal": (lambda: gw.normal(2.0, 3.0, (N,)), stats.norm(2, 3)),
+    "exponential_": (lambda: gw.zeros(N).exponential_(2.0), stats.expon(scale=0.5)),
+    "cauchy_": (lambda: gw.zeros(N).cauchy_(1.0, 2.0), stats.cauchy(1, 2)),
+    "log_normal_": (lambda: gw.zeros(N).log_normal_(0.5, 0.3), stats.lognorm(0.3, scale=np.exp(0.5))),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_distributions(name):
+    gw.manual_seed(0)
+    draw, law = CONTINUOUS[name]
+    assert stats.kstest(draw().numpy(), law.cdf).pvalue > 1e-3
+
+
+DISCRETE = {
+    "bernoulli": (lambda: gw.bernoulli(gw.full((N,), 0.3)), [0, 1], [0.7, 0.3]),
+    "bernoulli_": (lambda: gw.zeros(N).bernoulli_(0.2), [0, 1], [0.8, 0.2]),
+    "geometric_": (lambda: gw.zeros(N).geometric_(0.5), [1, 2, 3], [0.5, 0.25, 0.125]),
+    "poisson": (lambda: gw.poisson(gw.full((N,), 2.0)), [0, 1, 2], stats.poisson(2).pmf([0, 1, 2])),
+    "random_": (lambda: gw.zeros(N).random_(3), [0, 1, 2], [1 / 3] * 3),
+    "with replacement": (lambda: gw.multinomial(gw.tensor([1.0, 0, 3]), N, True), [0, 1, 2], [0.25, 0, 0.75]),
+    "first": (lambda: gw.multinomial(gw.tensor([[1.0, 0, 3]]).repeat(N, 1), 2)[:, 0], [0, 1, 2], [0.25, 0, 0.75]),
+}
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete_distributions(name):
+    gw.manual_seed(0)
+    draw, values, chances = DISCRETE[name]
+    found = [(draw().numpy() == v).mean() for v in values]
+    np.testing.assert_allclose(found, chances, atol=4 * 0.5 / N**0.5)
+
+
+def test_without_replacement_nothing_comes_twice():
+    rows = gw.multinomial(gw.ones(50, 6), 6)
+    assert np.sort(rows.numpy(), 1).tolist() == [list(range(6))] * 50
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda T: T.bernoulli(T.tensor([1.5])), "p_in"),
+        (lambda T: T.multinomial(T.tensor([1.0, -1.0]), 1), "probability tensor contains"),
+        (lambda T: T.multinomial(T.zeros(3), 1, True), "invalid multinomial distribution"),
+        (lambda T: T.multinomial(T.ones(3), 4), "without replacement"),
+        (lambda T: T.zeros(2).exponential_(-1.0), "exponential_ expects lambda"),
+        (lambda T: T.zeros(2).geometric_(1.5), "geometric_ expects p to be in"),
+        (lambda T: T.normal(T.zeros(2), T.tensor([-1.0, 1.0])), "normal expects"),
+        (lambda T: T.poisson(T.tensor([-1.0])), "[Pp]oisson rate"),
+    ],
+)
+def test_refused(T, call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call(T)
