@@ -105,6 +105,8 @@ from gradwright.face.views import *
 from gradwright.face.windows import *
 from gradwright.formatting import set_printoptions
 from gradwright.neighbours.einops import await_einops as _await_einops
+from gradwright.nn.functional.aten import *
+from gradwright.nn.functional.aten import _upsample_bilinear2d_aa
 from gradwright.nn.functional.top import *
 from gradwright.nn.functional.top import _batch_norm_with_update, _native_batch_norm_legit, _softmax_backward_data
 from gradwright.op import Op, op

@@ -14,7 +14,7 @@ import gradwright
 from gradwright import xp
 
 xps = make_strategies_namespace(strict, api_version="2024.12")
-FEW = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 Strict = type(strict.empty(0))
 _INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = {

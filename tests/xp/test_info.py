@@ -19,5 +19,5 @@ def test_info() -> None:
 @pytest.mark.parametrize("kind", [None, "bool", "integral", "real floating", ("complex floating", "unsigned integer")])
 def test_dtypes(kind: object) -> None:
     ours, theirs = (space.__array_namespace_info__().dtypes(kind=kind) for space in (xp, strict))
-    assert list(ours) == list(theirs)
+    assert set(ours) == set(theirs)
     assert all(getattr(xp, name) is d for name, d in ours.items())

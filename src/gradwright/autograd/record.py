@@ -199,11 +199,11 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
     for n in tensors:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
-    if tensors:
-        lines += ["    if xp is not plain and isinstance(g, TensorBase):"]
-        lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in tensors]
     if op.several:
         lines += ["    g = filled(self, xp, g)"]
+    if tensors:
+        lines += [f"    if xp is not plain and isinstance({'g[0]' if op.several else 'g'}, TensorBase):"]
+        lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in tensors]
     if conjugate:
         lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
     results = []

@@ -160,8 +160,8 @@ class Extended:
         self.linalg = Converted(xp)
         self.special = Special(xp)
         for f in (
-            at, conj, einsum, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod, take_along_axis, to_complex,
-            unstride, view_as_complex, view_as_real, write_view, zeros_like,
+            at, conj, einsum, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod, take_along_axis,
+            to_complex, unstride, view_as_complex, view_as_real, write_view, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
         self.restride = self.unstride

@@ -173,12 +173,12 @@ def write_view(base: Any, value: Any, *, read: Any) -> Any:
 
 def tril(x: Any, *, k: int = 0) -> Any:
     """The lower triangle of each matrix; zeros above diagonal ``k``."""
-    return where(np.tri(*x.shape[-2:], k, dtype=bool), x, x.dtype.type(0))
+    return where(np.tri(x.shape[-2], x.shape[-1], k, dtype=bool), x, x.dtype.type(0))
 
 
 def triu(x: Any, *, k: int = 0) -> Any:
     """The upper triangle of each matrix; zeros below diagonal ``k``."""
-    return where(np.tri(*x.shape[-2:], k - 1, dtype=bool), x.dtype.type(0), x)
+    return where(~np.tri(x.shape[-2], x.shape[-1], k - 1, dtype=bool), x, x.dtype.type(0))
 
 
 def diagonal(x: Any, *, offset: int = 0) -> Any:
@@ -202,9 +202,10 @@ namespace = _Namespace(**{name: value for name, value in vars(np).items() if not
 for _f in (
     sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder,
     zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
+    tril, triu,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
-for _name in ("at", "put", "restride", "scatter", "scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "unstride"):
+for _name in scatter.__all__:
     setattr(namespace, _name, getattr(scatter, _name))
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
 namespace.fft = Transforms()

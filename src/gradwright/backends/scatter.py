@@ -8,7 +8,12 @@ import numpy as np
 
 from gradwright.backends import generic
 
+__all__ = [
+    "at", "put", "restride", "scatter", "scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "unstride",
+]  # fmt: skip
+
 _ALL = slice(None)
+_FEW, _MANY = 4096, 32
 
 
 def at(x: Any, *, key: Any) -> Any:
@@ -29,10 +34,10 @@ def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
         out[key] = value
     elif not any(isinstance(k, np.ndarray) and k.dtype != bool for k in key):
         out[key] += value
+    elif np.size(value) < max(out.size // 8, _FEW):
+        np.add.at(out, key, value)
     elif len(key) == 1 and 16 * key[0].size <= np.size(value):
         _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + x.shape[1:]))
-    elif 8 * np.size(value) < out.size:
-        np.add.at(out, key, value)
     else:
         where = np.arange(out.size).reshape(out.shape)[key]
         np.add.at(out.reshape(-1), where.reshape(-1), np.broadcast_to(value, where.shape).reshape(-1))
@@ -40,15 +45,18 @@ def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
 
 
 def _add_rows(out: Any, index: Any, rows: Any) -> None:
-    """Add long rows at the places ``index``: those that go to one place are summed first."""
+    """Add long rows at the places ``index``: first one to each place, then the second ones, ...; many to one in sum."""
     rows = rows.reshape(-1, *out.shape[1:])
     order = np.argsort(index, kind="stable")
     places = index[order]
-    first = np.flatnonzero(np.diff(places, prepend=places[0] - 1)) if places.size else places
-    if first.size == places.size:
-        out[index] += rows
-    else:
+    first = np.flatnonzero(np.diff(places, prepend=places[0] - 1))
+    counts = np.diff(first, append=places.size)
+    if counts.max() > _MANY:
         out[places[first]] += np.add.reduceat(rows[order], first, axis=0)
+        return
+    for k in range(counts.max()):
+        which = order[first[counts > k] + k]
+        out[index[which]] += rows[which]
 
 
 def _flat(shape: tuple[int, ...], index: Any, axis: int) -> Any:

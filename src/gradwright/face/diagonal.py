@@ -87,7 +87,8 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     a, b = (one_dim("diagonal", d, x.array.ndim, name) for d, name in ((dim1, "dim1"), (dim2, "dim2")))
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return apply(_index.diagonal, (movedim(x, (a, b), (-2, -1)),), {"offset": offset})
+    x = x if (a, b) == (x.array.ndim - 2, x.array.ndim - 1) else movedim(x, (a, b), (-2, -1))
+    return apply(_index.diagonal, (x,), {"offset": offset})
 
 
 def trace(input: Any) -> Any:

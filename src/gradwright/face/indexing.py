@@ -16,7 +16,7 @@ from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import NUMBER, number_as, one_dim, tensor_arg, to_dtype
 from gradwright.face.forms import inplace
-from gradwright.face.shape import broadcast_shapes, expand, flatten, reshape
+from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
@@ -111,8 +111,8 @@ def getitem(self: Any, key: Any) -> Any:
 def setitem(self: Any, key: Any, value: Any) -> None:
     """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``."""
     x, parts, basic = _located(self, key)
-    region = apply(_index.index, (x,), {"key": parts}) if basic else x
     if basic:
+        region = apply(_index.index, (x,), {"key": parts})
         assign(region, _fitted("__setitem__", value, region, region.array.shape))
     else:
         assign(x, _put_at("__setitem__", x, parts, value))
@@ -120,6 +120,8 @@ def setitem(self: Any, key: Any, value: Any) -> None:
 
 def _put_at(function: str, x: Any, key: Any, value: Any) -> Any:
     """A copy of ``x`` with a value, broadcast and converted, at an index of arrays."""
+    if isinstance(value, NUMBER):
+        return apply(_index.put, (x, wrap(number_as(function, value, x.array.dtype))), {"key": key})
     try:
         where = np.arange(x.array.size).reshape(x.array.shape)[key]
     except IndexError as e:
@@ -157,8 +159,8 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
     if not _shape.broadcasts(shape, target):
         raise RuntimeError(f"shape mismatch: value tensor of shape {_text(shape)} cannot be broadcast to indexing "
                            f"result of shape {_text(target)}")  # fmt: skip
-    value = to_dtype(value, like.array.dtype)
-    return apply(_copied, (value.expand(target),), {})
+    value = expand(to_dtype(value, like.array.dtype), target)
+    return value if value._node is None else apply(_copied, (value,), {})
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
@@ -231,31 +233,35 @@ def _mask(function: str, mask: Any) -> Any:
     return mask
 
 
+def _alike(x: Any, mask: Any) -> tuple[Any, Any]:
+    """Both broadcast to their common shape, the mask as an array of its own."""
+    if x.array.shape != mask.array.shape:
+        x, mask = broadcast_tensors(x, mask)
+    return x, mask.array.copy()
+
+
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where the mask, broadcast together with ``input``, is True, in one dim."""
-    x, mask = tensor_arg("masked_select", input), _mask("masked_select", mask)
-    shape = broadcast_shapes(x.array.shape, mask.array.shape)
-    return apply(_masked, (expand(x, shape),), {"key": (expand(mask, shape).array.copy(),)})
+    x, where = _alike(tensor_arg("masked_select", input), _mask("masked_select", mask))
+    return apply(_masked, (x,), {"key": (where,)})
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy of ``input`` in which the entries where the mask is True are, in order, the first ones of ``source``."""
-    x, mask = tensor_arg("masked_scatter", input), _mask("masked_scatter", mask)
+    x, where = _alike(tensor_arg("masked_scatter", input), _mask("masked_scatter", mask))
     source = tensor_arg("masked_scatter", source, "source", 3)
     if source.array.dtype != x.array.dtype:
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{dtypes.of(x.array.dtype)} and {dtypes.of(source.array.dtype)}"
         )
-    shape = broadcast_shapes(x.array.shape, mask.array.shape)
-    where = expand(mask, shape).array.copy()
     n = int(np.count_nonzero(where))
     if n > source.array.size:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have enough elements: the mask has {n} ones, source "
             f"{source.array.size} elements"
         )
-    return apply(_masked_scattered, (expand(x, shape), flatten(source)[:n]), {"key": (where,)})
+    return apply(_masked_scattered, (x, flatten(source)[:n]), {"key": (where,)})
 
 
 def _places(function: str, x: Any, index: Any) -> Any:

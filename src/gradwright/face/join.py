@@ -28,25 +28,33 @@ _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 def cat(tensors: Any, dim: int = 0) -> Any:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
-    items = tensor_list("cat", tensors, empty=ValueError)
-    common = result_type(*items)
-    for i, x in enumerate(items):
-        if x.array.ndim == 0:
-            raise RuntimeError(f"cat(): zero-dimensional tensor (at position {i}) cannot be concatenated")
-    items = [x for x in items if x.array.shape != (0,)] or items[:1]
-    first = items[0].array.shape
+    items = _of_one_dtype(tensor_list("cat", tensors, empty=ValueError))
+    if () in (shapes := [x.array.shape for x in items]):
+        raise RuntimeError(f"cat(): zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+    if (0,) in shapes:
+        items = [x for x in items if x.array.shape != (0,)] or items[:1]
+        shapes = [x.array.shape for x in items]
+    first = shapes[0]
     axis = one_dim("cat", dim, len(first))
-    for i, x in enumerate(items):
-        shape = x.array.shape
+    for i, shape in enumerate(shapes):
         if len(shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
-        if shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
+        if shape != first and (shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]):
             raise RuntimeError(
                 f"cat(): Sizes of tensors must match except in dimension {axis}. "
                 f"Expected {_text(first)} but got {_text(shape)} for tensor number {i} in the list."
             )
-    ends = tuple(accumulate(x.array.shape[axis] for x in items))
-    return apply(_shape.concat, [to_dtype(x, common) for x in items], {"axis": axis, "ends": ends})
+    ends = tuple(accumulate([shape[axis] for shape in shapes]))
+    return apply(_shape.concat, items, {"axis": axis, "ends": ends})
+
+
+def _of_one_dtype(items: list[Any]) -> list[Any]:
+    """The tensors converted to the dtype they promote to."""
+    first = items[0].array.dtype
+    if all(x.array.dtype is first for x in items):
+        return items
+    common = result_type(*items)
+    return [to_dtype(x, common) for x in items]
 
 
 concat = concatenate = cat
@@ -54,16 +62,14 @@ concat = concatenate = cat
 
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors of one shape joined along a new dim."""
-    items = tensor_list("stack", tensors)
+    items = _of_one_dtype(tensor_list("stack", tensors))
     for i, x in enumerate(items):
         if x.array.shape != items[0].array.shape:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {_text(items[0].array.shape)} at entry 0 and "
                 f"{_text(x.array.shape)} at entry {i}"
             )
-    common = result_type(*items)
-    axis = one_dim("stack", dim, items[0].array.ndim + 1)
-    return apply(_shape.stack, [to_dtype(x, common) for x in items], {"axis": axis})
+    return apply(_shape.stack, items, {"axis": one_dim("stack", dim, items[0].array.ndim + 1)})
 
 
 def _stacking(name: str, widen: Callable[[Any], Any], dim: int, doc: str) -> Callable[..., Any]:

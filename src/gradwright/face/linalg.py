@@ -37,7 +37,14 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
             f"{name}(): mat1 and mat2 shapes cannot be multiplied ({_text(x.shape)} and {_text(y.shape)}: "
             f"{x.shape[-1]} columns against {y.shape[-2 if y.ndim > 1 else 0]} rows)"
         )
+    if op is _mm and y.ndim == 2 and x.ndim == 2 and _by_columns(y):
+        op = _linalg.matmul_by_columns
     return apply(op, (a, b), {})
+
+
+def _by_columns(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return flags is not None and flags.f_contiguous and not flags.c_contiguous
 
 
 def matmul(input: Any, other: Any) -> Any:

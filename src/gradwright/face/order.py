@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
+from gradwright.backends.scatter import take_along_axis
 from gradwright.face.arguments import one_dim, tensor_arg, to_dtype
 from gradwright.face.names import numpy_names
 from gradwright.face.reduce import VALUES, nonempty, picked
@@ -90,53 +91,53 @@ def _top(x: Any, k: int, n: int, axis: int, largest: bool) -> Any:
         return _order_of(x, axis, largest)[_first(k, axis) if x.ndim else ()]
     chosen = np.argpartition(x, n - k if largest else k, axis)
     chosen = np.sort(chosen[(slice(None),) * axis + (slice(n - k, None) if largest else slice(k),)], axis)
-    order = _order_of(np.take_along_axis(x, chosen, axis), axis, largest)
-    return np.take_along_axis(chosen, order, axis)
+    order = _order_of(take_along_axis(x, chosen, axis=axis), axis, largest)
+    return take_along_axis(chosen, order, axis=axis)
 
 
 @numpy_names
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest entry along ``dim``, counted from 1, and where it stands."""
     x, axis = _sortable("kthvalue", input, dim)
-    n = x.array.shape[axis] if x.array.ndim else 1
-    if x.array.size == 0 and n == 0:
-        nonempty("kthvalue", x, axis)
+    n = nonempty("kthvalue", x, axis).array.shape[axis] if x.array.ndim else 1
     if not 1 <= k <= n:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: {k} of {n}")
-    return VALUES["kthvalue"](*picked(_kth, x, _at(_order_of(x.array, axis), k - 1, axis), axis, keepdim))
+    return VALUES["kthvalue"](*picked(_kth, x, _selected(x.array, k - 1, axis), axis, keepdim))
 
 
-def _at(order: Any, k: Any, axis: int) -> Any:
-    """The k-th of each line, ``axis`` kept: k a number, or an array of them with that axis of length 1."""
-    if not order.ndim:
-        return order
-    k = np.broadcast_to(k, (*order.shape[:axis], 1, *order.shape[axis + 1 :]))
-    return np.take_along_axis(order, k, axis)
+def _selected(x: Any, k: int, axis: int) -> Any:
+    """Where the k-th in order of each line stands, ``axis`` kept."""
+    return np.argpartition(x, k, axis)[(slice(None),) * axis + (slice(k, k + 1),)] if x.ndim else np.zeros((), np.int64)
 
 
-def _median(name: str, input: Any, dim: Any, keepdim: bool, whole: Any, along: Any, ignore_nan: bool) -> Any:
+def _median(name: str, input: Any, dim: Any, keepdim: bool, whole: Any, along: Any) -> Any:
+    if tensor_arg(name, input).array.dtype == bool:
+        raise NotImplementedError(f"{name}(): not implemented for torch.bool")
     if dim is None:
-        x = tensor_arg(name, input)
-        return apply(whole, (x,), {}) if x.array.size else to_dtype(wrap(np.array(np.nan)), x.array.dtype)
+        empty = wrap(np.array(np.nan))
+        return apply(whole, (input,), {}) if input.array.size else to_dtype(empty, input.array.dtype)
     x, axis = _sortable(name, input, dim)
-    if not x.array.ndim:
-        return VALUES[name](x.clone(), wrap(np.zeros((), np.int64)))
-    n = nonempty(name, x, axis).array.shape[axis]
-    missing = np.isnan(x.array).sum(axis, keepdims=True) if x.array.dtype.kind == "f" else np.zeros((), np.int64)
-    k = np.maximum(n - missing - 1, 0) // 2 if ignore_nan else np.where(missing > 0, n - missing, (n - 1) // 2)
-    return VALUES[name](*picked(along, x, _at(_order_of(x.array, axis), k, axis), axis, keepdim))
+    n = nonempty(name, x, axis).array.shape[axis] if x.array.ndim else 1
+    where = _selected(x.array, (n - 1) // 2, axis)
+    missing = np.isnan(x.array) if x.array.dtype.kind == "f" and x.array.ndim else np.zeros((), bool)
+    if missing.any() and whole is _order.median:
+        where = np.where(missing.any(axis, keepdims=True), missing.argmax(axis, keepdims=True), where)
+    elif missing.any():
+        last = np.maximum(n - 1 - missing.sum(axis, keepdims=True), 0)
+        where = take_along_axis(_order_of(x.array, axis), last // 2, axis=axis)
+    return VALUES[name](*picked(along, x, where, axis, keepdim))
 
 
 @numpy_names
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle entry, the lower of two: of all, or along ``dim`` with where it stands. NaN where there is one."""
-    return _median("median", input, dim, keepdim, _order.median, _middle, False)
+    return _median("median", input, dim, keepdim, _order.median, _middle)
 
 
 @numpy_names
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """`median` of the entries that are not NaN."""
-    return _median("nanmedian", input, dim, keepdim, _order.nanmedian, _nan_middle, True)
+    return _median("nanmedian", input, dim, keepdim, _order.nanmedian, _nan_middle)
 
 
 @numpy_names
@@ -147,9 +148,9 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
         return VALUES["mode"](x.clone(), wrap(np.zeros((), np.int64)))
     n = nonempty("mode", x, axis).array.shape[axis]
     order = np.moveaxis(_order_of(x.array, axis), axis, -1)
-    ordered = np.take_along_axis(np.moveaxis(x.array, axis, -1), order, -1)
+    ordered = take_along_axis(np.moveaxis(x.array, axis, -1), order, axis=order.ndim - 1)
     place = np.broadcast_to(np.arange(n), order.shape)
     new = np.concatenate([np.ones_like(order[..., :1], bool), ordered[..., 1:] != ordered[..., :-1]], axis=-1)
     length = place - np.maximum.accumulate(np.where(new, place, 0), -1)
-    last = np.take_along_axis(order, length.argmax(-1)[..., None], -1)
+    last = take_along_axis(order, length.argmax(-1)[..., None], axis=order.ndim - 1)
     return VALUES["mode"](*picked(_commonest, x, np.moveaxis(last, -1, axis), axis, keepdim))

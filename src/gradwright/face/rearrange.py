@@ -10,7 +10,7 @@ from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, tensor_arg
-from gradwright.face.shape import expand, flatten, listed, reshape, transpose, unsqueeze
+from gradwright.face.shape import flatten, listed, reshape, transpose
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 
@@ -107,12 +107,12 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     axis = one_dim("repeat_interleave", dim or 0, x.array.ndim)
     if dim is None or not x.array.ndim:
         x, axis = flatten(x), 0
-    n, lead, tail = x.array.shape[axis], x.array.shape[:axis], x.array.shape[axis + 1 :]
+    n = x.array.shape[axis]
     if not isinstance(repeats, TensorBase):
         if repeats < 0:
             raise RuntimeError("Repeats must be non-negative")
         _sized(output_size, n * repeats)
-        return reshape(expand(unsqueeze(x, axis + 1), (*lead, n, repeats, *tail)), (*lead, n * repeats, *tail))
+        return apply(_shape.repeat, (x,), {"repeats": repeats, "axis": axis})
     counts = _counts(repeats)
     if counts.size not in (1, n):
         raise RuntimeError(

@@ -149,11 +149,10 @@ def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: O
 
 def picked(op: Op, x: Any, where: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
     """The entries of ``x`` at the index array ``where``, of length 1 along ``axis``, and that array as a tensor."""
-    indices = wrap(where)
     if x.array.ndim == 0:
-        return x.clone(), indices.reshape(())
-    values = apply(op, (x, indices), {"axis": axis, "keepdims": bool(keepdim)})
-    return values, indices if keepdim else indices.squeeze(axis)
+        return x.clone(), wrap(where.reshape(()))
+    values = apply(op, (x, wrap(where)), {"axis": axis, "keepdims": bool(keepdim)})
+    return values, wrap(where if keepdim else where.squeeze(axis))
 
 
 @numpy_names

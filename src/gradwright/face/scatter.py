@@ -24,6 +24,7 @@ __all__ = [
     "scatter_reduce",
 ]  # fmt: skip
 
+_INDICES = (np.dtype(np.int64), np.dtype(np.int32))
 _selected, _filled, _copied = (
     op.variant(f"{name}Backward0")
     for op, name in ((_index.at, "IndexSelect"), (_index.put, "IndexFill"), (_index.put, "IndexCopy"))
@@ -45,7 +46,7 @@ def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[
     x, index = tensor_arg(function, x), tensor_arg(function, index, "index", 3)
     src = tensor_arg(function, given[0], "src", 4) if given else None
     axis = one_dim(function, dim, x.array.ndim)
-    if index.array.dtype.name not in ("int64", "int32") and (index.array.size or function != "gather"):
+    if index.array.dtype not in _INDICES and (index.array.size or function != "gather"):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtypes.of(index.array.dtype)}")
     like = [x] if src is None else [x, src]
     if src is not None and src.array.dtype != x.array.dtype:
@@ -203,7 +204,7 @@ def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) 
     axis, where = one_dim(function, dim, x.array.ndim), index.array
     if where.ndim > 1:
         raise IndexError(f"{function}(): Index is supposed to be a vector, but got {where.ndim} dims")
-    if where.dtype.name not in ("int64", "int32"):
+    if where.dtype not in _INDICES:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {dtypes.of(where.dtype)}")
     x = reshape(x, 1) if not x.array.ndim else x
     n = x.array.shape[axis]

@@ -32,13 +32,16 @@ def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Callable[...,
     """A function f(x, sizes) that may also be called as f(x, *sizes), and with ``argument=sizes``."""
 
     def decorate(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+        name = f.__name__.strip("_")
+
         @functools.wraps(f)
         def call(input: Any, *given: Any, **named: Any) -> Any:
-            if argument in named and not given:
-                given = (named.pop(argument),)
             if named:
-                raise TypeError(f"{f.__name__}() got an unexpected keyword argument {next(iter(named))!r}")
-            return f(tensor_arg(f.__name__, input), sizes(f.__name__, given))
+                if given or argument not in named or len(named) > 1:
+                    wrong = next(n for n in named if given or n != argument)
+                    raise TypeError(f"{name}() got an unexpected keyword argument {wrong!r}")
+                given = (named[argument],)
+            return f(tensor_arg(name, input), sizes(name, given))
 
         return call
 
@@ -47,12 +50,12 @@ def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Callable[...,
 
 def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape with its -1, if it has one, worked out; RuntimeError if the number of elements does not fit."""
-    n = math.prod(x.array.shape)
-    if shape.count(-1) > 1:
-        raise RuntimeError(f"{function}(): only one dimension can be inferred, but got shape {_text(shape)}")
-    if any(s < -1 for s in shape):
+    n = x.array.size
+    if min(shape, default=0) < -1:
         raise RuntimeError(f"{function}(): invalid shape dimension in {_text(shape)}")
     if -1 in shape:
+        if shape.count(-1) > 1:
+            raise RuntimeError(f"{function}(): only one dimension can be inferred, but got shape {_text(shape)}")
         rest = math.prod(s for s in shape if s != -1)
         if rest == 0 or n % rest:
             raise RuntimeError(f"shape '{_text(shape)}' is invalid for input of size {n}")
@@ -88,9 +91,6 @@ def _view(x: Any, shape: Any) -> Any:
             "contiguous subspaces). Use .reshape(...) instead."
         )
     return out
-
-
-_view.__name__ = "view"
 
 
 def _reinterpreted(x: Any, d: dtypes.dtype) -> Any:
@@ -245,9 +245,6 @@ def _expand(x: Any, wanted: Any) -> Any:
             )
         full.append(n)
     return apply(_shape.broadcast_to, (x,), {"shape": tuple(full)})
-
-
-_expand.__name__ = "expand"
 
 
 def broadcast_to(input: Any, size: Any) -> Any:

@@ -59,7 +59,9 @@ def _padded(x: Any, n: int, mode: str) -> Any:
             "Argument #4: Padding size should be less than the corresponding input dimension, but got: "
             f"padding ({n}, {n}) at dimension 2 of input {[1, *x.array.shape]}"
         )
-    return xp.take(x, wrap(np.pad(np.arange(length), n, _PADDING[mode])), axis=1)
+    places = np.pad(np.arange(length), n, _PADDING[mode])
+    ends = [xp.take(x, wrap(part), axis=1) for part in (places[:n], places[n + length :])]
+    return xp.concat([ends[0], x, ends[1]], axis=1)
 
 
 def _layouts(batch: int, frames: int, n_fft: int, hop: int) -> tuple[int, dict[str, Any]]:

@@ -81,12 +81,12 @@ def slice_view(input: Any, dim: int = 0, start: int | None = None, end: int | No
 
 def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """How a tensor lies in its memory: shape, stride of each dim, and where it starts, all in elements."""
-    array = writable(x)
+    array, start = writable(x), 0
     if not hasattr(array, "strides"):  # another library's array: as if in row-major order
         return array.shape, tuple(math.prod(array.shape[k + 1 :]) for k in range(array.ndim)), 0
-    owner = _owner(array)
-    start = (array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // array.itemsize
-    return array.shape, tuple(s // array.itemsize for s in array.strides), start
+    if array.base is not None:
+        start = array.__array_interface__["data"][0] - _owner(array).__array_interface__["data"][0]
+    return array.shape, tuple(s // array.itemsize for s in array.strides), start // array.itemsize
 
 
 def _owner(array: Any) -> Any:

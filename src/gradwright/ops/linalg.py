@@ -70,6 +70,16 @@ def _right(xp, g, x, y_shape):
 matmul.vjp(x=_left, y=_right)
 
 
+def _right_by_columns(xp, g, x):
+    return transposed(xp, xp.matmul(transposed(xp, g), x))
+
+
+matmul_by_columns = matmul.variant("MmBackward0")
+"""`matmul` of two matrices whose second lies in memory by columns, as a transposed weight does: so its cotangent does."""
+matmul_by_columns.rules = dict(matmul.rules)
+matmul_by_columns.vjp(y=_right_by_columns)
+
+
 @builtin(
     complex="holomorphic",
     node="AddmmBackward0",

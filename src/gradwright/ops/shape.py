@@ -172,6 +172,24 @@ tile.vjp(x=_tile_slope)
 
 
 @builtin(
+    kind="linear",
+    node="RepeatInterleaveBackward0",
+    samples=[Sample(A(2, 3), repeats=2, axis=0), Sample(A(2, 3), repeats=3, axis=1), Sample(A(2), repeats=0, axis=0)],
+)
+def repeat(xp, x, *, repeats, axis):
+    """Each slice along ``axis`` so many times."""
+    return xp.repeat(x, repeats, axis=axis)
+
+
+def _repeat_slope(xp, g, x_shape, repeats, axis):
+    apart = xp.reshape(g, (*x_shape[: axis + 1], repeats, *x_shape[axis + 1 :]))
+    return xp.sum(apart, axis=(axis + 1,), keepdims=False)
+
+
+repeat.vjp(x=_repeat_slope)
+
+
+@builtin(
     kind="general",
     complex="general",
     node="ConstantPadNdBackward0",

@@ -7,8 +7,11 @@ from gradwright.nn.functional.conv import *
 from gradwright.nn.functional.ctc import *
 from gradwright.nn.functional.distance import *
 from gradwright.nn.functional.dropout import *
+from gradwright.nn.functional.grid import *
 from gradwright.nn.functional.loss import *
 from gradwright.nn.functional.norm import *
+from gradwright.nn.functional.pad import *
+from gradwright.nn.functional.pixel import *
 from gradwright.nn.functional.pool import *
 from gradwright.nn.functional.resize import *
 from gradwright.nn.functional.sparse import *

@@ -62,7 +62,7 @@ def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """x above 0, alpha (e**(x/alpha) - 1) below: `elu` without its kink."""
     if alpha == 0:
-        raise ZeroDivisionError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu("celu", input, inplace, alpha, 1.0, 1.0 / alpha)
 
 
@@ -82,9 +82,9 @@ def rrelu(
     """x above 0; elsewhere r x, in training with r drawn from [lower, upper) for each entry, else with its mean."""
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} and {upper}")
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace)
     x = floating_arg("rrelu", input)
+    if not training:
+        return leaky_relu(x, (lower + upper) / 2, inplace)
     factor = where(x.detach() > 0, 1.0, lower + (upper - lower) * rand_like(x))
     return _written(input, x * factor, inplace)
 
@@ -172,12 +172,12 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
 
 def tanhshrink(input: Any) -> Any:
     """x - tanh x."""
-    return input - tanh(input)
+    return tensor_arg("tanhshrink", input) - tanh(input)
 
 
 def softsign(input: Any) -> Any:
     """x / (1 + abs x)."""
-    return input / (absolute(input) + 1)
+    return tensor_arg("softsign", input) / (absolute(input) + 1)
 
 
 def glu(input: Any, dim: int = -1) -> Any:
@@ -209,7 +209,7 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` of -input; arguments as there."""
-    return reduce.softmax(-input, _chosen("softmin", input, dim, _stacklevel), dtype=dtype)
+    return reduce.softmax(-tensor_arg("softmin", input), _chosen("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
@@ -247,5 +247,6 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     return hot - y.detach() + y
 
 
-relu_, elu_, celu_, selu_, rrelu_ = map(in_place, (relu, elu, celu, selu, rrelu))
-leaky_relu_, hardtanh_, threshold_ = map(in_place, (leaky_relu, hardtanh, threshold))
+relu_, elu_, celu_, selu_ = in_place(relu), in_place(elu), in_place(celu), in_place(selu)
+rrelu_, leaky_relu_, hardtanh_ = in_place(rrelu), in_place(leaky_relu), in_place(hardtanh)
+threshold_ = in_place(threshold)

@@ -53,7 +53,8 @@ cosine_embedding_loss = _ordered(_loss.cosine_embedding_loss, "input1 input2 tar
 poisson_nll_loss = _ordered(_loss.poisson_nll_loss, "input target log_input full eps reduction")
 triplet_margin_loss = _ordered(_loss.triplet_margin_loss, "anchor positive negative margin p eps swap reduction")
 
-dropout_, alpha_dropout_, feature_alpha_dropout_ = map(inplace, (dropout, alpha_dropout, feature_alpha_dropout))
+dropout_, alpha_dropout_ = inplace(dropout), inplace(alpha_dropout)
+feature_alpha_dropout_ = inplace(feature_alpha_dropout)
 
 
 def feature_dropout(input: Any, p: float, train: bool) -> Any:

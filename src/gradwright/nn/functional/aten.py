@@ -1,0 +1,89 @@
+"""PyTorch's top-level forms of convolution, pooling and resampling."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from gradwright.autograd.base import TensorBase
+from gradwright.errors import kind
+from gradwright.nn.functional import conv as _conv
+from gradwright.nn.functional import pool as _pool
+from gradwright.nn.functional.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from gradwright.nn.functional.grid import MODES, PADDINGS, affine_grid, grid_sample
+from gradwright.nn.functional.pixel import channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle
+from gradwright.nn.functional.pool import (
+    adaptive_avg_pool1d,
+    avg_pool1d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+)
+from gradwright.nn.functional.resize import interpolate
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "affine_grid_generator", "avg_pool1d", "channel_shuffle", "conv1d",
+    "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
+    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool3d", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
+]  # fmt: skip
+
+
+def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+                output_padding: Any, groups: int) -> Any:  # fmt: skip
+    """`nn.functional.conv1d`, `conv2d` or `conv3d`, as the weight has axes; with ``transposed`` their adjoints."""
+    n = weight.ndim - 2 if isinstance(weight, TensorBase) else 0
+    if n not in (1, 2, 3):
+        got = f"{weight.ndim} axes" if isinstance(weight, TensorBase) else kind(weight)
+        raise RuntimeError(f"convolution(): expected a weight of 3, 4 or 5 axes, but got {got}")
+    if transposed:
+        return getattr(_conv, f"conv_transpose{n}d")(
+            input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+    return getattr(_conv, f"conv{n}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """`nn.functional.conv1d` with time first: input (T, N, C), weight (k, C, O), result (T', N, O)."""
+    y = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return y.permute(2, 0, 1)
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+    """`nn.functional.adaptive_max_pool1d` with ``return_indices=True``."""
+    return _pool.adaptive_max_pool1d(input, output_size, return_indices=True)
+
+
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`nn.functional.grid_sample` with numbers for modes: bilinear, nearest, bicubic; zeros, border, reflection."""
+    return grid_sample(input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+    """`nn.functional.affine_grid`."""
+    return affine_grid(theta, size, align_corners)
+
+
+def _upsample_bilinear2d_aa(input: Any, output_size: Any, align_corners: bool, scale_factors: Any = None) -> Any:
+    """`nn.functional.interpolate`, bilinear and antialiased."""
+    return interpolate(input, output_size, scale_factors, "bilinear", align_corners, antialias=True)
+
+
+def _max_pool2d_with_indices_backward(grad_output: Any, input: Any, kernel_size: Any, stride: Any, padding: Any,
+                                      dilation: Any, ceil_mode: bool, indices: Any) -> Any:  # fmt: skip
+    """What `max_pool2d` passes back: ``grad_output`` added at ``indices``."""
+    shape = input.array.shape
+    rows = (prod(shape[:-2]), prod(indices.array.shape[-2:]))
+    flat = grad_output.new_zeros((rows[0], prod(shape[-2:])))
+    return flat.scatter_add(1, indices.reshape(rows), grad_output.reshape(rows)).reshape(shape)

@@ -1,0 +1,165 @@
+"""Reading images and volumes at the points of a grid, whose coordinates run from -1 to 1 across the input."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from gradwright import creation, dtypes
+from gradwright.errors import size as text
+from gradwright.face.arguments import tensor_arg
+from gradwright.face.join import cat
+
+__all__ = ["affine_grid", "grid_sample"]
+
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def _aligned(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
+            stacklevel=3,
+        )
+    return bool(align_corners)
+
+
+def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+    """The grid for `grid_sample` that maps a result of ``size`` (N, C, *out) through theta: (N, *out, n).
+
+    theta: (N, n, n + 1), one affine map (matrix and shift) each, for n = 2 or 3 axes.
+    """
+    theta = tensor_arg("affine_grid", theta, "theta")
+    align = _aligned(align_corners)
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{size}."
+        )
+    if theta.array.ndim != 3 or theta.array.shape[1:] != (n, n + 1):
+        raise ValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {size}. Got {theta.shape}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    out = tuple(size[2:])
+    axes = []
+    for i, m in reversed(list(enumerate(out))):
+        ends = (m - 1) / m if not align else 1.0
+        line = creation.linspace(-ends, ends, m, dtype=theta.dtype) if m > 1 else creation.zeros(1, dtype=theta.dtype)
+        axes.append(line.reshape(-1, *(1,) * (n - 1 - i)).expand(*out).reshape(-1, 1))
+    base = cat([*axes, creation.ones(prod(out), 1, dtype=theta.dtype)], 1)
+    return (base @ theta.transpose(1, 2)).reshape(theta.array.shape[0], *out, n)
+
+
+def _checked(input: Any, grid: Any, mode: str) -> tuple[Any, Any, int]:
+    x, grid = tensor_arg("grid_sampler", input), tensor_arg("grid_sampler", grid, "grid", 2)
+    shape, points, n = x.array.shape, grid.array.shape, x.array.ndim - 2
+    if n not in (2, 3) or len(points) != n + 2:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with "
+            f"sizes {text(shape)} and grid with sizes {text(points)}"
+        )
+    if points[0] != shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{text(shape)} and grid with sizes {text(points)}"
+        )
+    if points[-1] != n:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes {text(points)}"
+        )
+    if 0 in shape[2:]:
+        raise RuntimeError(
+            f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {text(shape)}"
+        )
+    if mode == "bicubic" and n != 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if x.dtype is not grid.dtype:
+        raise RuntimeError(f"grid_sampler(): expected input and grid of one dtype, but got {x.dtype} and {grid.dtype}")
+    return x, grid, n
+
+
+def _inside(at: Any, m: int, padding_mode: str, align: bool) -> Any:
+    """Coordinates brought into the input by a padding mode; its entries are at 0, 1, ..., m - 1."""
+    if padding_mode == "reflection":
+        low, span = (0.0, m - 1.0) if align else (-0.5, float(m))
+        if span == 0:
+            return at * 0
+        away = (at - low).abs() % (2 * span)
+        at = (span - (away - span).abs()) + low
+    return at if padding_mode == "zeros" else at.clamp(0, m - 1)
+
+
+def _cubic(t: Any, a: float = -0.75) -> list[Any]:
+    """The weights of the entries at -1, 0, 1 and 2 for a point at t, by cubic convolution."""
+
+    def near(s: Any) -> Any:
+        return ((a + 2) * s - (a + 3)) * s * s + 1
+
+    def far(s: Any) -> Any:
+        return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _entries(at: Any, m: int, mode: str, padding_mode: str, align: bool) -> list[tuple[Any, Any]]:
+    """For points along an axis of m entries: the indices to read, and their weights (0 outside the input)."""
+    at = ((at + 1) * (m - 1) if align else (at + 1) * m - 1) / 2
+    at = at if mode == "bicubic" else _inside(at, m, padding_mode, align)
+    low = at.detach().round() if mode == "nearest" else at.detach().floor()
+    t = at - low
+    weights = [t * 0 + 1] if mode == "nearest" else [1 - t, t] if mode == "bilinear" else _cubic(t)
+    found = []
+    for k, weight in enumerate(weights, -1 if mode == "bicubic" else 0):
+        place = low + k
+        if mode == "bicubic":
+            place = _inside(place, m, padding_mode, align)
+        if padding_mode == "zeros":
+            weight = weight * ((place >= 0) & (place <= m - 1)).to(weight.dtype)
+        found.append((place.nan_to_num(0.0).clamp(0, m - 1).to(dtypes.int64), weight))
+    return found
+
+
+def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Any:  # fmt: skip
+    """``input`` (N, C, *size), of 2 or 3 axes n, read at the points of ``grid`` (N, *out, n): (N, C, *out).
+
+    The last axis of the grid holds x, y(, z): x runs along the last axis of the input, from -1 to 1. These are the
+    outermost entries with ``align_corners``, else their outer edges. Modes: "bilinear" (in volumes trilinear),
+    "nearest", "bicubic" (images only). Outside, ``padding_mode`` puts "zeros", the nearest entry ("border"), or the
+    mirror image ("reflection").
+    """
+    if mode not in MODES:
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in PADDINGS:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    align = _aligned(align_corners)
+    x, grid, n = _checked(input, grid, mode)
+    batch, channels, *size = x.array.shape
+    out = grid.array.shape[1:-1]
+    axes = [_entries(grid[..., n - 1 - i], m, mode, padding_mode, align) for i, m in enumerate(size)]
+    flat = x.reshape(batch, channels, prod(size))
+    y: Any = 0
+    for corner in product(*axes):
+        place: Any = 0
+        weight: Any = 1
+        for (index, w), m in zip(corner, size, strict=True):
+            place, weight = place * m + index, weight * w
+        entries = flat.gather(2, place.reshape(batch, 1, prod(out)).expand(batch, channels, prod(out)))
+        y = y + entries * weight.reshape(batch, 1, prod(out))
+    return y.reshape(batch, channels, *out)

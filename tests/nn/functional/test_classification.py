@@ -1,0 +1,94 @@
+"""Losses of a choice among classes."""
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+
+draw = np.random.default_rng(0)
+X, T, W = draw.standard_normal((5, 4, 3)), draw.integers(0, 4, (5, 3)), draw.uniform(0.5, 2, 4)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("ignore", [-100, 1])
+def test_cross_entropy(agree, reduction, weighted, smoothing, ignore):
+    def loss(lib, x, t):
+        return lib.nn.functional.cross_entropy(
+            x, t, lib.tensor(W) if weighted else None, reduction=reduction, label_smoothing=smoothing,
+            ignore_index=ignore,
+        )  # fmt: skip
+
+    for x, t in ((X, T), (X[:, :, 0], T[:, 0]), (X[0, :, 0], T[0, 0])):
+        agree(loss, x, np.array(t))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy_with_probabilities(agree, reduction):
+    def loss(lib, x, t):
+        return lib.nn.functional.cross_entropy(x, t, lib.tensor(W), reduction=reduction, label_smoothing=0.2)
+
+    agree(loss, X, draw.uniform(0, 1, X.shape))
+    agree(loss, X[0, :, 0], draw.uniform(0, 1, 4))
+
+
+def test_scores_far_out():
+    x = gw.tensor([[1000.0, -1000.0], [-1000.0, 1000.0]], requires_grad=True)
+    loss = gw.nn.functional.cross_entropy(x, gw.tensor([0, 0]), reduction="none")
+    loss.sum().backward()
+    assert loss.tolist() == [0, 2000]
+    assert x.grad.tolist() == [[0, 0], [-1, 1]]
+
+
+def test_an_ignored_target_costs_nothing_whatever_its_score(lib):
+    x = lib.tensor([[float("-inf"), -1.0], [-2.0, -3.0]], requires_grad=True)
+    loss = lib.nn.functional.nll_loss(x, lib.tensor([-100, 1]))
+    loss.backward()
+    assert loss.item() == 3
+    assert x.grad.tolist() == [[0, 0], [0, -1]]
+    assert np.isnan(lib.nn.functional.nll_loss(x, lib.tensor([-100, -100])).item())
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_multi_margin_loss(agree, p, weighted):
+    def loss(lib, x, t):
+        return lib.nn.functional.multi_margin_loss(x, t, p, 0.7, lib.tensor(W) if weighted else None, reduction="none")
+
+    agree(loss, X[:, :, 0], T[:, 0])
+    agree(loss, X[0, :, 0], np.array(T[0, 0]))
+
+
+def test_multilabel_losses(agree):
+    targets = np.array([[2, 0, -1, 1], [-1, 0, 1, 2], [3, 2, 1, 0], [0, -1, -1, -1], [1, 3, -1, -1]])
+    for reduction in ("mean", "none"):
+        agree(lambda lib, x, t, how=reduction: lib.nn.functional.multilabel_margin_loss(x, t, reduction=how),
+              X[:, :, 0], targets)  # fmt: skip
+    agree(lambda lib, x, t: lib.nn.functional.multilabel_margin_loss(x, t), X[0, :, 0], targets[0])
+    agree(lambda lib, x, t: lib.nn.functional.multilabel_soft_margin_loss(x, t, lib.tensor(W)),
+          X[:, :, 0], draw.uniform(0, 1, (5, 4)))  # fmt: skip
+
+
+def test_linear_cross_entropy(agree):
+    def loss(lib, x, w, b, t):
+        return lib.nn.functional.linear_cross_entropy(x, w, t, linear_bias=b, label_smoothing=0.1)
+
+    agree(loss, draw.standard_normal((5, 3)), draw.standard_normal((4, 3)), draw.standard_normal(4), T[:, 0])
+    agree(loss, draw.standard_normal((5, 3)), draw.standard_normal((4, 3, 3)), draw.standard_normal((4, 3)), T)
+
+
+@pytest.mark.parametrize(("call", "kind"), [
+    (lambda F, lib, x, t: F.nll_loss(x, t + 4), IndexError),
+    (lambda F, lib, x, t: F.nll_loss(x, t - 1), IndexError),
+    (lambda F, lib, x, t: F.nll_loss(x, t.double()), RuntimeError),
+    (lambda F, lib, x, t: F.nll_loss(x, t[:2]), ValueError),
+    (lambda F, lib, x, t: F.nll_loss(x, t, lib.ones(3)), RuntimeError),
+    (lambda F, lib, x, t: F.nll_loss(x, t, reduction="no"), ValueError),
+    (lambda F, lib, x, t: F.cross_entropy(x, t, label_smoothing=1.5), RuntimeError),
+    (lambda F, lib, x, t: F.cross_entropy(x, x.softmax(1), ignore_index=1), RuntimeError),
+    (lambda F, lib, x, t: F.multilabel_margin_loss(x, t), RuntimeError),
+])  # fmt: skip
+def test_refuses(lib, call, kind):
+    with pytest.raises(kind):
+        call(lib.nn.functional, lib, lib.zeros(4, 2), lib.tensor([0, 1, 1, 0]))
