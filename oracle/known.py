@@ -4,11 +4,24 @@ from __future__ import annotations
 
 DRAWN = "drawn numbers have no derivative and say so; PyTorch gives them a gradient of zeros"
 
+UNREAD = "the triangle that is not read has gradient 0; PyTorch gives it one"
+SUBSPACE = "the random subspace is the same at every call; PyTorch draws it anew, and with it the signs of the vectors"
+AT_ZERO = "the second gradient at the kink is 0/0: NaN in PyTorch"
+
 KNOWN: dict[str, str] = {
     "as_strided.partial_views": "it reads memory outside the tensor, which is lost on the way from PyTorch to NumPy",
     "as_strided_scatter": "PyTorch hands the entries that are overwritten a gradient, and those that stay none",
     "bernoulli": DRAWN,
+    "max_pool2d_with_indices_backward": "PyTorch's result requires grad for the input's sake, whose gradient is 0",
+    "nn.functional.ctc_loss": "PyTorch's gradient supposes that a log_softmax comes before; ours is that of the loss",
+    "nn.functional.linear_cross_entropy.chunked": "PyTorch gives the chunked form a second gradient of zeros",
+    "cholesky_inverse": UNREAD,
+    "cholesky_solve": UNREAD,
+    "linalg.norm": AT_ZERO,
+    "linalg.norm.subgradients_at_zero": AT_ZERO,
     "normal": DRAWN,
     "normal.number_mean": DRAWN,
+    "pca_lowrank": SUBSPACE,
+    "svd_lowrank": SUBSPACE,
 }
 """Entry name (variant included) -> the reason, in a line."""

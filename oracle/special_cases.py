@@ -16,9 +16,18 @@ def _method(name: str) -> Callable[[], Any]:
     return lambda: getattr(gradwright.Tensor, name, None)
 
 
+def _max_pool2d_backward(x: Any, kernel_size: Any = (), stride: Any = (), dilation: Any = 1, padding: Any = 0,
+                         ceil_mode: bool = False, **_: Any) -> Any:  # fmt: skip
+    """The database's own wrapper of the operation: what comes back for ones."""
+    y, places = gradwright.nn.functional.max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode, True)
+    f = importlib.import_module("gradwright.nn.functional.aten").max_pool2d_with_indices_backward
+    return f(gradwright.ones_like(y), x, kernel_size, stride, padding, dilation, ceil_mode, places)
+
+
 CALLABLES: dict[str, Callable[[], Any]] = {
     # The database calls these as methods; gradwright's name of the same name, if any, is a dtype or something else.
     **{name: _method(name) for name in ("cdouble", "cfloat")},
+    "max_pool2d_with_indices_backward": lambda: _max_pool2d_backward,
     "slice": lambda: getattr(importlib.import_module("gradwright.face.views"), "slice_view", None),
 }
 """By the entry's name without its variant."""

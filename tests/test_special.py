@@ -44,7 +44,8 @@ def test_polynomials(torch: Any, name: str) -> None:
     ):
         ours, theirs = call(gradwright, getattr(special, name)), call(torch, getattr(torch.special, name))
         assert str(ours.dtype) == str(theirs.dtype)
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5 if ours.dtype.itemsize == 4 else 1e-12, atol=1e-12)
+        rtol = 1e-5 if ours.dtype.itemsize == 4 else 1e-12
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol, 1e-12)
     leaf = gradwright.tensor(x, requires_grad=True)
     assert gradwright.autograd.gradcheck(lambda x: getattr(special, name)(x, gradwright.tensor(n)), leaf)
 
@@ -68,7 +69,7 @@ def test_polynomials_refuse() -> None:
         special.chebyshev_polynomial_t(gradwright.ones(1, dtype=gradwright.float16), 2)
     with pytest.raises(TypeError, match="must be Tensor"):
         special.chebyshev_polynomial_t(2, 2)
-    with pytest.raises(TypeError, match="'n' must be Tensor or number"):
+    with pytest.raises(TypeError, match="must be Tensors or numbers"):
         special.chebyshev_polynomial_t(gradwright.ones(1), "2")
 
 

@@ -8,10 +8,9 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase
-from gradwright.errors import kind
 from gradwright.face import elementwise as _elementwise
-from gradwright.face.arguments import NUMBER, operands, result_type, tensor_arg, to_dtype
-from gradwright.face.forms import floating, function, without_slope
+from gradwright.face.arguments import tensor_arg, to_dtype
+from gradwright.face.forms import alike, floating, function, without_slope
 from gradwright.face.reduce import log_softmax, logsumexp, softmax
 from gradwright.face.special import digamma, erf, erfc, erfinv, fixed, i0, logit, polygamma, sinc, xlogy
 from gradwright.face.special import igamma as gammainc
@@ -57,16 +56,13 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1 = (
 
 def _polynomial(name: str, formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def call(input: Any, n: Any) -> Any:
-        for value, argument in ((input, "input"), (n, "n")):
-            if not isinstance(value, (TensorBase, *NUMBER)):
-                raise TypeError(f"{name}(): argument '{argument}' must be Tensor or number, not {kind(value)}")
-        d = result_type(input, n)
+        if not isinstance(input, TensorBase):
+            tensor_arg(name, n, "n", 2)
+        x, degree = alike(_special.chebyshev_t, input, n)
+        d = dtypes.of(x.array.dtype)
         d = d if d.category >= dtypes.FLOAT else dtypes.default()
         if d in (dtypes.float16, dtypes.complex64, dtypes.complex128):
             raise NotImplementedError(f"{name}() is not implemented for {d}")
-        if not isinstance(input, TensorBase):
-            tensor_arg(name, n, "n", 2)
-        x, degree = operands(_special.chebyshev_t, (input, n)) or ()
         return formula(to_dtype(x, d), to_dtype(degree, dtypes.int64))
 
     call.__name__ = call.__qualname__ = name

@@ -57,8 +57,8 @@ def test_0d(same: Any, name: str, dim: Any) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "uint8", "bool"])
 @pytest.mark.parametrize("name", [*PLAIN, "max", "min", "var", "std", "argmax", "argmin", "norm"])
 def test_dtypes(same: Any, name: str, dtype: str) -> None:
-    if (dtype, name) in {("bool", "argmax"), ("bool", "argmin"), ("uint8", "any"), ("uint8", "all")}:
-        return  # PyTorch has none of bool; its `any` of uint8 is uint8
+    if dtype == "bool" and name.startswith("arg"):
+        return  # PyTorch has none of bool
     x = np.array([[1, 0, 3], [2, 5, 4]]).astype(dtype)
     same(lambda t, x: getattr(t, name)(x), x)
     if name != "norm":
@@ -135,26 +135,6 @@ class TestExtrema:
         same(lambda t, x: [t.argmax(x, keepdim=True), t.argmin(x, None, True)], np.array([[3, 1, 2], [0, 5, 4]]))
 
 
-class TestSpread:
-    @pytest.mark.parametrize("name", ["var", "std"])
-    def test_corrections(self, same: Any, name: str) -> None:
-        x = apart((3, 4))
-        for kwargs in ({"correction": 0}, {"correction": 2}, {"unbiased": False}, {"unbiased": True}):
-            same(lambda t, x, kwargs=kwargs: getattr(t, name)(x, **({"dim": 1} | kwargs)), x)
-        same(lambda t, x: [getattr(t, name)(x, False), getattr(x, name)(correction=0), getattr(x, name)(0, False)], x)
-        same(lambda t, x: getattr(t, name)(x, dim=1, correction=4), x, order=0)
-        same(lambda t, x: getattr(t, name)(x, dim=1, correction=7), x, order=0)
-
-    @pytest.mark.parametrize("name", ["var", "std"])
-    def test_one_entry(self, same: Any, name: str) -> None:
-        same(lambda t, x: getattr(t, name)(x), np.array([2.0]), order=1)
-        same(lambda t, x: getattr(t, name)(x, correction=0), np.array([2.0]), order=1)
-
-    def test_constant_entries(self, same: Any) -> None:
-        same(lambda t, x: t.std(x), np.array([2.0, 2.0, 2.0]), order=1)
-        same(lambda t, x: t.var(x), np.array([2.0, 2.0, 2.0]))
-
-
 class TestLogsumexp:
     @pytest.mark.parametrize("x", [[1e3, 1e3], [-1e3, -1001.0], [-INF, 0.0], [-INF, -INF], [INF, 1.0]], ids=str)
     def test_extremes(self, same: Any, x: Any) -> None:
@@ -178,14 +158,6 @@ class TestNorm:
         same(lambda t, x: t.norm(x, p, dim=1), np.array([[0.0, 0.0], [3.0, 0.0], [-3.0, 3.0]]), order=1)
 
 
-class TestCumsum:
-    def test_dims(self, same: Any) -> None:
-        for dim in (0, 1, -1):
-            same(lambda t, x, dim=dim: t.cumsum(x, dim), apart((3, 4)))
-        same(lambda t, x: t.cumsum(x, 0), np.zeros((0, 2)))
-        same(lambda t, x: x.cumsum(0), np.array([True, True, False]))
-
-
 class TestSoftmax:
     @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
     def test_dims(self, same: Any, name: str) -> None:
@@ -202,35 +174,6 @@ class TestSoftmax:
     def test_whole_numbers_are_refused(self, same: Any) -> None:
         same(lambda t, x: t.softmax(x, 0), np.array([1, 2]))
         same(lambda t, x: t.softmax(x, 0, dtype=t.float32), np.array([1, 2]))
-
-
-class TestSort:
-    X = np.array([[3.0, 1.0, 2.0, -1.0], [0.0, 5.0, 4.0, 4.5]])
-
-    @pytest.mark.parametrize("descending", [False, True])
-    @pytest.mark.parametrize("dim", [0, 1, -1])
-    def test_sort(self, same: Any, dim: int, descending: bool) -> None:
-        same(lambda t, x: t.sort(x, dim, descending), self.X)
-        same(lambda t, x: t.argsort(x, dim=dim, descending=descending), self.X)
-
-    def test_last_dim_by_default(self, same: Any) -> None:
-        same(lambda t, x: [x.sort().values, x.sort().indices, x.argsort()], self.X)
-
-    def test_equal_entries_keep_their_order(self, same: Any) -> None:
-        x = np.array([2.0, 1.0, 2.0, 1.0])
-        same(lambda t, x: [t.sort(x, stable=True).indices, t.sort(x, stable=True, descending=True).indices], x)
-
-    def test_nan_is_largest(self, same: Any) -> None:
-        same(lambda t, x: [t.sort(x), t.sort(x, descending=True)], np.array([2.0, np.nan, 1.0]), order=0)
-
-    @pytest.mark.parametrize("largest", [False, True])
-    @pytest.mark.parametrize(("k", "dim"), [(2, 1), (1, 0), (4, -1), (0, 1)])
-    def test_topk(self, same: Any, k: int, dim: int, largest: bool) -> None:
-        same(lambda t, x: t.topk(x, k, dim, largest), self.X)
-
-    def test_topk_of_too_many(self, same: Any) -> None:
-        same(lambda t, x: t.topk(x, 5), self.X)
-        same(lambda t, x: t.topk(x, -1), self.X)
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "prod", "amax", "max", "var", "logsumexp", "norm", "argmax", "cumsum",
@@ -274,10 +217,24 @@ def test_not_a_tensor(name: str) -> None:
         getattr(gradwright, name)([1.0, 2.0], *arguments)
 
 
-@pytest.mark.parametrize("name", ["max", "min", "sort", "topk"])
-def test_pairs_print_as_torch_prints_them(torch, name):
-    def printed(lib):
-        x = lib.tensor([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]], requires_grad=True)
-        return repr(getattr(lib, name)(x, 2 if name == "topk" else 1))
+def test_nan_takes_the_gradient_of_an_extremum(same: Any) -> None:
+    x = np.array([1.0, np.nan, 2.0, np.nan])
+    for name in ("max", "min", "median"):
+        same(lambda t, x, name=name: getattr(t, name)(x), x)
+        same(lambda t, x, name=name: getattr(t, name)(x, 0).values, x)
 
-    assert printed(gradwright) == printed(torch)
+
+def test_any_and_all_over_no_dim(same: Any) -> None:
+    same(lambda t, x: [t.any(x, ()), t.all(x, dim=())], np.array([[0.0, 1.0], [2.0, 3.0]]))
+
+
+def test_without_nan(same: Any) -> None:
+    x = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]])
+    same(lambda t, x: [t.nansum(x), t.nansum(x, 1, True), t.nanmean(x, (0, 1))], x, names=False)
+    same(lambda t, x: t.nanmean(x, 1), x, order=0, names=False)
+
+
+def test_nuclear_norm(same: Any) -> None:
+    x = apart((2, 3, 3))
+    same(lambda t, x: [t.norm(x[0], "nuc"), t.norm(x, "nuc", (2, 0), True)], x, order=1, names=False)
+    same(lambda t, x: t.norm(x, "max"), x)

@@ -13,7 +13,8 @@ X = np.random.default_rng(0).standard_normal((2, 20))
 HANN = gradwright.hann_window(8, dtype=gradwright.float64)
 CASES: list[Any] = [
     {}, {"center": False}, {"hop_length": 3}, {"window": 5, "win_length": 5}, {"normalized": True, "window": 8},
-    {"onesided": False}, {"pad_mode": "constant"}, {"pad_mode": "replicate"}, {"pad_mode": "circular"}, {"single": True},
+    {"onesided": False}, {"pad_mode": "constant"}, {"pad_mode": "replicate"}, {"pad_mode": "circular"},
+    {"single": True},
     {"window": 8, "return_complex": False}, {"complex": True}, {"center": False, "align_to_window": True},
 ]  # fmt: skip
 

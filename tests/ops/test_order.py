@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright import xp
 from gradwright.ops import order as o
 
 NAN = float("nan")
@@ -42,11 +41,3 @@ def test_positions_are_the_first() -> None:
     assert o.argmax(x, axis=1).tolist() == [1, 0]
     assert o.argmin(x, axis=0).tolist() == [0, 1, 1]
     assert o.argmax(x, axis=None) == 1
-
-
-@pytest.mark.parametrize("name", ["max", "min"])
-@pytest.mark.parametrize("axis", [-1, 0, (0, -1), None], ids=str)
-def test_the_namespace_takes_an_axis_as_the_standard_has_it(name: str, axis: Any) -> None:
-    x = np.random.standard_normal((2, 3))
-    got = getattr(xp, name)(gradwright.tensor(x), axis=axis).numpy()
-    np.testing.assert_array_equal(got, getattr(np, name)(x, axis=axis))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright import xp
 from gradwright.ops import reduce as r
 
 ALL = {"axis": None, "keepdims": False}
@@ -36,10 +35,9 @@ def test_slope_of_prod_at_zeros() -> None:
 
 def test_second_slope_of_prod_at_zeros() -> None:
     x = gradwright.tensor([0.0, 3.0, 0.0, 5.0], requires_grad=True)
-    hessian = gradwright.autograd.functional.hessian(r.prod, x)
-    expected = np.zeros((4, 4))
-    expected[0, 2] = expected[2, 0] = 15
-    assert hessian.tolist() == expected.tolist()
+    (g,) = gradwright.autograd.grad(r.prod(x), x, create_graph=True)
+    rows = [gradwright.autograd.grad(g[i], x, retain_graph=True)[0].tolist() for i in range(4)]
+    assert rows == [[0, 0, 15, 0], [0] * 4, [15, 0, 0, 0], [0] * 4]
 
 
 def test_slope_of_a_long_product() -> None:
@@ -82,17 +80,6 @@ def test_norms(order: float, axis: Any) -> None:
 @pytest.mark.parametrize("order", [0, 1, 2, 3, np.inf])
 def test_norm_at_0_has_slope_0(order: float) -> None:
     assert slope(r.vector_norm, [0.0, 0.0], ord=order) == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("name", ["sum", "mean", "prod", "var", "std", "logsumexp", "vector_norm"])
-@pytest.mark.parametrize("axis", [-1, 0, (0, -1), (1,), None], ids=str)
-def test_the_namespace_takes_an_axis_as_the_standard_has_it(name: str, axis: Any) -> None:
-    x = gradwright.tensor(np.random.standard_normal((2, 3)), requires_grad=True)
-    out = getattr(xp, name)(x, axis=axis)
-    positive = None if axis is None else tuple(a % 2 for a in (axis if isinstance(axis, tuple) else (axis,)))
-    np.testing.assert_array_equal(out.detach().numpy(), getattr(r, name)(x.detach().numpy(), axis=positive))
-    out.sum().backward()
-    assert x.grad.shape == (2, 3)
 
 
 def test_any_and_all() -> None:

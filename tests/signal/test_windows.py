@@ -11,7 +11,8 @@ from gradwright.signal import windows
 
 CASES: list[Any] = [
     ("bartlett", {}), ("blackman", {}), ("cosine", {}), ("exponential", {}), ("exponential", {"tau": 2.5}),
-    ("exponential", {"center": 1.0, "sym": False}), ("gaussian", {"std": 2.0}), ("general_cosine", {"a": [0.5, 0.3, 0.2]}),
+    ("exponential", {"center": 1.0, "sym": False}), ("gaussian", {"std": 2.0}),
+    ("general_cosine", {"a": [0.5, 0.3, 0.2]}),
     ("general_hamming", {"alpha": 0.3}), ("hamming", {}), ("hann", {}), ("kaiser", {"beta": 3.0}), ("nuttall", {}),
 ]  # fmt: skip
 
@@ -33,7 +34,8 @@ def test_names_match(torch: ModuleType) -> None:
 
 @pytest.mark.parametrize(("name", "options", "error"), [
     ("hann", {"M": -1}, ValueError), ("hann", {"dtype": "int64"}, ValueError), ("gaussian", {"std": -1}, ValueError),
-    ("kaiser", {"beta": -1}, ValueError), ("exponential", {"tau": 0}, ValueError), ("hann", {"dtype": "float16"}, ValueError),
+    ("kaiser", {"beta": -1}, ValueError), ("exponential", {"tau": 0}, ValueError),
+    ("hann", {"dtype": "float16"}, ValueError),
     ("exponential", {"center": 1.0}, ValueError), ("general_cosine", {"a": 1.0}, TypeError),
     ("general_cosine", {"a": []}, ValueError),
 ])  # fmt: skip

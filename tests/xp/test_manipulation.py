@@ -36,7 +36,8 @@ CASES: list[Any] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{c[2:]}")
 def test_agrees(case: Any) -> None:
     name, *drawn = case
-    always(name, *drawn[: -1 if isinstance(drawn[-1], dict) else None], **(drawn[-1] if isinstance(drawn[-1], dict) else {}))
+    options = drawn.pop() if isinstance(drawn[-1], dict) else {}
+    always(name, *drawn, **options)
 
 
 @FEW

@@ -16,11 +16,14 @@ REAL = arrays("real", (3, 4))
 CASES: list[Any] = [
     *((name, REAL, {"axis": axis, "keepdims": keep}) for name in ("argmax", "argmin") for axis in (None, 0, -1)
       for keep in (False, True)),
-    *((name, REAL, {"axis": a, "descending": d}) for name in ("sort", "argsort") for a in (0, -1) for d in (False, True)),
-    *(("count_nonzero", arrays("all", (2, 3)), {"axis": a, "keepdims": k}) for a in (None, 1, (0, 1)) for k in (False, True)),
+    *((name, REAL, {"axis": axis, "descending": down}) for name in ("sort", "argsort") for axis in (0, -1)
+      for down in (False, True)),
+    *(("count_nonzero", arrays("all", (2, 3)), {"axis": axis, "keepdims": keep}) for axis in (None, 1, (0, 1))
+      for keep in (False, True)),
     ("nonzero", arrays("all", least=1), {}),
     *((f"unique_{what}", arrays("integer"), {}) for what in ("all", "counts", "inverse", "values")),
-    *(("searchsorted", strict.asarray([1.0, 2.0, 2.0, 3.0]), of("float64", (2, 3)), {"side": s}) for s in ("left", "right")),
+    *(("searchsorted", strict.asarray([1.0, 2.0, 2.0, 3.0]), of("float64", (2, 3)), {"side": side})
+      for side in ("left", "right")),
     ("searchsorted", strict.asarray([3.0, 1.0, 2.0]), of("float64", (2,)), {"sorter": strict.asarray([1, 2, 0])}),
     ("isin", of("int64", (2, 3)), of("int64", (4,)), {}), ("isin", of("int64", (2, 3)), 3, {}),
 ]  # fmt: skip

@@ -34,7 +34,7 @@ FUNCTIONS = [
 def test_parameters(ours: Any, theirs: Any) -> None:
     """The same parameters by name, kind and default; further keywords may follow, and a keyword may be positional."""
     have, wanted = (inspect.signature(f).parameters for f in (ours, theirs))
-    positional = [p for p in wanted.values() if p.kind not in (p.KEYWORD_ONLY,)]
+    positional = [p for p in wanted.values() if p.kind is not p.KEYWORD_ONLY]
     assert [(p.name, p.kind) for p in list(have.values())[: len(positional)] if p.kind is not p.VAR_POSITIONAL] == [
         (p.name, p.kind) for p in positional if p.kind is not p.VAR_POSITIONAL
     ]

@@ -12,6 +12,7 @@ from tests.xp.agreement import always, arrays, of
 AXES = [{"axis": axis, "keepdims": keep} for axis in (None, 0, -1, (0, 2), ()) for keep in (False, True)]
 KINDS = {"sum": "numeric", "prod": "numeric", "max": "real", "min": "real", "all": "all", "any": "all"}
 CUBE = (2, 3, 4)
+ALL = ["sum", "prod", "max", "min", "mean", "var", "std"]
 RUNNING = [{"axis": 1}, {"axis": -1, "include_initial": True}]
 
 
@@ -47,7 +48,7 @@ def test_diff(options: Any) -> None:
 
 
 @pytest.mark.parametrize("f", [
-    *(lambda x, name=name: getattr(xp, name)(x, axis=1) for name in ("sum", "prod", "max", "min", "mean", "var", "std")),
+    *(lambda x, name=name: getattr(xp, name)(x, axis=1) for name in ALL),
     lambda x: xp.cumulative_sum(x, axis=0, include_initial=True), lambda x: xp.cumulative_prod(x, axis=1),
     lambda x: xp.diff(x, n=2, prepend=x * x),
 ])  # fmt: skip

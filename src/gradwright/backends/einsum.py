@@ -20,7 +20,9 @@ def einsum(*xs: Any, equation: str) -> Any:
         left, right = ([c for c in result if c in t and c not in shared] for t in (first, second))
         letters = {c: n for t, x in zip((first, second), xs, strict=True) for c, n in zip(t, x.shape, strict=True)}
         if left and right and summed and set(letters) <= {*result, *summed} and prod(letters.values()) >= _SMALL:
-            return _matmul(xs, (first, second), result, [c for c in shared if c in result], left, right, summed, letters)
+            return _matmul(
+                xs, (first, second), result, [c for c in shared if c in result], left, right, summed, letters
+            )
     out = np.einsum(equation, *xs, optimize=len(xs) > 2)
     return out if len(xs) > 1 else np.array(out)  # of one operand NumPy may return a view
 

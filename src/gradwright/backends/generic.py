@@ -151,6 +151,17 @@ def einsum(xp: Any, *xs: Any, equation: str) -> Any:
     return xp.sum(product, axis=tuple(range(len(result), len(letters))))
 
 
+def fmod(xp: Any, x: Any, y: Any) -> Any:
+    """What is left of x after taking away y as often as it goes in, with the sign of x."""
+    size = xp.remainder(xp.abs(x), xp.abs(y))
+    return xp.where(x < 0, -size, size)
+
+
+def exp2(xp: Any, x: Any) -> Any:
+    """2**x."""
+    return 2.0**x
+
+
 class Extended:
     """The namespace of an array library that keeps to the standard, with these functions added."""
 
@@ -160,8 +171,8 @@ class Extended:
         self.linalg = Converted(xp)
         self.special = Special(xp)
         for f in (
-            at, conj, einsum, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod, take_along_axis,
-            to_complex, unstride, view_as_complex, view_as_real, write_view, zeros_like,
+            at, conj, einsum, exp2, fmod, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod,
+            take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
         self.restride = self.unstride

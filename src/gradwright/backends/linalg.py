@@ -12,7 +12,7 @@ import numpy as np
 
 from gradwright.errors import LinAlgError
 
-_BLOCK = 16  # below this size eliminate and substitute row by row, above it by halves: matrix products
+_BLOCK, _COLUMNS = 64, 16  # triangles and columns above these sizes are taken by halves: in matrix products
 
 
 def _diverging(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,7 +39,7 @@ _eig, _eigvals = _diverging("eig", np.linalg.eig), _diverging("eigvals", np.lina
 det, slogdet = np.linalg.det, np.linalg.slogdet
 
 
-def qr(x: Any, mode: str) -> Any:
+def qr(x: Any, mode: Any) -> Any:
     """Q and R; ``mode`` is "reduced" or "complete"."""
     return tuple(np.linalg.qr(x, mode=mode))
 
@@ -100,8 +100,11 @@ def indefinite_minor(x: Any, *, upper: bool) -> Any:
         return False
 
     n = x.shape[-1]
-    orders = [bisect_left(range(n + 1), True, key=lambda k, a=a: fails(a[:k, :k])) for a in x.reshape(-1, n, n)]
-    return np.array([k % (n + 1) for k in orders], np.int32).reshape(x.shape[:-2])
+
+    def order(a: Any) -> int:
+        return bisect_left(range(n + 1), True, key=lambda k: fails(a[:k, :k])) % (n + 1)
+
+    return np.array([order(a) for a in x.reshape(-1, n, n)], np.int32).reshape(x.shape[:-2])
 
 
 def zero_pivot(x: Any) -> Any:
@@ -136,7 +139,7 @@ def solve(a: Any, b: Any, *, check: bool = True) -> Any:
 
 
 def solve_triangular(a: Any, b: Any, *, upper: bool, unitriangular: bool = False) -> Any:
-    """a^-1 b by substitution, reading one triangle of ``a``; a zero on the diagonal makes inf or NaN."""
+    """a^-1 b, reading one triangle of ``a``; a zero on the diagonal makes inf or NaN."""
     n = a.shape[-1]
     if n > _BLOCK:
         parts = slice(0, n // 2), slice(n // 2, n)
@@ -145,11 +148,29 @@ def solve_triangular(a: Any, b: Any, *, upper: bool, unitriangular: bool = False
         rest = b[..., last, :] - a[..., last, first] @ x
         y = solve_triangular(a[..., last, last], rest, upper=upper, unitriangular=unitriangular)
         return np.concatenate((y, x) if upper else (x, y), axis=-2)
-    x = np.empty((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
-    for i in reversed(range(n)) if upper else range(n):
+    triangle = (np.triu if upper else np.tril)(a)
+    if unitriangular:
+        np.einsum("...ii->...i", triangle)[...] = 1
+    if triangle.size > 8 * n**3:  # many small ones
+        return _substitute(triangle, b, upper)
+    try:  # LAPACK's elimination leaves an upper triangle as it is, so this is substitution; a lower one is turned round
+        if upper:
+            return np.linalg.solve(triangle, b)
+        return _upended(np.linalg.solve(_upended(triangle)[..., ::-1], _upended(b)))
+    except np.linalg.LinAlgError:
+        return _substitute(triangle, b, upper)
+
+
+def _upended(x: Any) -> Any:
+    return x[..., ::-1, :]
+
+
+def _substitute(a: Any, b: Any, upper: bool) -> Any:
+    n = a.shape[-1]
+    x = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype)
+    for i in range(n)[:: -1 if upper else 1]:
         done = slice(i + 1, n) if upper else slice(0, i)
-        row = b[..., i, :] - (a[..., i, None, done] @ x[..., done, :])[..., 0, :]
-        x[..., i, :] = row if unitriangular else row / a[..., i, i, None]
+        x[..., i, :] = (b[..., i, :] - (a[..., i, None, done] @ x[..., done, :])[..., 0, :]) / a[..., i, i, None]
     return x
 
 
@@ -159,15 +180,22 @@ def lu_factor(x: Any) -> Any:
     k = min(m, n)
     a = np.array(x, order="C").reshape(int(np.prod(x.shape[:-2])), m, n)
     pivots = np.zeros((len(a), k), np.int32)
-    _eliminate(a, pivots, 0, k)
-    a[:, :, k:] = solve_triangular(a[:, :k, :k], a[:, :k, k:], upper=False, unitriangular=True) if n > m else 0
+    lapack = _lapack()
+    if lapack and a.size and len(a) < a[0].size:
+        factor = lapack.get_lapack_funcs(("getrf",), (a,))[0]
+        for i in range(len(a)):
+            a[i], pivots[i] = factor(a[i])[:2]
+        pivots += 1
+    else:
+        _eliminate(a, pivots, 0, k)
+        a[:, :, k:] = solve_triangular(a[:, :k, :k], a[:, :k, k:], upper=False, unitriangular=True) if n > m else 0
     batch = x.shape[:-2]
     return a.reshape(x.shape), pivots.reshape(*batch, k), unpivoted(pivots, m).reshape(*batch, m)
 
 
 def _eliminate(a: Any, pivots: Any, low: int, high: int) -> None:
     """Eliminate columns ``low`` to ``high`` in place, the rows below swapped so that the pivots are largest."""
-    if high - low > _BLOCK:
+    if high - low > _COLUMNS:
         mid = (low + high) // 2
         _eliminate(a, pivots, low, mid)
         a[:, low:mid, mid:high] = solve_triangular(
@@ -266,33 +294,36 @@ def matrix_exp(x: Any) -> Any:
     return np.where(finite, out, np.full_like(out, np.nan))
 
 
-def _lapack(routine: str, x: Any) -> Any:
+def _lapack() -> Any:
+    """SciPy's LAPACK; None if it is not installed."""
     try:
-        lapack = importlib.import_module("scipy.linalg.lapack")
+        return importlib.import_module("scipy.linalg.lapack")
     except ImportError:
-        raise ImportError("linalg.ldl_factor and ldl_solve need SciPy: pip install 'gradwright[special]'") from None
-    return lapack.get_lapack_funcs((routine,), (x,))[0]
+        return None
+
+
+def _symmetric(name: str, x: Any, hermitian: bool) -> Any:
+    if (lapack := _lapack()) is None:
+        raise ImportError("linalg.ldl_factor and ldl_solve need SciPy: pip install 'gradwright[special]'", name="scipy")
+    return lapack.get_lapack_funcs((f"{'he' if hermitian and x.dtype.kind == 'c' else 'sy'}{name}",), (x,))[0]
 
 
 def ldl_factor(x: Any, *, hermitian: bool) -> Any:
     """LAPACK's factors of symmetric (Hermitian) matrices, packed in one; its pivots, and 0 or the first zero pivot."""
-    factor = _lapack("hetrf" if hermitian and x.dtype.kind == "c" else "sytrf", x)
-    n = x.shape[-1]
-    out, pivots = np.array(x), np.zeros(x.shape[:-1], np.int32)
-    info = np.zeros(x.shape[:-2], np.int32)
-    for at in np.ndindex(*x.shape[:-2]) if n else ():
+    factor = _symmetric("trf", x, hermitian)
+    out, pivots, info = np.array(x), np.zeros(x.shape[:-1], np.int32), np.zeros(x.shape[:-2], np.int32)
+    for at in np.ndindex(*x.shape[:-2]) if x.size else ():
         packed, pivots[at], info[at] = factor(x[at], lower=1)
         out[at] = np.tril(packed)
-        pivots[at] += pivots[at] >= 0  # SciPy counts from 0, and negative ones are from -1 already
     return out, pivots, info
 
 
 def ldl_solve(packed: Any, pivots: Any, b: Any, *, hermitian: bool) -> Any:
     """The solution of a x = b from `ldl_factor`'s factors of a."""
-    solver = _lapack("hetrs" if hermitian and packed.dtype.kind == "c" else "sytrs", packed)
+    solver = _symmetric("trs", packed, hermitian)
     out = np.array(b)
     for at in np.ndindex(*b.shape[:-2]) if b.size else ():
-        out[at] = solver(packed[at], pivots[at] - (pivots[at] > 0), b[at], lower=1)[0]
+        out[at] = solver(packed[at], pivots[at], b[at], lower=1)[0]
     return out
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from gradwright.backends import linalg, register, scatter, windows
 from gradwright.backends.einsum import einsum
 from gradwright.backends.fft import Transforms
-from gradwright.backends.special import Special
 from gradwright.backends.normal import ndtr
+from gradwright.backends.quotients import floor_divide, fmod, remainder
 from gradwright.backends.select import where
+from gradwright.backends.special import Special
 from gradwright.dtypes import numpy_dtype
 
 _add: Any = np.add.reduce
@@ -106,26 +107,6 @@ def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
     return np.asarray(x).transpose(axes)
 
 
-def floor_divide(x: Any, y: Any) -> Any:
-    """x / y rounded down. ValueError for a whole number by 0, of which NumPy makes 0."""
-    _check_quotient(x, y)
-    return np.floor_divide(x, y)
-
-
-def remainder(x: Any, y: Any) -> Any:
-    """What `floor_divide` leaves over, with the sign of y."""
-    _check_quotient(x, y)
-    return np.remainder(x, y)
-
-
-def _check_quotient(x: Any, y: Any) -> None:
-    kind = x.dtype.kind
-    if kind == "b":
-        raise TypeError("booleans have no quotient")
-    if kind in "iu" and not np.all(y):
-        raise ValueError("a whole number was divided by zero")
-
-
 def zeros_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Zeros of the shape and dtype of ``x``, unless others are named."""
     return np.zeros(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
@@ -200,8 +181,8 @@ class _Namespace(SimpleNamespace):
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
 namespace = _Namespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, remainder,
-    zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
+    sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, fmod,
+    remainder, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
     tril, triu,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)

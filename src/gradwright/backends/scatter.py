@@ -63,7 +63,8 @@ def _flat(shape: tuple[int, ...], index: Any, axis: int) -> Any:
     """The places in row-major order of the entries ``index`` names along ``axis``."""
     if len(shape) == 1:
         return index
-    where, step = 0, 1
+    where: Any = 0
+    step = 1
     for k in reversed(range(len(shape))):
         if k == axis:
             index = index if step == 1 else index * step

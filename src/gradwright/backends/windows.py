@@ -37,6 +37,12 @@ class Lattice:
             )
         )
 
+    def tiles(self, size: Sequence[int]) -> bool:
+        """Whether the windows lie side by side and are all there is."""
+        single = all(d == 1 and before == 0 for d, (before, _) in zip(self.dilation, self.padding, strict=True))
+        whole = tuple(c * k for c, k in zip(self.count(size), self.kernel, strict=True))
+        return single and self.kernel == self.stride and whole == tuple(size)
+
     def padded(self, size: Sequence[int]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
         """The size with its padding, and the index at which the array stands in it."""
         whole = tuple(n + before + max(after, 0) for n, (before, after) in zip(size, self.padding, strict=True))
@@ -49,6 +55,10 @@ class Lattice:
             starts = [k * d for k, d in zip(at, self.dilation, strict=True)]
             ends = [a + (c - 1) * s + 1 for a, c, s in zip(starts, count, self.stride, strict=True)]
             yield at, (..., *map(slice, starts, ends, self.stride))
+
+
+_TILED = 16
+"""For windows of more entries, side by side, it is quicker to lay them out than to write entry after entry."""
 
 
 def windows(x: Any, *, lattice: Lattice) -> Any:
@@ -68,8 +78,12 @@ def windows(x: Any, *, lattice: Lattice) -> Any:
 def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
     """(..., *kernel, *count) -> (..., *size): each entry added where `windows` reads it."""
     n = len(size)
+    lead = x.ndim - 2 * n
+    if prod(lattice.kernel) > _TILED and lattice.tiles(size):
+        pairs = [lead + i + k for i in range(n) for k in (n, 0)]
+        return x.transpose(*range(lead), *pairs).reshape(*x.shape[:lead], *size)
     whole, middle = lattice.padded(size)
-    out = np.zeros((*x.shape[: -2 * n], *whole), x.dtype)
+    out = np.zeros((*x.shape[:lead], *whole), x.dtype)
     every = (slice(None),) * n
     for at, where in lattice.entries(x.shape[-n:]):
         out[where] += x[(..., *at, *every)]

@@ -12,9 +12,9 @@ from gradwright.autograd.apply import apply, unary
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import number_as, operands, result_type, tensor_arg, to_dtype
+from gradwright.face.arguments import number_as, result_type, tensor_arg, to_dtype
 from gradwright.face.complex import view_as_complex, view_as_real
-from gradwright.face.forms import function, without_slope
+from gradwright.face.forms import alike, function, without_slope
 from gradwright.face.reduce import norm
 from gradwright.face.returns import return_type
 from gradwright.op import Op
@@ -99,13 +99,14 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight (end - input), for a ``weight`` that is a number or a tensor; all of one dtype."""
     x, y = tensor_arg("lerp", input), tensor_arg("lerp", end, "end", 2)
     d = dtypes.of(x.array.dtype)
-    share = weight if isinstance(weight, TensorBase) else wrap(np.asarray(number_as("lerp", weight, d)))
+    given = isinstance(weight, TensorBase)
+    share: Any = weight if given else wrap(np.asarray(number_as("lerp", weight, d)))
     for name, t in (("end", y), ("weight", share)):
         if t.array.dtype != d.dtype and not (name == "weight" and t.array.ndim == 0 and _category(t) >= dtypes.FLOAT):
             raise RuntimeError(f"lerp(): expected dtype {d.name} for `{name}` but got dtype {t.dtype.name}")
     if d.category < dtypes.FLOAT:
         raise NotImplementedError(f"lerp(): not implemented for {d}")
-    if share is not weight and abs(weight) >= 0.5:
+    if not given and abs(weight) >= 0.5:
         x, y, share = y, x, 1 - share  # so that weight 1 gives `end` exactly
     return apply(_arithmetic.lerp, (x, y, to_dtype(share, d)), {})
 
@@ -113,11 +114,11 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 def _fused(op: Op, x: Any, y: Any, z: Any, value: Any) -> Any:
     for k, (name, t) in enumerate((("input", x), ("tensor1", y), ("tensor2", z)), 1):
         tensor_arg(op.name, t, name, k)
-    d = result_type(x, y, z)
+    tensors = alike(op, x, y, z)
+    d = dtypes.of(tensors[0].array.dtype)
     if d is dtypes.boolean:
         raise NotImplementedError(f"{op.name}(): not implemented for {d}")
-    value = number_as(op.name, value, d).item()
-    return apply(op, operands(op, (x, y, z)) or (), {"value": value})
+    return apply(op, tensors, {"value": number_as(op.name, value, d).item()})
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -209,7 +210,7 @@ def frexp(input: Any) -> Any:
 
 def _of_integers(name: str, compute: Any) -> Any:
     def call(input: Any, other: Any) -> Any:
-        x, y = operands(_arithmetic.add, (tensor_arg(name, input), tensor_arg(name, other, "other", 2))) or ()
+        x, y = alike(_arithmetic.add, tensor_arg(name, input), tensor_arg(name, other, "other", 2))
         if _category(x) != dtypes.INT:
             raise NotImplementedError(f"{name}(): not implemented for {x.dtype}; expected whole numbers")
         return wrap(compute(x.array, y.array))

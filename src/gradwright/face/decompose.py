@@ -143,7 +143,9 @@ def eigvals(A: Any) -> Any:
 
 def _no_driver(name: str, driver: Any) -> None:
     if driver is not None:
-        raise RuntimeError(f"{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            f"{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
 
 
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
@@ -177,8 +179,9 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
 
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
     """The solution of A X = B from `ldl_factor`'s result. Needs SciPy."""
-    square("torch.linalg.ldl_solve", LD, "LD"), matrix("torch.linalg.ldl_solve", B, "B", 3)
+    square("torch.linalg.ldl_solve", LD, "LD")
+    matrix("torch.linalg.ldl_solve", B, "B", 3)
     same_dtype("torch.linalg.ldl_solve", LD, B, "LD and B")
     batch = np.broadcast_shapes(LD.array.shape[:-2], B.array.shape[:-2])
-    whole = [x.expand(*batch, *x.array.shape[len(x.array.shape) - d :]) for x, d in ((LD, 2), (pivots, 1), (B, 2))]
+    whole = [x.expand(*batch, *x.array.shape[x.array.ndim - d :]) for x, d in ((LD, 2), (pivots, 1), (B, 2))]
     return apply(_ops.ldl_solve, whole, {"hermitian": bool(hermitian)})

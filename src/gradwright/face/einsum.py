@@ -15,6 +15,7 @@ from gradwright.errors import kind
 from gradwright.face.arguments import tensor_list
 from gradwright.face.diagonal import diagonal
 from gradwright.face.matrices import same_dtype
+from gradwright.face.shape import permute
 from gradwright.ops import linalg as _linalg
 
 __all__ = ["einsum"]
@@ -29,7 +30,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     may also be numbers from 0 to 51: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. Three tensors or more are multiplied
     two at a time, in an order that opt_einsum chooses where it is installed, else NumPy.
 
-    Raises RuntimeError if the equation does not fit the operands.
+    Raises RuntimeError if the equation does not fit the operands, ValueError for a number out of range.
     """
     if isinstance(equation, TensorBase) and operands and isinstance(operands[0], (list, tuple)):
         equation, operands = _from_lists((equation, *operands))
@@ -56,6 +57,11 @@ def einsum(equation: Any, *operands: Any) -> Any:
 
 
 def _run(operands: Sequence[tuple[Any, str]], result: str) -> Any:
+    if len(operands) == 1:
+        ((x, term),) = operands
+        summed = tuple(i for i, c in enumerate(term) if c not in result)
+        left = [c for c in term if c in result]
+        return permute(x.sum(summed, dtype=x.dtype) if summed else x, [left.index(c) for c in result])
     equation = ",".join(t for _, t in operands) + "->" + result
     names = dict(zip(dict.fromkeys(c for c in equation if c not in ",->"), _LETTERS, strict=False))
     return apply(_linalg.einsum, [x for x, _ in operands], {"equation": "".join(names.get(c, c) for c in equation)})
@@ -78,7 +84,7 @@ def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     def text(numbers: Any) -> str:
         for n in numbers:
             if n is not Ellipsis and not (isinstance(n, int) and 0 <= n < len(_LETTERS)):
-                raise RuntimeError(f"einsum(): subscripts must be in the range [0, 52) or Ellipsis, but got {n}")
+                raise ValueError(f"einsum(): subscripts must be in the range [0, 52) or Ellipsis, but got {n}")
         return "".join("..." if n is Ellipsis else _LETTERS[n] for n in numbers)
 
     pairs = len(arguments) // 2

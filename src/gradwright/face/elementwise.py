@@ -11,8 +11,8 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one, unary
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
-from gradwright.face.arguments import NUMBER, number_as, operands, result_type, tensor_arg, to_dtype
-from gradwright.face.forms import counting, floating, function, logical, operator
+from gradwright.face.arguments import NUMBER, number_as, result_type, tensor_arg, to_dtype
+from gradwright.face.forms import alike, counting, floating, function, logical, operator
 from gradwright.ops import activation as _activation
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
@@ -172,10 +172,11 @@ def pow(input: Any, exponent: Any) -> Any:
         if common.is_floating_point:
             return apply_one(_arithmetic.exponential, to_dtype(exponent, common), {"base": input})
         input = to_dtype(wrap(np.array(input)), common)
-    if result_type(tensor_arg("pow", input), exponent) is dtypes.boolean:
+    common = result_type(tensor_arg("pow", input), exponent)
+    if common is dtypes.boolean:
         raise RuntimeError("pow(): a power of booleans is not defined; convert 'input' with .to(dtype)")
-    if isinstance(exponent, TensorBase) and exponent.array.dtype.kind == "i" and input.array.dtype.kind in "biu":
-        return where((exponent < 0) & (abs(input) != 1), 0, _raise(input, abs(exponent)))
+    if isinstance(exponent, TensorBase) and common.category == dtypes.INT and dtypes.of(exponent.array.dtype) is not dtypes.boolean:
+        return where(logical_and(lt(exponent, 0), ne(abs(input), 1)), 0, _raise(input, abs(exponent)))
     out = _raise(input, exponent)
     if out is NotImplemented:
         raise TypeError(f"pow(): argument 'exponent' must be Tensor or number, not {kind(exponent)}")
@@ -210,6 +211,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     given = {k: v for k, v in bounds.items() if v is not None}
     if not given:
         raise RuntimeError("clamp(): at least one of 'min' or 'max' must not be None")
+    if x.dtype.is_floating_point and all(type(v) in (int, float) and -6e4 < v < 6e4 for v in given.values()):
+        return apply_one(_piecewise.clip, x, bounds)  # the usual case: they fit every dtype
     for k, v in given.items():
         if not isinstance(v, (TensorBase, *NUMBER)):
             raise TypeError(f"clamp(): argument '{k}' must be Tensor or number, not {kind(v)}")
@@ -246,10 +249,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         condition = to_dtype(condition, dtypes.boolean)
     if condition.array.dtype != bool:
         raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.dtype}")
-    pair = operands(_piecewise.where, (input, other))
-    if pair is None:
-        raise TypeError(f"where(): arguments must be Tensors or numbers, but got {kind(input)} and {kind(other)}")
-    return apply(_piecewise.where, (condition, *pair), {})
+    return apply(_piecewise.where, (condition, *alike(_piecewise.where, input, other)), {})
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:

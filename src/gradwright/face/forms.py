@@ -13,7 +13,7 @@ from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.graph import ticket
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
-from gradwright.face.arguments import operands, tensor_arg, to_dtype
+from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype
 from gradwright.op import Op, Rule
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops.shape import copy as _copy
@@ -29,6 +29,18 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Call
         return NotImplemented if pair is None else apply(op, pair, {})
 
     return binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
+
+
+def alike(op: Op, *values: Any) -> list[Any]:
+    """Tensors, and numbers beside them, as tensors of one dtype; TypeError for anything else."""
+    dtype = values[0].array.dtype if isinstance(values[0], TensorBase) else None
+    if all(isinstance(v, TensorBase) and v.array.dtype is dtype for v in values):
+        return list(values)
+    found = operands(op, values)
+    if found is None:
+        wrong = next(v for v in values if not isinstance(v, (TensorBase, *NUMBER)))
+        raise TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")
+    return found
 
 
 def refuse_booleans(sign: str, *values: Any) -> None:
@@ -91,6 +103,7 @@ _nonzero = operator(_piecewise.not_equal)
 
 
 def logical(op: Op, name: str) -> Callable[[Any, Any], Any]:
+    """The function of what is nonzero in two tensors."""
     method = operator(op)
 
     def call(input: Any, other: Any) -> Any:
@@ -110,7 +123,7 @@ def without_slope(op: Op, *inputs: str) -> Op:
     return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())), records={})
 
 
-def inplace(function: Callable[..., Any]) -> Callable[..., Any]:
+def inplace(function: Any) -> Callable[..., Any]:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the

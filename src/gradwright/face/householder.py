@@ -1,4 +1,4 @@
-"""Products of Householder reflections, as `geqrf` packs them: H_i = 1 - tau_i v_i v_i^H, v_i in column i below its 1."""
+"""Products of Householder reflections 1 - tau_i v_i v_i^H, as `geqrf` packs them: v_i in column i, below its 1."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ orgqr = householder_product
 
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q C (C Q if not ``left``), with Q^H in place of Q if ``transpose``, where C is ``other``."""
-    matrix("torch.ormqr", input, "input"), matrix("torch.ormqr", other, "other", 3)
+    matrix("torch.ormqr", input, "input")
+    matrix("torch.ormqr", other, "other", 3)
     if input.array.shape[-2] != other.array.shape[-2 if left else -1]:
         raise RuntimeError(
             f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], but they are "

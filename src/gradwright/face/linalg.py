@@ -95,8 +95,9 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
         beta, alpha = int(beta), int(alpha)
     tail = (1,) * (len(shape) - x.array.ndim) + x.array.shape
     if x.array.ndim > len(shape) or any(n not in (1, m) for n, m in zip(tail, shape, strict=True)):
+        have = _text(x.array.shape)
         raise RuntimeError(
-            f"{name}(): The expanded size of the tensor {_text(shape)} must match the existing size {_text(x.array.shape)}"
+            f"{name}(): The expanded size of the tensor {_text(shape)} must match the existing size {have}"
         )
     out = product if alpha == 1 else product * alpha
     return out if beta == 0 else out + (x if beta == 1 else x * beta)

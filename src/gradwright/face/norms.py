@@ -38,7 +38,7 @@ def _numbers(name: str, x: Any, dtype: Any) -> Any:
 
 
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """(sum |x|**ord)**(1/ord) over ``dim``, or over all; inf the largest, -inf the smallest, 0 the count of nonzeros."""
+    """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros."""
     x = _numbers("linalg.vector_norm", x, dtype)
     if isinstance(ord, (str, type(None))):
         raise TypeError(f"linalg.vector_norm(): argument 'ord' (position 2) must be Number, not {kind(ord)}")
@@ -69,8 +69,11 @@ def _extreme(x: Any, ord: Any, dim: int, keepdim: bool = False) -> Any:
 
 
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Norm of the matrices in two dims: "fro", "nuc" (the sum of the singular values), 2 and -2 (the largest and the
-    smallest), 1 and -1 (the largest and smallest sum of a column's magnitudes), inf and -inf (of a row's)."""
+    """Norm of the matrices in two dims.
+
+    "fro"; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest; 1 and -1, the largest and
+    smallest sum of a column's magnitudes; inf and -inf, of a row's.
+    """
     name = "linalg.matrix_norm"
     if tensor_arg(name, A, "A").array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")

@@ -50,7 +50,7 @@ def inner(input: Any, other: Any) -> Any:
 def _paired(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     """The dims of both tensors that are summed over."""
     if isinstance(dims, TensorBase):
-        dims = dims.tolist()
+        dims = dims.array.tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

@@ -11,7 +11,7 @@ from gradwright.face.arguments import dims, one_dim, tensor_arg, to_dtype
 from gradwright.face.elementwise import isnan, masked_fill, maximum, minimum, ne
 from gradwright.face.names import numpy_names
 from gradwright.face.returns import return_type
-from gradwright.face.shape import movedim, unsqueeze
+from gradwright.face.shape import movedim, reshape
 from gradwright.op import Op
 from gradwright.ops import activation as _activation
 from gradwright.ops import decompose as _decompose
@@ -182,9 +182,11 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
     """Vector p-norm over ``dim``; "fro" is the 2-norm, "nuc" the sum of a matrix's singular values."""
     x = _real("norm", input, dtype)
     if p == "nuc":
-        rows, columns = dims("norm", tuple(range(x.array.ndim)) if dim is None else dim, x.array.ndim) or (0, 0)
-        out = sum(apply_one(_decompose.svdvals, movedim(x, (rows, columns), (-2, -1)), {}), -1)
-        return unsqueeze(unsqueeze(out, min(rows, columns)), max(rows, columns)) if keepdim else out
+        shape, axes = x.array.shape, dims("norm", dim, x.array.ndim) or tuple(range(x.array.ndim))
+        if len(axes) != 2:
+            raise RuntimeError(f"norm(): the nuclear norm is of matrices, in two dims, but got {len(axes)}")
+        out = sum(apply_one(_decompose.svdvals, movedim(x, axes, (-2, -1)), {}), -1)
+        return reshape(out, [1 if i in axes else n for i, n in enumerate(shape)]) if keepdim else out
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): only valid string values are 'fro' and 'nuc', found {p}")
     return reduced(_reduce.vector_norm, "norm", x, dim, keepdim, ord=2 if p in ("fro", None) else p)

@@ -49,7 +49,8 @@ def _vector(A: Any, B: Any) -> bool:
 
 
 def _equation(name: str, A: Any, B: Any, left: bool) -> None:
-    square(name, A), matrix(name, B, "B", 2)
+    square(name, A)
+    matrix(name, B, "B", 2)
     same_dtype(name, A, B)
     if A.array.shape[-1] != B.array.shape[-2 if left else -1]:
         kind, sizes = ("AX", "{0} and {1}") if left else ("XA", "{1} and {0}")
@@ -138,7 +139,7 @@ def matrix_power(A: Any, n: int) -> Any:
     if A.array.ndim < 2 or A.array.shape[-1] != A.array.shape[-2]:
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, got {size(A.array.shape)}")
     power = None
-    for bit in reversed(bin(n)[2:]):
+    for bit in reversed(f"{n:b}"):
         if bit == "1":
             power = A if power is None else power @ A
         A = A @ A if n > 1 else A
@@ -151,7 +152,8 @@ def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """What singular values count as 0: by default eps times the longer side, relative to the largest."""
     eps = float(np.finfo(A.array.dtype).eps) * max(A.array.shape[-2:])
     rtol = (eps if atol is None else 0.0) if rtol is None else rtol
-    return tuple(t.array if isinstance(t, TensorBase) else t for t in (0.0 if atol is None else atol, rtol))
+    low, high = (t.array if isinstance(t, TensorBase) else t for t in (0.0 if atol is None else atol, rtol))
+    return low, high
 
 
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
@@ -180,7 +182,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
         raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
     if B.array.ndim < 1:
         raise RuntimeError(f"{name}: other must have at least 1 dimension.")
-    matrix(name, A), same_dtype(name, A, B, "input and other")
+    matrix(name, A)
+    same_dtype(name, A, B, "input and other")
     vector = B.array.ndim == A.array.ndim - 1 and B.array.shape == A.array.shape[:-1]
     m, n = A.array.shape[-2:]
     B = B.unsqueeze(-1) if vector else B

@@ -12,9 +12,9 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one
 from gradwright.errors import kind
-from gradwright.face.arguments import operands, tensor_arg, to_dtype
+from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.elementwise import add, sub
-from gradwright.face.forms import floating, function, without_slope
+from gradwright.face.forms import alike, floating, function, without_slope
 from gradwright.op import Op
 from gradwright.ops import special as _special
 
@@ -80,8 +80,7 @@ def _incomplete(op: Op) -> Callable[[Any, Any], Any]:
     refusing = without_slope(op, "x")
 
     def call(input: Any, other: Any) -> Any:
-        pair = operands(op, (tensor_arg(op.name, input), tensor_arg(op.name, other, "other", 2)))
-        assert pair is not None  # tensors they are
+        pair = alike(op, tensor_arg(op.name, input), tensor_arg(op.name, other, "other", 2))
         d = dtypes.of(pair[0].array.dtype)
         if not d.is_floating_point:
             raise NotImplementedError(f"{op.name}() is not implemented for {d}; convert with .float()")

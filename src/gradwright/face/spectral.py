@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, xp
-from gradwright.autograd.apply import apply_one
 from gradwright.autograd.base import wrap
 from gradwright.face.arguments import tensor_arg
 from gradwright.face.complex import view_as_real
 from gradwright.ops import fft as _fft
-from gradwright.ops.index import restride
 
 __all__ = ["istft", "stft"]
 
-_PADDING = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_PADDING: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def _lengths(name: str, n_fft: int, hop_length: int | None, win_length: int | None) -> tuple[int, int]:
@@ -34,8 +32,7 @@ def _lengths(name: str, n_fft: int, hop_length: int | None, win_length: int | No
 def _window(name: str, window: Any, width: int, n_fft: int, like: Any) -> Any:
     """The window (ones if there is none) with zeros on both sides, as long as a frame."""
     if window is None:
-        real = dtypes.of(like.array.dtype).to_real()
-        window = wrap(np.ones(width, real.dtype))
+        window = xp.ones((width,), dtype=dtypes.of(like.array.dtype).to_real())
     elif tensor_arg(name, window, "window").array.shape != (width,):
         raise RuntimeError(
             f"{name}(): expected a 1D window tensor of size equal to win_length={width}, but got window with size "
@@ -64,11 +61,29 @@ def _padded(x: Any, n: int, mode: str) -> Any:
     return xp.concat([ends[0], x, ends[1]], axis=1)
 
 
-def _layouts(batch: int, frames: int, n_fft: int, hop: int) -> tuple[int, dict[str, Any]]:
-    """How many entries the frames cover, and where in memory they and the signal stand, for `restride`."""
-    length = n_fft + hop * (frames - 1)
-    signal, cut = ((batch, length), (length, 1), 0), ((batch, frames, n_fft), (length, hop, 1), 0)
-    return length, {"source": signal, "target": cut}
+def _cut(x: Any, n_fft: int, hop: int) -> Any:
+    """(batch, length) -> (batch, frames, n_fft): blocks of ``hop`` entries, put side by side."""
+    batch, length = x.array.shape
+    frames, steps = (length - n_fft) // hop + 1, -(-n_fft // hop)
+    blocks = xp.reshape(_fitted(x, (frames + steps - 1) * hop), (batch, -1, hop))
+    return xp.concat([blocks[:, j : j + frames] for j in range(steps)], axis=2)[:, :, :n_fft]
+
+
+def _laid(pieces: Any, hop: int) -> Any:
+    """The adjoint of `_cut`: frames laid over each other where they stood, and added up."""
+    batch, frames, n_fft = pieces.array.shape
+    steps = -(-n_fft // hop)
+    pieces = xp.reshape(_fitted(pieces, steps * hop), (batch, frames, steps, hop))
+    total: Any = 0
+    for j in range(steps):
+        ends = [xp.zeros_like(pieces, shape=(batch, k, hop)) for k in (j, steps - 1 - j)]
+        total = total + xp.concat([ends[0], pieces[:, :, j], ends[1]], axis=1)
+    return xp.reshape(total, (batch, -1))[:, : n_fft + hop * (frames - 1)]
+
+
+def _fitted(x: Any, n: int) -> Any:
+    """The last axis cut off, or filled up with zeros, to ``n`` entries."""
+    return _fft.resized(xp, x, (n,), (x.array.ndim - 1,))
 
 
 def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
@@ -105,7 +120,7 @@ def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     if align_to_window:
         skip = (n_fft - width) // 2
         x = xp.concat([xp.zeros_like(x, shape=(x.array.shape[0], skip)), x], axis=1) if skip else x
-    frames = x.unfold(1, n_fft, hop) * weights
+    frames = _cut(x, n_fft, hop) * weights
     formula = _fft.transform if complex_ or onesided is False else _fft.half_transform
     out = formula(xp, frames, (n_fft,), (2,), "ortho" if normalized else "backward", True).transpose(1, 2)
     out = out[0] if single else out
@@ -149,16 +164,15 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
     formula = _fft.real_transform if onesided else _fft.transform
     pieces = formula(xp, x.transpose(1, 2), (n_fft,), (2,), "ortho" if normalized else "backward", False)
     pieces = (pieces if return_complex or onesided else xp.real(pieces)) * weights
-    whole, layouts = _layouts(batch, frames, n_fft, hop)
-    back = {"source": layouts["target"], "target": layouts["source"]}
-    signal = apply_one(restride, pieces, back)
-    squares = apply_one(restride, xp.broadcast_to(weights * weights, pieces.array.shape), back)
+    signal = _laid(pieces, hop)
+    squares = _laid(xp.broadcast_to(weights * weights, (1, frames, n_fft)), hop)
+    whole = signal.array.shape[1]
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else whole - start
     signal, squares = signal[:, start:end], squares[:, start:end]
     least = np.min(np.abs(squares.array), initial=np.inf)
     if not least > 1e-11:
-        raise RuntimeError(f"istft(n_fft={n_fft}, hop_length={hop}): window overlap add min: {least:g}: it is 0 somewhere")
+        raise RuntimeError(f"istft(n_fft={n_fft}, hop_length={hop}): window overlap add min: {least:g}, not above 0")
     out = signal / squares
     if end > whole:
         warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in "

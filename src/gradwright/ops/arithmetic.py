@@ -59,8 +59,7 @@ remainder.vjp(x=lambda xp, g: g, y=lambda xp, g, x, y: -g * xp.floor_divide(x, y
 @builtin(kind="elementwise", node="FmodBackward0", samples=_POSITIVE_SECOND)
 def fmod(xp, x, y):
     """Remainder with the sign of x: z = x - y trunc(x/y); dz/dx = 1, dz/dy = -trunc(x/y)."""
-    size = xp.remainder(xp.abs(x), xp.abs(y))
-    return xp.where(x < 0, -size, size)
+    return xp.fmod(x, y)
 
 
 fmod.vjp(x=lambda xp, g: g, y=lambda xp, g, x, y: -g * xp.trunc(x / y))

@@ -92,7 +92,12 @@ def _lu_slope(xp, g, x):
 lu_factor.vjp(x=_lu_slope)
 
 
-@builtin(complex="general", several=True, node="LinalgQrBackward0", samples=[Sample(*s.arrays, mode="reduced") for s in _TALL])
+@builtin(
+    complex="general",
+    several=True,
+    node="LinalgQrBackward0",
+    samples=[Sample(*s.arrays, mode="reduced") for s in _TALL],
+)
 def qr(xp, x, *, mode="reduced"):
     """x = q r with q^H q = 1 and r upper triangular, for x with at least as many rows as columns.
 
@@ -235,7 +240,7 @@ svdvals.vjp(x=_svdvals_slope)
 
 @op(several=True, complex="general", node="LinalgLdlFactorExBackward0")
 def ldl_factor(xp, x, *, hermitian):
-    """x = l d l^T (l^H if ``hermitian``) packed in one, LAPACK's pivots, and 0 or the first zero of d. No derivative."""
+    """x = l d l^T (l^H if ``hermitian``) packed in one, LAPACK's pivots, 0 or the first zero of d. No derivative."""
     return list(xp.linalg.ldl_factor(x, hermitian=hermitian))
 
 

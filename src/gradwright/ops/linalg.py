@@ -18,7 +18,6 @@ _PRODUCTS = [
 ]
 
 
-
 @builtin(complex="holomorphic", node="MmBackward0", samples=_PRODUCTS)
 def matmul(xp, x, y):
     """Matrix product over the last two axes; a vector counts as a row on the left, a column on the right.
@@ -26,17 +25,6 @@ def matmul(xp, x, y):
     The other axes broadcast. For matrices z = x y: dx = g y^T, dy = x^T g.
     """
     return xp.matmul(x, y)
-
-
-def _matrix_form(xp, g, x_ndim, y_ndim):
-    """The cotangent with the axes that vectors drop put back."""
-    if x_ndim == 1 and y_ndim == 1:
-        return xp.reshape(g, (1, 1))
-    if y_ndim == 1:
-        return xp.expand_dims(g, axis=g.ndim)
-    if x_ndim == 1:
-        return xp.expand_dims(g, axis=g.ndim - 1)
-    return g
 
 
 def transposed(xp, x):
@@ -50,21 +38,23 @@ def adjoint(xp, x):
 
 
 def _left(xp, g, x_shape, y):
-    if len(x_shape) == 2 and y.ndim == 2:
-        return xp.matmul(g, transposed(xp, y))
-    g = _matrix_form(xp, g, len(x_shape), y.ndim)
-    y = xp.expand_dims(y, axis=1) if y.ndim == 1 else y
+    if y.ndim == 1:
+        return sum_to(xp, xp.expand_dims(g, axis=g.ndim) * y, x_shape)
+    if len(x_shape) == 1:
+        g = xp.expand_dims(g, axis=g.ndim - 1)
     dx = xp.matmul(g, transposed(xp, y))
     return xp.reshape(sum_to(xp, dx, (1, *x_shape)), x_shape) if len(x_shape) == 1 else sum_to(xp, dx, x_shape)
 
 
 def _right(xp, g, x, y_shape):
-    if len(y_shape) == 2 and x.ndim == 2:
-        return xp.matmul(transposed(xp, x), g)
-    g = _matrix_form(xp, g, x.ndim, len(y_shape))
-    x = xp.expand_dims(x, axis=0) if x.ndim == 1 else x
-    dy = xp.matmul(transposed(xp, x), g)
-    return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape) if len(y_shape) == 1 else sum_to(xp, dy, y_shape)
+    if len(y_shape) == 1:
+        if x.ndim == 1:
+            return g * x
+        dy = xp.matmul(transposed(xp, x), xp.expand_dims(g, axis=g.ndim))
+        return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape)
+    if x.ndim == 1:
+        return sum_to(xp, xp.expand_dims(x, axis=1) * xp.expand_dims(g, axis=g.ndim - 1), y_shape)
+    return sum_to(xp, xp.matmul(transposed(xp, x), g), y_shape)
 
 
 matmul.vjp(x=_left, y=_right)
@@ -75,7 +65,7 @@ def _right_by_columns(xp, g, x):
 
 
 matmul_by_columns = matmul.variant("MmBackward0")
-"""`matmul` of two matrices whose second lies in memory by columns, as a transposed weight does: so its cotangent does."""
+"""`matmul` of matrices, the second in memory by columns, as a transposed weight is: then its cotangent is too."""
 matmul_by_columns.rules = dict(matmul.rules)
 matmul_by_columns.vjp(y=_right_by_columns)
 

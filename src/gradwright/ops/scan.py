@@ -63,7 +63,7 @@ cumulative_sum.vjp(
 @builtin(
     complex="holomorphic",
     node="LinearRecurrenceBackward0",
-    samples=[Sample(A(3, 4), A(3, 4), axis=1), Sample(A(5, 2), A(5, 2), axis=0), Sample(A(0), A(0), axis=0)],
+    samples=[Sample(A(3, 4), A(3, 4), axis=1), Sample(A(5, 2), A(5, 2), axis=0), Sample(A(1), A(1), axis=0)],
 )
 def linear_recurrence(xp, a, x, *, axis):
     """y_k = a_k y_(k-1) + x_k along ``axis``, from y_(-1) = 0."""

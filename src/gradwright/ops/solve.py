@@ -83,9 +83,6 @@ def det(xp, x):
     return xp.linalg.det(x)
 
 
-det.vjp(x=lambda xp, g, x: g[..., None, None] * cofactor(x))
-
-
 @builtin(complex="holomorphic", node="CofactorBackward0", samples=_MATRICES)
 def cofactor(xp, x):
     """The cofactors c = det(x) b, where b = x^-T: dx = sum(b g) c - b g^T c.
@@ -101,6 +98,7 @@ def _cofactor_slope(xp, g, x):
     return xp.sum(b * g, axis=(-2, -1), keepdims=True) * c - xp.matmul(xp.matmul(b, transposed(xp, g)), c)
 
 
+det.vjp(x=lambda xp, g, x: g[..., None, None] * cofactor(x))
 cofactor.vjp(x=_cofactor_slope)
 
 

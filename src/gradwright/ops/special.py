@@ -80,24 +80,6 @@ log_ndtr.vjp(x=lambda xp, g, x: g / erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / m
 # Gamma and zeta functions.
 
 
-@builtin(kind="elementwise", node="LgammaBackward0", samples=_POSITIVE)
-def lgamma(xp, x):
-    """Logarithm of |Gamma(x)|, dy/dx = digamma x; infinite at 0, -1, -2, ..."""
-    return xp.where(xp.isinf(x), xp.abs(x), xp.special.gammaln(x))
-
-
-lgamma.vjp(x=lambda xp, g, x: g * digamma(x))
-
-
-@builtin(kind="elementwise", node="DigammaBackward0", samples=_POSITIVE)
-def digamma(xp, x):
-    """Derivative of log Gamma(x); poles at 0, -1, -2, ..."""
-    return xp.special.psi(x)
-
-
-digamma.vjp(x=lambda xp, g, x: g * polygamma(x, n=1))
-
-
 @builtin(
     kind="elementwise",
     node="PolygammaBackward0",
@@ -111,6 +93,24 @@ def polygamma(xp, x, *, n):
 
 
 polygamma.vjp(x=lambda xp, g, x, n: g * polygamma(x, n=n + 1))
+
+
+@builtin(kind="elementwise", node="DigammaBackward0", samples=_POSITIVE)
+def digamma(xp, x):
+    """Derivative of log Gamma(x); poles at 0, -1, -2, ..."""
+    return xp.special.psi(x)
+
+
+digamma.vjp(x=lambda xp, g, x: g * polygamma(x, n=1))
+
+
+@builtin(kind="elementwise", node="LgammaBackward0", samples=_POSITIVE)
+def lgamma(xp, x):
+    """Logarithm of |Gamma(x)|, dy/dx = digamma x; infinite at 0, -1, -2, ..."""
+    return xp.where(xp.isinf(x), xp.abs(x), xp.special.gammaln(x))
+
+
+lgamma.vjp(x=lambda xp, g, x: g * digamma(x))
 
 _ORDERS = [Sample(A(3, 4, low=1.5, high=3.0), A(3, 4, low=0.5)), Sample(A(3, 1, low=1.5, high=3.0), A(2, low=0.5))]
 

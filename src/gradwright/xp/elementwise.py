@@ -28,7 +28,7 @@ _PAIRS = [
 ]  # fmt: skip
 
 __all__ = ["clip", "imag", "positive", "pow", "real"]
-__all__ += [*_FLOATING, *_SIMPLE, *_FLOATING_PAIRS, *_PAIRS]
+__all__ += [name for names in (_FLOATING, _SIMPLE, _FLOATING_PAIRS, _PAIRS) for name in names]
 
 
 def _signature(*names: str) -> Signature:

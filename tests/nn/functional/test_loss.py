@@ -1,5 +1,6 @@
 """Losses."""
 
+import numpy as np
 import pytest
 
 import gradwright as gw
@@ -38,3 +39,89 @@ def test_mse_loss_reductions(lib):
 def test_mse_loss_names_the_target():
     with pytest.raises(TypeError, match=r"^mse_loss\(\): argument 'target' \(position 2\) must be Tensor, not float$"):
         gw.nn.functional.mse_loss(gw.ones(1), 3.0)
+
+
+draw = np.random.default_rng(0)
+X, Y, P = draw.standard_normal((4, 3)), draw.standard_normal((4, 3)), draw.uniform(0.05, 0.95, (4, 3))
+SIGN = np.where(draw.uniform(size=(4, 3)) < 0.5, -1.0, 1.0)
+PAIRS = {
+    "mse_loss": ([X, Y], {}), "l1_loss": ([X, Y], {}), "smooth_l1_loss": ([X, Y], {"beta": 0.7}),
+    "huber_loss": ([X, Y], {"delta": 0.7}), "binary_cross_entropy": ([P, P.T.reshape(4, 3)], {}),
+    "binary_cross_entropy_with_logits": ([X, P], {}), "kl_div": ([X, P], {}), "poisson_nll_loss": ([X, P + 1], {}),
+    "gaussian_nll_loss": ([X, Y, P], {"full": True}), "hinge_embedding_loss": ([X, SIGN], {"margin": 0.3}),
+    "margin_ranking_loss": ([X, Y, SIGN], {"margin": 0.3}), "soft_margin_loss": ([X, SIGN], {}),
+    "cosine_embedding_loss": ([X, Y, SIGN[:, 0]], {"margin": 0.1}),
+    "triplet_margin_loss": ([X, Y, P], {"swap": True, "p": 3}), "triplet_margin_with_distance_loss": ([X, Y, P], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.filterwarnings("ignore:reduction")
+def test_agree_with_torch(agree, name, reduction):
+    arrays, options = list(PAIRS[name][0]), PAIRS[name][1]
+    constant = arrays.pop() if arrays[-1] is SIGN else None
+
+    def call(lib, *xs):
+        xs = xs if constant is None else (*xs, lib.tensor(constant))
+        return getattr(lib.nn.functional, name)(*xs, reduction=reduction, **options)
+
+    agree(call, *arrays)
+
+
+@pytest.mark.parametrize("call", [
+    lambda F, x, y, p: F.mse_loss(x, y, weight=p),
+    lambda F, x, y, p: F.l1_loss(x, y, weight=p, reduction="sum"),
+    lambda F, x, y, p: F.huber_loss(x, y, weight=p.detach()),
+    lambda F, x, y, p: F.binary_cross_entropy(p, p.detach(), y.detach()),
+    lambda F, x, y, p: F.binary_cross_entropy_with_logits(x, p, pos_weight=y.detach().abs()),
+    lambda F, x, y, p: F.kl_div(x, y, log_target=True, reduction="batchmean"),
+    lambda F, x, y, p: F.poisson_nll_loss(p, p * 4, log_input=False, full=True),
+    lambda F, x, y, p: F.gaussian_nll_loss(x, y, p[:, 0]),
+    lambda F, x, y, p: F.gaussian_nll_loss(x, y, 0.3),
+])  # fmt: skip
+def test_options_agree_with_torch(agree, call):
+    agree(lambda lib, *xs: call(lib.nn.functional, *xs), X, Y, P)
+
+
+def test_far_out(lib):
+    F, x, t = lib.nn.functional, lib.tensor([-1000.0, 1000.0]), lib.tensor([1.0, 1.0])
+    assert F.binary_cross_entropy_with_logits(x, t, reduction="none").tolist() == [1000, 0]
+    assert F.binary_cross_entropy_with_logits(x, t, reduction="none", pos_weight=t * 2).tolist() == [2000, 0]
+    assert F.binary_cross_entropy(lib.tensor([0.0, 1.0]), t, reduction="none").tolist() == [100, 0]
+    assert F.kl_div(x, lib.tensor([0.0, 0.0]), reduction="sum").item() == 0
+    assert F.huber_loss(x, t, reduction="none").tolist() == [1000.5, 998.5]
+
+
+def test_kinks(lib):
+    x = lib.tensor([-1.0, 0.0, 1.0], requires_grad=True)
+    zero = lib.zeros(3)
+    for name, slopes in (("l1_loss", [-1, 0, 1]), ("smooth_l1_loss", [-1, 0, 1]), ("huber_loss", [-1, 0, 1])):
+        loss = getattr(lib.nn.functional, name)(x, zero, reduction="sum")
+        assert lib.autograd.grad(loss, x)[0].tolist() == slopes
+
+
+def test_the_old_flags(lib):
+    F, x = lib.nn.functional, lib.tensor([1.0, 3.0])
+    for flags, wanted in (({"size_average": False}, 4.0), ({"reduce": False}, [1.0, 3.0]), ({"reduce": True}, 2.0)):
+        with pytest.warns(UserWarning, match="size_average and reduce args will be deprecated"):
+            assert F.l1_loss(x, x * 0, **flags).tolist() == wanted
+
+
+@pytest.mark.parametrize(("call", "kind"), [
+    (lambda F, lib, x: F.binary_cross_entropy(x * 2, x), RuntimeError),
+    (lambda F, lib, x: F.binary_cross_entropy(x, x[0]), ValueError),
+    (lambda F, lib, x: F.binary_cross_entropy_with_logits(x, x[0]), ValueError),
+    (lambda F, lib, x: F.huber_loss(x, x, delta=0.0), RuntimeError),
+    (lambda F, lib, x: F.smooth_l1_loss(x, x, beta=-1.0), RuntimeError),
+    (lambda F, lib, x: F.gaussian_nll_loss(x, x, -x), ValueError),
+    (lambda F, lib, x: F.gaussian_nll_loss(x, x, x[:, :2]), ValueError),
+    (lambda F, lib, x: F.margin_ranking_loss(x, x, x[0]), RuntimeError),
+    (lambda F, lib, x: F.cosine_embedding_loss(x, x, x), RuntimeError),
+    (lambda F, lib, x: F.triplet_margin_loss(x, x, x[0]), RuntimeError),
+    (lambda F, lib, x: F.triplet_margin_loss(x, x, x, margin=0), ValueError),
+    (lambda F, lib, x: F.mse_loss(x, x, weight=x[0]), ValueError),
+])  # fmt: skip
+def test_refuses(lib, call, kind):
+    with pytest.raises(kind):
+        call(lib.nn.functional, lib, lib.ones(2, 3))

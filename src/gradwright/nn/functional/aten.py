@@ -27,7 +27,7 @@ from gradwright.nn.functional.pool import (
     max_pool2d,
     max_pool3d,
 )
-from gradwright.nn.functional.resize import interpolate
+from gradwright.nn.functional.resize import resized
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "affine_grid_generator", "avg_pool1d", "channel_shuffle", "conv1d",
@@ -75,13 +75,17 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     return affine_grid(theta, size, align_corners)
 
 
-def _upsample_bilinear2d_aa(input: Any, output_size: Any, align_corners: bool, scale_factors: Any = None) -> Any:
-    """`nn.functional.interpolate`, bilinear and antialiased."""
-    return interpolate(input, output_size, scale_factors, "bilinear", align_corners, antialias=True)
+def _upsample_bilinear2d_aa(input: Any, output_size: Any, align_corners: bool, scale_factors: Any = None, *,
+                            scales_h: float | None = None, scales_w: float | None = None) -> Any:  # fmt: skip
+    """`nn.functional.interpolate`, bilinear and antialiased; the factors stand in one list or apart."""
+    factors = list(scale_factors or (scales_h, scales_w))
+    if output_size is None:
+        output_size = [int(m * f) for m, f in zip(input.array.shape[2:], factors, strict=True)]
+    return resized(input, "bilinear", output_size, factors, align_corners, antialias=True)
 
 
-def _max_pool2d_with_indices_backward(grad_output: Any, input: Any, kernel_size: Any, stride: Any, padding: Any,
-                                      dilation: Any, ceil_mode: bool, indices: Any) -> Any:  # fmt: skip
+def max_pool2d_with_indices_backward(grad_output: Any, input: Any, kernel_size: Any, stride: Any, padding: Any,
+                                     dilation: Any, ceil_mode: bool, indices: Any) -> Any:  # fmt: skip
     """What `max_pool2d` passes back: ``grad_output`` added at ``indices``."""
     shape = input.array.shape
     rows = (prod(shape[:-2]), prod(indices.array.shape[-2:]))

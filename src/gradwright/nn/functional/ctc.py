@@ -47,7 +47,7 @@ def ctc_loss(
     labels = _labels(t, sizes, batch, blank)
     total = -_likelihood(x, labels, tensor(lengths), tensor(sizes), blank)
     missed = total.detach() > -0.1 * _NEVER
-    losses = e.where(missed, 0.0 if zero_infinity else float("inf"), total)
+    losses = total * e.where(missed, 0.0 if zero_infinity else float("inf"), 1.0)
     if how == "mean":
         losses = losses / tensor([max(n, 1) for n in sizes])
     return losses.squeeze(0) if single and how == "none" else reduced(losses, how)

@@ -153,13 +153,13 @@ def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str
     batch, channels, *size = x.array.shape
     out = grid.array.shape[1:-1]
     axes = [_entries(grid[..., n - 1 - i], m, mode, padding_mode, align) for i, m in enumerate(size)]
-    flat = x.reshape(batch, channels, prod(size))
+    pixels = x.reshape(batch, channels, prod(size)).transpose(1, 2).reshape(-1, channels)
+    first = creation.arange(batch).reshape(-1, *(1,) * n)
     y: Any = 0
     for corner in product(*axes):
-        place: Any = 0
+        place: Any = first
         weight: Any = 1
         for (index, w), m in zip(corner, size, strict=True):
             place, weight = place * m + index, weight * w
-        entries = flat.gather(2, place.reshape(batch, 1, prod(out)).expand(batch, channels, prod(out)))
-        y = y + entries * weight.reshape(batch, 1, prod(out))
-    return y.reshape(batch, channels, *out)
+        y = y + pixels.index_select(0, place.flatten()) * weight.reshape(-1, 1)
+    return y.reshape(batch, prod(out), channels).transpose(1, 2).reshape(batch, channels, *out)

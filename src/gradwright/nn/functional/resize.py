@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import c_float
 from functools import lru_cache
 from math import floor, pi, sin
@@ -193,11 +193,18 @@ def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: st
                             for m, c in zip(have, count, strict=True)])  # fmt: skip
     if not x.is_floating_point() and x.dtype is not dtypes.uint8:
         raise RuntimeError(f"interpolate(): not implemented for {x.dtype}")
+    return resized(x, mode, count, factors, bool(align_corners), antialias)
+
+
+def resized(x: Any, mode: str, count: Sequence[int], factors: Sequence[float | None], align: bool,
+            antialias: bool) -> Any:  # fmt: skip
+    """The last axes of ``x`` brought to ``count`` entries, by these factors (None: as the sizes say)."""
     kind = mode if mode in _NEAREST else {"bicubic": "cubic", "lanczos": "lanczos"}.get(mode, "linear")
-    taps = [_taps(kind, m, c, f, bool(align_corners), antialias) for m, c, f in zip(have, count, factors, strict=True)]
+    have = x.array.shape[2:]
+    taps = [_taps(kind, m, c, f, align, antialias) for m, c, f in zip(have, count, factors, strict=True)]
     if x.dtype is dtypes.uint8 and mode not in _NEAREST:
         return _along(_resample, x.float(), taps).round().clamp(0, 255).to(dtypes.uint8)
-    return _along(_OPS.get((mode, ndim), _resample), x, taps)
+    return _along(_OPS.get((mode, x.array.ndim), _resample), x, taps)
 
 
 def _deprecated(name: str) -> None:

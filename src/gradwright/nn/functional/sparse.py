@@ -83,12 +83,12 @@ def _bounded(indices: Any, weight: Any, max_norm: float | None, norm_type: float
         weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
 
 
-def _rows(indices: Any, weight: Any, scale_grad_by_freq: bool) -> Any:
-    """The rows at ``indices``; their gradients divided by how often each is used, if asked for."""
+def _rows(indices: Any, weight: Any, scale_grad_by_freq: bool, used: Any) -> Any:
+    """The rows at ``indices``; their gradients divided by how often each is among those used, if asked for."""
     flat = indices.reshape(-1)
     rows = index_select(weight, 0, flat)
     if scale_grad_by_freq:
-        uses = flat.bincount(minlength=weight.array.shape[0])[flat].to(weight.dtype)
+        uses = used.reshape(-1).bincount(minlength=weight.array.shape[0])[flat].clamp(min=1)
         rows = rows.detach() + (rows - rows.detach()) / uses.unsqueeze(1)
     return rows.reshape(*indices.array.shape, weight.array.shape[1])
 
@@ -107,7 +107,7 @@ def embedding(
     """
     i, w, padding = _checked("embedding", input, weight, padding_idx)
     _bounded(i, w, max_norm, norm_type)
-    rows = _rows(i, w, scale_grad_by_freq)
+    rows = _rows(i, w, scale_grad_by_freq, i)
     if padding is None:
         return rows
     return where((i == padding).unsqueeze(-1), rows.detach(), rows)
@@ -143,8 +143,9 @@ def embedding_bag(
     i, factor, held = _bags(i, offsets, factor, include_last_offset)
     if padding is not None:
         held = held & (i != padding)
-    _bounded(i[held], w, max_norm, norm_type)
-    rows = _rows(i, w, scale_grad_by_freq)
+    used = i[held]
+    _bounded(used, w, max_norm, norm_type)
+    rows = _rows(i, w, scale_grad_by_freq, used)
     if factor is not None:
         rows = rows * factor.unsqueeze(-1)
     counts = held.sum(1, keepdim=True)

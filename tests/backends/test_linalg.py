@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwright.backends import linalg as b
+from gradwright.backends import strict
+from gradwright.errors import LinAlgError
+
+
+def numbers(*shape: int, kind: str = "f") -> Any:
+    x = np.random.standard_normal(shape)
+    return x + 1j * np.random.standard_normal(shape) if kind == "c" else x
+
+
+@pytest.mark.parametrize("scipy", [True, False])
+@pytest.mark.parametrize("kind", ["f", "c"])
+@pytest.mark.parametrize("shape", [(5, 5), (40, 40), (2, 3, 7, 7), (3, 50, 20), (20, 50), (0, 3, 3), (0, 0), (3, 0, 4)])
+def test_lu(shape: tuple[int, ...], kind: str, scipy: bool, monkeypatch: Any) -> None:
+    x = numbers(*shape, kind=kind)
+    expected = b.lu_factor(x)[1]
+    if not scipy:
+        monkeypatch.setattr(b, "_lapack", lambda: None)
+    packed, pivots, rows = b.lu_factor(x)
+    k = min(shape[-2:])
+    product = (np.tril(packed[..., :k], -1) + np.eye(shape[-2], k)) @ np.triu(packed[..., :k, :])
+    np.testing.assert_allclose(np.take_along_axis(product, rows[..., None], -2), x, atol=1e-12)
+    np.testing.assert_array_equal(pivots, expected)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("shape", [(5, 5), (200, 200), (1000, 3, 3), (0, 3, 3), (0, 0)], ids=str)
+def test_triangles(shape: tuple[int, ...], upper: bool, unit: bool) -> None:
+    x = numbers(*shape) / shape[-1] + 2 * np.eye(shape[-1]) if shape[-1] else numbers(*shape)
+    y = numbers(*shape[:-1], 2)
+    t = (np.triu if upper else np.tril)(x)
+    t = t - np.eye(shape[-1]) * (t - 1) if unit else t
+    np.testing.assert_allclose(t @ b.solve_triangular(x, y, upper=upper, unitriangular=unit), y, atol=1e-10)
+
+
+def test_singular_matrices_are_named() -> None:
+    x = np.stack([np.eye(3), np.diag([1.0, 0.0, 1.0])])
+    with pytest.raises(LinAlgError, match=r"linalg.inv: \(Batch element 1\): The diagonal element 2 is zero"):
+        b.inv(x)
+    with pytest.raises(LinAlgError, match=r"linalg.solve: \(Batch element 1\): The solver failed"):
+        b.solve(x, x)
+    with pytest.raises(LinAlgError, match=r"\(Batch element 1\): .*the leading minor of order 2 is not positive"):
+        b.cholesky(x, upper=False)
+    for out in (b.inv(x, check=False), b.solve(x, x, check=False), b.cholesky(x, upper=False, check=False)):
+        np.testing.assert_array_equal(out[0], np.eye(3))
+        assert np.isnan(out[1]).all()
+    np.testing.assert_array_equal(b.zero_pivot(x), [0, 2])
+    np.testing.assert_array_equal(b.indefinite_minor(x, upper=False), [0, 2])
+
+
+def test_divergence() -> None:
+    with pytest.raises(LinAlgError, match=r"linalg.svd: The algorithm failed to converge"):
+        b.svd(np.full((2, 2), np.nan), full_matrices=False)
+
+
+@pytest.mark.parametrize("kind", ["f", "c"])
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_ldl(kind: str, hermitian: bool) -> None:
+    pytest.importorskip("scipy")
+    x = numbers(2, 4, 4, kind=kind)
+    x = x + (x.conj() if hermitian else x).swapaxes(-1, -2)
+    y = numbers(2, 4, 3, kind=kind)
+    packed, pivots, info = b.ldl_factor(x, hermitian=hermitian)
+    assert not info.any()
+    np.testing.assert_allclose(x @ b.ldl_solve(packed, pivots, y, hermitian=hermitian), y, atol=1e-10)
+
+
+def test_ldl_without_scipy(monkeypatch: Any) -> None:
+    monkeypatch.setattr(b, "_lapack", lambda: None)
+    with pytest.raises(ImportError, match=r"gradwright\[special\]"):
+        b.ldl_factor(np.eye(2), hermitian=False)
+
+
+def test_arrays_of_another_library() -> None:
+    x = strict.namespace.asarray(np.diag([2.0, 4.0]))
+    out = strict.namespace.linalg.inv(x)
+    assert type(out) is type(x)
+    assert type(strict.namespace.linalg.matrix_transpose(x)) is type(x)

@@ -1,0 +1,51 @@
+"""Windows, read and put back, in NumPy and in the standard alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradwright.backends.windows import Lattice, generic_unwindows, generic_windows, unwindows, windows
+
+LATTICES = [
+    Lattice((3,), (1,), (1,), ((0, 0),)),
+    Lattice((3,), (2,), (2,), ((2, 1),)),
+    Lattice((2, 3), (2, 3), (1, 1), ((0, 0), (0, 0))),
+    Lattice((2, 2), (1, 3), (2, 1), ((0, 1), (1, -1))),
+    Lattice((6, 6), (6, 6), (1, 1), ((0, 0), (0, 0))),
+]
+
+
+@pytest.mark.parametrize("lattice", LATTICES)
+def test_reading_and_putting_back(lattice: Lattice) -> None:
+    x = np.random.standard_normal((2, 12, 12))
+    n = len(lattice.kernel)
+    size = x.shape[3 - n :]
+    read = windows(x, lattice=lattice)
+    assert read.shape == (*x.shape[: 3 - n], *lattice.kernel, *lattice.count(size))
+    np.testing.assert_array_equal(read, generic_windows(np, x, lattice=lattice))
+    y = np.random.standard_normal(read.shape)
+    back = unwindows(y, size=size, lattice=lattice)
+    assert back.flags.c_contiguous
+    np.testing.assert_allclose(np.vdot(read, y), np.vdot(x, back), 1e-12)
+    np.testing.assert_allclose(back, generic_unwindows(np, y, size=size, lattice=lattice), 1e-12, 1e-12)
+
+
+def test_every_entry_is_where_the_geometry_says() -> None:
+    x = np.arange(1.0, 8.0)
+    lattice = Lattice((3,), (2,), (2,), ((1, 2),))
+    at = np.arange(lattice.count((7,))[0]) * 2 - 1 + np.arange(3)[:, None] * 2
+    np.testing.assert_array_equal(windows(x, lattice=lattice), np.where((at >= 0) & (at < 7), x[at % 7], 0))
+
+
+def test_without_padding_nothing_is_copied() -> None:
+    x = np.arange(6.0)
+    read = windows(x, lattice=LATTICES[0])
+    assert np.shares_memory(read, x)
+    assert not read.flags.writeable
+
+
+def test_windows_that_tile() -> None:
+    tiles = [lattice.tiles((12,) * len(lattice.kernel)) for lattice in LATTICES]
+    assert tiles == [False, False, True, False, True]
+    assert not Lattice((5,), (5,), (1,), ((0, -2),)).tiles((12,))
