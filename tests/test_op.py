@@ -40,13 +40,14 @@ def called(node: ast.AST) -> set[str]:
 def rules(module: Any) -> Iterator[tuple[str, ast.AST]]:
     """Every derivative in a module, with the helpers it calls (but not the operations: they are recorded as such)."""
     found = functions(module)
+    operations = {name for name, value in vars(module).items() if isinstance(value, Op)}
     for name, node in found.items():
         if ".vjp(" in name:
             pending, seen = [node], set()
             while pending:
                 n = pending.pop()
                 yield name, n
-                for helper in called(n) & found.keys() - seen - table.keys():
+                for helper in called(n) & found.keys() - seen - operations:
                     seen.add(helper)
                     pending.append(found[helper])
 

@@ -10,7 +10,7 @@ from gradwright.backends.einsum import einsum
                                       "ijk,kl->lij", "ij,kl->ilkj", "ij,kj->k", "abij,abjk->iabk"])  # fmt: skip
 def test_two_arrays(equation: str) -> None:
     sizes = dict(zip("abijkl", (2, 3, 11, 12, 13, 4), strict=True))
-    xs = [np.random.standard_normal([sizes[c] for c in t]) for t in equation.split("->")[0].split(",")]
+    xs = [np.random.standard_normal([sizes[c] for c in t]) for t in equation.split("->", maxsplit=1)[0].split(",")]
     np.testing.assert_allclose(einsum(*xs, equation=equation), np.einsum(equation, *xs), rtol=1e-10)
 
 

@@ -91,6 +91,8 @@ def test_frexp_at_the_ends_of_the_range(torch: Any) -> None:
 
 def test_whole_powers(same: Any) -> None:
     same(lambda t, x, n: x**n, np.array([-1, 1, 2, -3, 0]), np.array([-3, -2, -3, 3, 0]))
+    same(lambda t, x, n: x**n, np.array([3, 2]), np.array([True, False]))
+    same(lambda t, x, n: x**n, np.array([True, False]), np.array([3, 0]))
     same(lambda t, n: 2**n, np.array([-1, 3]))
     same(lambda t, x: x**-1, np.array([1, 2]))
 

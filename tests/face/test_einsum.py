@@ -44,6 +44,6 @@ def test_many_operands(same: Any, installed: bool, monkeypatch: Any) -> None:
 @pytest.mark.parametrize("equation", ["ij,jk->ik", "bij,bkj->bik", "ijb,jkb->kbi"])
 def test_large(equation: str) -> None:
     sizes = dict(zip("bijk", (3, 20, 30, 40), strict=True))
-    xs = [numbers(*(sizes[c] for c in t)) for t in equation.split("->")[0].split(",")]
+    xs = [numbers(*(sizes[c] for c in t)) for t in equation.split("->", maxsplit=1)[0].split(",")]
     out = gradwright.einsum(equation, *map(gradwright.tensor, xs))
     np.testing.assert_allclose(out.numpy(), np.einsum(equation, *xs), atol=1e-10)

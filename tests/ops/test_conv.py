@@ -36,7 +36,7 @@ def test_scipy_agrees() -> None:
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_the_three_are_adjoint(groups: int) -> None:
     """<conv(x, w), y> = <x, conv_transpose(y, w)> = <w, conv_weight(x, y)>; for complex numbers without conjugation."""
-    draw = lambda *shape: np.random.standard_normal(shape) + 1j * np.random.standard_normal(shape)  # noqa: E731
+    draw = lambda *shape: np.random.standard_normal(shape) + 1j * np.random.standard_normal(shape)
     x, w = draw(2, 4, 6, 5), draw(4, 4 // groups, 2, 3)
     static = {"lattice": Lattice((2, 3), (2, 1), (1, 2), ((1, 0), (2, 1))), "groups": groups}
     y = draw(*c.conv(x, w, **static).shape)
@@ -49,8 +49,5 @@ def test_what_is_saved() -> None:
     """A weight that needs no gradient does not keep the input alive."""
     x, w = gradwright.ones(1, 1, 4, requires_grad=True), gradwright.ones(1, 1, 2)
     node = gradwright.conv1d(x, w).grad_fn
-    assert [name for name in dir(node) if name.startswith("_saved_")] == [
-        "_saved_groups",
-        "_saved_lattice",
-        "_saved_weight",
-    ]
+    assert hasattr(node, "_saved_weight")
+    assert not hasattr(node, "_saved_self")

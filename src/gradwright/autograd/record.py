@@ -156,13 +156,13 @@ def source(record: Callable[..., Any]) -> str:
 def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
-             "filled": filled}  # fmt: skip
+             "filled": filled, "underived": underived}  # fmt: skip
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
 
 def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
     """What the derivatives of the needed inputs name: tensors first, then shapes and static arguments."""
-    wanted = [n for i in needed for n in op.rules[i].names if n != "i"]
+    wanted = [n for i in needed if i in op.rules for n in op.rules[i].names if n != "i"]
     if broadcast:
         wanted += [f"{n}_shape" for n in needed]
     wanted = list(dict.fromkeys(wanted))
@@ -208,6 +208,9 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
         lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
     results = []
     for n in needed:
+        if n not in op.rules:
+            results.append(f"underived({op.name!r}, {n!r})")
+            continue
         result = f"rule_{n}({', '.join(['xp', 'g', *op.rules[n].names])})"
         result = f"xp.conj({result})" if conjugate else result
         results.append(f"sum_to(xp, {result}, {n}_shape)" if broadcast else result)
@@ -254,6 +257,12 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) ->
     result = f"rule_{xs}({', '.join(['xp', 'g', *op.rules[xs].names])})"
     lines += [f"    return [{f'xp.conj({result})' if conjugate else result} for i in {which!r}]", ""]
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def underived(name: str, argument: str) -> Any:
+    """Raise NotImplementedError: an input that needs a gradient has no derivative declared."""
+    raise NotImplementedError(f"{name}(): the derivative for {argument!r} is not implemented: detach() that argument, "
+                              "if it is meant to stay constant")  # fmt: skip
 
 
 def filled(node: Any, xp: Any, bundle: dict[int, Any]) -> list[Any]:

@@ -23,20 +23,28 @@ class View:
     """How a tensor is read from its base.
 
     Attributes:
-        base: the tensor that owns the memory; never itself a view.
+        base: the tensor that owns the memory; never itself a view (one that became a view of its former self, as by
+            ``t_()``, stands for that one).
         steps: the view operations from the base: a chain of pairs, all but the last operation, and that one with its
             static arguments; () at the base.
         version: the version at which the view's node was last read from the base.
         origin: None, or why in-place writes through it are refused: "no_grad", "several" or "function".
     """
 
-    __slots__ = ("base", "origin", "steps", "version")
+    __slots__ = ("_base", "origin", "steps", "version")
 
     def __init__(self, base: TensorBase, steps: tuple[Any, ...], origin: str | None) -> None:
-        self.base = base
+        self._base = base
         self.steps = steps
         self.version = base._counter[0]
         self.origin = origin
+
+    @property
+    def base(self) -> Any:
+        base = self._base
+        while base._view is not None:
+            base = base._view._base
+        return base
 
 
 def read(array: Any, steps: tuple[Any, ...]) -> Any:

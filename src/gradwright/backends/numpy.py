@@ -23,12 +23,12 @@ _min: Any = np.minimum.reduce
 
 
 _LARGE, _ROW = 1 << 17, 1024
-_ONES = {np.dtype(d): np.ones(_ROW, d) for d in (np.float32, np.float64)}
+_FLOATS = frozenset(map(np.dtype, ("float32", "float64")))
 
 
 def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """Sum over ``axis`` (an int, a tuple or None for all)."""
-    if axis is None and not keepdims and x.size >= _LARGE and x.dtype in _ONES and x.flags.c_contiguous:
+    if axis is None and not keepdims and x.size >= _LARGE and x.dtype in _FLOATS and x.flags.c_contiguous:
         return _large_sum(x)
     if x.dtype.kind == "V":  # bfloat16, which NumPy would add up in bfloat16
         return _add(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
@@ -36,10 +36,13 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) 
 
 
 def _large_sum(x: Any) -> Any:
-    """Rows of 1024 by matrix product, then their sums: as exact as NumPy's pairwise sum, in a third of its time."""
+    """Rows of 1024 by einsum, then their sums: as exact as NumPy's pairwise sum, in a third of its time.
+
+    A matrix product is quicker still, but its threads wait for each other when other programs keep the cores busy.
+    """
     flat = x.reshape(-1)
     whole = flat.size // _ROW * _ROW
-    return _add(flat[:whole].reshape(-1, _ROW) @ _ONES[x.dtype]) + _add(flat[whole:])
+    return _add(np.einsum("ij->i", flat[:whole].reshape(-1, _ROW))) + _add(flat[whole:])
 
 
 def prod(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:

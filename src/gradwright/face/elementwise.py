@@ -175,8 +175,9 @@ def pow(input: Any, exponent: Any) -> Any:
     common = result_type(tensor_arg("pow", input), exponent)
     if common is dtypes.boolean:
         raise RuntimeError("pow(): a power of booleans is not defined; convert 'input' with .to(dtype)")
-    if isinstance(exponent, TensorBase) and common.category == dtypes.INT and dtypes.of(exponent.array.dtype) is not dtypes.boolean:
-        return where(logical_and(lt(exponent, 0), ne(abs(input), 1)), 0, _raise(input, abs(exponent)))
+    if isinstance(exponent, TensorBase) and common.category == dtypes.INT:
+        x, n = to_dtype(input, common), to_dtype(exponent, common)
+        return where(logical_and(lt(n, 0), ne(abs(x), 1)), 0, _raise(x, abs(n)))  # 1 / x**n is 0 but for 1 and -1
     out = _raise(input, exponent)
     if out is NotImplemented:
         raise TypeError(f"pow(): argument 'exponent' must be Tensor or number, not {kind(exponent)}")

@@ -115,11 +115,13 @@ def places_in_windows(xp, x, y, *, lattice):
     n = len(lattice.kernel)
     size, count = x.shape[-n:], y.shape[-n:]
     read, entries = xp.windows(x, lattice=lattice), prod(lattice.kernel)
-    code = None  # entries - k, where k is the first entry that will do
-    for k, (at, _) in enumerate(lattice.entries(count)):
-        hit = xp.astype(~(read[(..., *at, *(slice(None),) * n)] < y), xp.uint8 if entries < 256 else xp.int32)
-        hit = hit * _inside(xp, hit, at, size, count, lattice, entries - k)
-        code = hit if code is None else xp.maximum(code, hit)
+    dtype = xp.uint8 if entries < 256 else xp.int32
+
+    def hit(k, at):  # where entry k will do: the larger, the earlier it stands
+        will_do = xp.astype(~(read[(..., *at, *(slice(None),) * n)] < y), dtype)
+        return will_do * _inside(xp, at, size, count, lattice, dtype, entries - k)
+
+    code = reduce(xp.maximum, (hit(k, at) for k, (at, _) in enumerate(lattice.entries(count))))
     steps = [prod(size[i + 1 :]) for i in range(n)]
     shifts = [
         sum(k * d * s for k, d, s in zip(at, lattice.dilation, steps, strict=True)) for at, _ in lattice.entries(count)
@@ -132,7 +134,7 @@ def places_in_windows(xp, x, y, *, lattice):
     return place
 
 
-def _inside(xp, hit, at, size, count, lattice, value):
+def _inside(xp, at, size, count, lattice, dtype, value):
     """``value`` for the windows whose entry ``at`` lies in the array, 0 for those where it lies in the padding."""
     for i, (k, m, c) in enumerate(zip(at, size, count, strict=True)):
         before, _ = lattice.padding[i]
@@ -141,5 +143,5 @@ def _inside(xp, hit, at, size, count, lattice, value):
         if first < 0 or last >= m:
             where = xp.arange(c) * lattice.stride[i] + first
             inside = xp.reshape((where >= 0) & (where < m), (c, *(1,) * (len(count) - 1 - i)))
-            value = xp.astype(inside, hit.dtype) * value
+            value = xp.astype(inside, dtype) * value
     return value

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwright.autograd.base import TensorBase
-from gradwright.errors import kind
+from gradwright.face.arguments import tensor_arg
 from gradwright.nn.functional import conv as _conv
 from gradwright.nn.functional import pool as _pool
 from gradwright.nn.functional.conv import (
@@ -40,10 +39,9 @@ __all__ = [
 def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
                 output_padding: Any, groups: int) -> Any:  # fmt: skip
     """`nn.functional.conv1d`, `conv2d` or `conv3d`, as the weight has axes; with ``transposed`` their adjoints."""
-    n = weight.ndim - 2 if isinstance(weight, TensorBase) else 0
+    n = tensor_arg("convolution", weight, "weight", 2).ndim - 2
     if n not in (1, 2, 3):
-        got = f"{weight.ndim} axes" if isinstance(weight, TensorBase) else kind(weight)
-        raise RuntimeError(f"convolution(): expected a weight of 3, 4 or 5 axes, but got {got}")
+        raise RuntimeError(f"convolution(): expected a weight of 3, 4 or 5 axes, but got {n + 2} axes")
     if transposed:
         return getattr(_conv, f"conv_transpose{n}d")(
             input, weight, bias, stride, padding, output_padding, groups, dilation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright.autograd.base import TensorBase
 from gradwright.errors import kind
 from gradwright.errors import size as text
+from gradwright.face.arguments import tensor_arg
 
 
 def per_axis(function: str, argument: str, value: Any, n: int, least: int | None = None) -> tuple[int, ...]:
@@ -31,13 +31,12 @@ def per_axis(function: str, argument: str, value: Any, n: int, least: int | None
     return ints * n if len(ints) == 1 else ints
 
 
-def batched(function: str, x: Any, n: int) -> tuple[Any, bool]:
-    """``x`` with a batch axis, and whether it came without: (C, *size) or (N, C, *size), ``n`` axes in size.
+def batched(function: str, input: Any, n: int) -> tuple[Any, bool]:
+    """``input`` with a batch axis, and whether it came without: (C, *size) or (N, C, *size), ``n`` axes in size.
 
     Raises TypeError if it is no tensor, RuntimeError for another number of axes.
     """
-    if not isinstance(x, TensorBase):
-        raise TypeError(f"{function}(): argument 'input' (position 1) must be Tensor, not {kind(x)}")
+    x = tensor_arg(function, input)
     ndim = x.array.ndim
     if ndim not in (n + 1, n + 2):
         raise RuntimeError(

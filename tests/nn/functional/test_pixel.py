@@ -1,0 +1,31 @@
+"""Channels and pixels."""
+
+import numpy as np
+import pytest
+
+X = np.random.default_rng(0).standard_normal((2, 12, 4, 6))
+
+
+def test_agree_with_torch(agree):
+    for call in (
+        lambda F, x: F.pixel_shuffle(x, 2),
+        lambda F, x: F.pixel_unshuffle(x[0], 2),
+        lambda F, x: F.channel_shuffle(x, 3),
+    ):
+        agree(lambda lib, x, f=call: f(lib.nn.functional, x), X)
+
+
+def test_unshuffling_undoes_shuffling(lib):
+    F, x = lib.nn.functional, lib.tensor(X)
+    assert (F.pixel_unshuffle(F.pixel_shuffle(x, 2), 2) == x).all()
+    assert (F.channel_shuffle(F.channel_shuffle(x, 3), 4) == x).all()
+
+
+@pytest.mark.parametrize("call", [
+    lambda F, x: F.pixel_shuffle(x, 5), lambda F, x: F.pixel_shuffle(x, 0), lambda F, x: F.pixel_shuffle(x[0, 0], 2),
+    lambda F, x: F.pixel_unshuffle(x, 4), lambda F, x: F.pixel_unshuffle(x, 3), lambda F, x: F.channel_shuffle(x, 5),
+    lambda F, x: F.channel_shuffle(x, 0), lambda F, x: F.channel_shuffle(x[0, 0], 2),
+])  # fmt: skip
+def test_refuses(lib, call):
+    with pytest.raises(RuntimeError):
+        call(lib.nn.functional, lib.tensor(X))
