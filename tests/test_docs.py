@@ -106,16 +106,6 @@ def test_the_miniature_is_small() -> None:
     assert 60 <= sum(bool(line.strip()) for b in miniature for line in b.text.splitlines()) <= 110
 
 
-def test_changes_shown_fit_the_source() -> None:
-    """The lines that a diff keeps or removes stand in a file of the package, one after the other."""
-    package = [read(path) for path in (ROOT / "src").rglob("*.py")]
-    diffs = [(name(page), b) for page in PAGES for b in blocks(page) if b.language == "diff"]
-    assert diffs
-    for page, block in diffs:
-        before = "".join(line[1:] for line in block.text.splitlines(keepends=True) if not line.startswith("+"))
-        assert any(f"\n{before}" in source for source in package), f"{page}:{block.line} changes what is not there"
-
-
 # -- links --
 
 

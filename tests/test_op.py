@@ -252,10 +252,21 @@ def test_repr() -> None:
     assert repr(Sample(A(2, 3), axis=0)) == "(2, 3), axis=0"
 
 
-def test_the_output_of_several_cannot_be_saved() -> None:
-    @op(several=True)
-    def both(xp, x):
-        return [x, x]
+@op(several=True, complex="general", samples=[Sample(A(3))])
+def waves(xp, x):
+    """Sine and cosine of x."""
+    return [xp.sin(x), xp.cos(x)]
 
-    with pytest.raises(TypeError, match="cannot save 'out'"):
-        both.vjp(x=lambda xp, g, out: g[0])
+
+waves.vjp(x=lambda xp, g, out: g[0] * out[1] - g[1] * out[0])
+
+
+def test_several_outputs_can_be_saved() -> None:
+    check_derivatives(waves, waves.samples[0], order=3)
+    check_passes(waves, waves.samples[0])
+    x = gradwright.tensor([0.5], requires_grad=True)
+    sine, cosine = waves(x)
+    assert [t.item() for t in sine.grad_fn._saved_result] == [sine.item(), cosine.item()]
+    cosine.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.*saved it as 'output 1'"):
+        sine.backward()

@@ -90,7 +90,7 @@ def test_numpy_shares_memory(T):
 def test_numpy_of_what_requires_grad(T):
     x = T.ones(2, requires_grad=True)
     message = r"Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\).numpy\(\) instead."
-    for convert in (lambda t: t.numpy(), np.asarray, lambda t: (t * 2).numpy(), np.stack):
+    for convert in (lambda t: t.numpy(), np.asarray, lambda t: (t * 2).numpy()):
         with pytest.raises(RuntimeError, match=message):
             convert(x)
     assert x.numpy(force=True).tolist() == x.detach().numpy().tolist() == [1, 1]
@@ -421,11 +421,6 @@ def test_the_array_namespace():
     xp = gradwright.ones(2).__array_namespace__()
     assert xp is gradwright.xp
     assert xp.sin(gradwright.zeros(2)).tolist() == [0, 0]
-
-
-def test_numpy_functions_do_not_swallow_tensors():
-    with pytest.raises(TypeError, match="does not support ufuncs"):
-        np.sin(gradwright.ones(2))
 
 
 def test_a_copied_leaf_has_a_gradient_of_its_own():

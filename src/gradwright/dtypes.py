@@ -56,11 +56,11 @@ class dtype:
     def is_signed(self) -> bool:
         return self.category >= FLOAT or (self.category == INT and self.dtype.kind == "i")
 
-    def to_complex(self) -> dtype:
+    def to_complex(self) -> Any:
         """The complex dtype whose parts are of this one (of float32, for smaller ones); itself if complex."""
         return self if self.is_complex else complex_partner(self)
 
-    def to_real(self) -> dtype:
+    def to_real(self) -> Any:
         """The dtype of the parts of a complex one; itself if real."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
@@ -110,9 +110,9 @@ complex64, complex128, boolean = of("complex64"), of("complex128"), of("bool")
 
 # The legacy class names that messages and `Tensor.type()` use.
 LEGACY = {
-    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor", "int64": "LongTensor",
-    "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor", "bool": "BoolTensor",
-    "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
+    "float32": "FloatTensor", "float64": "DoubleTensor", "float16": "HalfTensor", "bfloat16": "BFloat16Tensor",
+    "int64": "LongTensor", "int32": "IntTensor", "int16": "ShortTensor", "int8": "CharTensor", "uint8": "ByteTensor",
+    "bool": "BoolTensor", "complex64": "ComplexFloatTensor", "complex128": "ComplexDoubleTensor",
 }  # fmt: skip
 
 
@@ -146,6 +146,8 @@ def promote_types(type1: Any, type2: Any) -> dtype:
 
     >>> promote_types(int64, float16), promote_types(float16, bfloat16)
     (torch.float16, torch.float32)
+
+    Raises RuntimeError for uint64 and a signed integer: there is none. (PyTorch promotes no uint16, uint32 and uint64.)
     """
     a, b = of(type1), of(type2)
     if a is b:
@@ -157,7 +159,10 @@ def promote_types(type1: Any, type2: Any) -> dtype:
     if bfloat16 in (a, b):
         other = b if a is bfloat16 else a
         return float32 if other is float16 else other
-    return of(np.promote_types(a.dtype, b.dtype))
+    wider = of(np.promote_types(a.dtype, b.dtype))
+    if wider.category > max(a.category, b.category):
+        raise RuntimeError(f"promote_types: no integer dtype holds both {a} and {b}")
+    return wider
 
 
 def can_cast(from_: Any, to: Any) -> bool:
@@ -186,7 +191,7 @@ class finfo:
         else:
             info = np.finfo(d.dtype)
             self.eps, self.tiny, self.max = float(info.eps), float(info.tiny), float(info.max)
-            self.resolution = float(info.resolution)
+            self.resolution = 10.0**-info.precision
         self.bits, self.min, self.smallest_normal, self.dtype = 8 * d.itemsize, -self.max, self.tiny, d.name
 
     def __repr__(self) -> str:
@@ -211,7 +216,7 @@ class iinfo:
         self.bits, self.max, self.min, self.dtype = info.bits, info.max, info.min, d.name
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 class Size(tuple[Any, ...]):

@@ -8,7 +8,7 @@
     tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
 
 Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exponents). A derivative names what it
-needs, and naming is what saves it: an input, a static argument, ``out`` (the result), or ``x_shape`` (only the shape
+needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several), or ``x_shape`` (only the shape
 of input ``x``). `xp` is an array namespace: NumPy's in an ordinary backward pass, `gradwright.xp` when the backward
 pass is itself recorded, so one derivative serves every order.
 
@@ -97,8 +97,7 @@ class Op:
 
         Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
         """
-        known = {*self.inputs, *self.static, "i", *(f"{n}_shape" for n in self.inputs)}
-        known |= set() if self.several else {"out"}
+        known = {*self.inputs, *self.static, "i", "out", *(f"{n}_shape" for n in self.inputs)}
         for name, fn in rules.items():
             names = tuple(inspect.signature(fn).parameters)[2:]
             if name not in self.inputs:

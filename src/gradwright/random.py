@@ -116,7 +116,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, de
         raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(parts[1])}")
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
-    d = dtypes.of(dtype) if dtype is not None else tensors[0].dtype if tensors else dtypes.default()
+    d = dtypes.of(dtype) if dtype is not None else dtypes.of(tensors[0].array.dtype) if tensors else dtypes.default()
     array = np.asarray(parts[0] + parts[1] * generator().standard_normal(shape)).astype(d.dtype)
     return finish(array, None, device, requires_grad)
 

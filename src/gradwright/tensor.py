@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import numpy as np
-
 from gradwright import backends, creation, dtypes, random, xp
 from gradwright.autograd import public
 from gradwright.autograd.apply import apply
@@ -20,7 +18,7 @@ from gradwright.face import indexing as i
 from gradwright.face import join as j
 from gradwright.face import linalg as m
 from gradwright.face import shape as s
-from gradwright.face.arguments import one_dim, to_dtype
+from gradwright.face.arguments import to_dtype
 from gradwright.face.forms import inplace_operator, operator
 from gradwright.formatting import tensor_repr
 from gradwright.methods.arrays import Arrays

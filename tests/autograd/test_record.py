@@ -52,7 +52,7 @@ def test_an_ordinary_pass_hands_the_rules_bare_arrays(xy):
     x, _ = xy
     probe(x).sum().backward()
     (g,) = gradwright.autograd.grad(probe(x).sum(), x, create_graph=True)
-    assert kinds == [("SimpleNamespace", np.ndarray, np.ndarray), ("module", gradwright.Tensor, gradwright.Tensor)]
+    assert kinds == [("_Namespace", np.ndarray, np.ndarray), ("module", gradwright.Tensor, gradwright.Tensor)]
 
 
 def test_saved_inputs_keep_their_history_in_a_recorded_pass(xy):

@@ -36,7 +36,11 @@ class _Numbers(dict[float, Any]):
         self._make = make
 
     def __missing__(self, number: float) -> Any:
-        t = wrap(self._make(number))
+        quiet = silence()  # 1e300 is inf in float32
+        try:
+            t = wrap(self._make(number))
+        finally:
+            restore(quiet)
         if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
             self[number] = t
         return t

@@ -26,9 +26,9 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad, Node, operation, ticket
+from gradwright.autograd.graph import AccumulateGrad, Node, Output, operation, ticket
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY
 from gradwright.errors import size
@@ -46,7 +46,7 @@ class OpNode(Node):
     _names: tuple[str, ...] = ()
     """What is in ``_saved``, in order; if no tensor is among it, it is in ``_kept``, which backward does not free."""
     _packed = 0
-    """How many of them, the first ones, are tensors packed with their version."""
+    """How many of them, the first ones, are tensors packed with their version, or tuples of such."""
     _variadic = False
 
     def __dir__(self) -> list[str]:
@@ -65,7 +65,7 @@ class OpNode(Node):
         value = (self._saved if self._packed else self._kept)[k]
         if k >= self._packed:
             return value
-        if self._variadic and self._names[k] != "out":
+        if type(value[0]) is tuple:  # several tensors under one name
             return tuple(unpack(self, n, self._names[k]) for n in value)
         return unpack(self, value, self._names[k])
 
@@ -156,7 +156,7 @@ def source(record: Callable[..., Any]) -> str:
 def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
-             "filled": filled, "underived": underived}  # fmt: skip
+             "filled": filled, "outputs": outputs, "underived": underived}  # fmt: skip
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
 
@@ -177,7 +177,9 @@ _Written = tuple[str, dict[str, Any], tuple[str, ...], int]
 def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
     needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
     tensors, others = _saved_names(op, needed, broadcast)
-    packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" for n in tensors]
+    outs = "out" in tensors and op.several
+    packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})"
+             if n != "out" or not outs else "tuple([pack(o) for o in out])" for n in tensors]  # fmt: skip
     values = [f"{n[:-6]}.array.shape" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
     where = "_saved" if tensors else "_kept"
     lines = [
@@ -194,16 +196,19 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
     if tensors:
         lines += ["    if self._saved is None: raise freed(self)"]
     if tensors or others:
-        parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" for n in tensors] + others
+        parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n != "out" or not outs else n for n in tensors] + others
         lines += [f"    {', '.join(parts)}, = self.{where}"]
-    for n in tensors:
+    single = [n for n in tensors if n != "out" or not outs]
+    for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
     if op.several:
         lines += ["    g = filled(self, xp, g)"]
     if tensors:
         lines += [f"    if xp is not plain and isinstance({'g[0]' if op.several else 'g'}, TensorBase):"]
-        lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in tensors]
+        lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in single]
+        if outs:
+            lines += ["        out = outputs(self, out, True)", "    else:", "        out = outputs(self, out, False)"]
     if conjugate:
         lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
     results = []
@@ -257,6 +262,20 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) ->
     result = f"rule_{xs}({', '.join(['xp', 'g', *op.rules[xs].names])})"
     lines += [f"    return [{f'xp.conj({result})' if conjugate else result} for i in {which!r}]", ""]
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def outputs(node: Any, packed: Any, recorded: bool) -> list[Any]:
+    """What a node saved of its several outputs, as arrays or, in a recorded pass, as tensors of that history.
+
+    Raises RuntimeError if one was written in place since.
+    """
+    for k, one in enumerate(packed):
+        if one[1][0] != one[2]:
+            raise modified(node, f"output {k}", one)
+    if not recorded:
+        return [one[0] for one in packed]
+    flat = [dtypes.of(dtype).category < dtypes.FLOAT for _, dtype in node._metas]
+    return [wrap(one[0], None if flat[k] else Output(node, k), one[1]) for k, one in enumerate(packed)]
 
 
 def underived(name: str, argument: str) -> Any:

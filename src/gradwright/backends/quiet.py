@@ -14,6 +14,10 @@ from typing import Any
 
 import numpy as np
 
+_SILENT: Any
+_get: Callable[[], Any]
+_set: Callable[[Any], Any]
+restore: Callable[[Any], Any]
 try:
     from numpy._core.umath import _extobj_contextvar as _setting
     from numpy._core.umath import _make_extobj

@@ -24,13 +24,14 @@ SHARED = frozenset({
     "torch",
     "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
     "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph",
-    "torch.fft", "torch.func", "torch.linalg", "torch.special",
+    "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
+    "torch.special",
     "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils",
     "torch.optim", "torch.optim.lr_scheduler",
 })  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
-OURS = frozenset({"GradcheckError", "GradientWarning", "Op", "op", "xp"})
+OURS = frozenset({"GradcheckError", "GradientWarning", "Op", "op", "value_and_grad", "xp"})
 
 # The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
 VERSION = f"2.13.0+gradwright.{gradwright.__version__}"

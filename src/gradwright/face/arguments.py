@@ -11,6 +11,7 @@ import numpy as np
 
 from gradwright import backends, dtypes, xp
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.backends.quiet import restore, silence
 from gradwright.dtypes import promote_types
 from gradwright.errors import kind
 from gradwright.op import Op
@@ -144,10 +145,13 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         number = not isinstance(v, TensorBase)
         return wrap(library.asarray(np.array(v).astype(common.dtype))) if number else to_dtype(v, common)
 
+    quiet = silence()  # 1e300 is inf in float32
     try:
         return [converted(v) for v in tensors]
     except OverflowError as e:
         raise OverflowError(f"{op.name}(): a number does not fit {common}: {e}") from None
+    finally:
+        restore(quiet)
 
 
 @functools.cache

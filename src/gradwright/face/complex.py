@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply_one
-from gradwright.autograd.base import TensorBase
+from gradwright.autograd.apply import apply, apply_one
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import operands, tensor_arg, to_dtype
-from gradwright.autograd.apply import apply
+from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.ops import complex as _complex
 
 __all__ = [

@@ -45,8 +45,8 @@ _OTHER_NAMES = {
     "fmod": "fmod", "gammaln": "lgamma", "psi": "digamma", "expit": "sigmoid",
 }  # fmt: skip
 _HOMES = (
-    arithmetic, compare, diagonal, differences, einsum, elementwise, functions, indexing, join, matrices, numbers, order,
-    products, rearrange, reduce, scan, scatter, shape, statistics, views, special,
+    arithmetic, compare, diagonal, differences, einsum, elementwise, functions, indexing, join, matrices, numbers,
+    order, products, rearrange, reduce, scan, scatter, shape, statistics, views, special,
 )  # fmt: skip
 
 
@@ -61,7 +61,8 @@ class _Face:
 
 
 f = _Face()
-_OPERATORS = ("add", "subtract", "multiply", "divide", "power", "remainder", "floor_divide", "equal", "not_equal", "less")
+_OPERATORS = ("add", "subtract", "multiply", "divide", "power", "remainder", "floor_divide",
+              "equal", "not_equal", "less")  # fmt: skip
 _REDUCTIONS = {"add": f.sum, "multiply": f.prod, "maximum": f.amax, "minimum": f.amin,
                "logical_and": f.all, "logical_or": f.any}  # fmt: skip
 _SCANS = {"add": f.cumsum, "multiply": f.cumprod}

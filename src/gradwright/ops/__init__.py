@@ -1,6 +1,33 @@
 """Every operation, one module a family. A formula knows only `xp`; see `gradwright.op` for how one is declared."""
 
 from gradwright.op import table
-from gradwright.ops import activation, arithmetic, complex, conv, distance, decompose, elementary, fft, index, linalg, loss, norm, order, piecewise, pool, reduce, resize, scan, scatter, shape, solve, special
+from gradwright.ops import (
+    activation,
+    arithmetic,
+    complex,
+    conv,
+    decompose,
+    distance,
+    elementary,
+    fft,
+    index,
+    linalg,
+    loss,
+    norm,
+    order,
+    piecewise,
+    pool,
+    reduce,
+    resize,
+    scan,
+    scatter,
+    shape,
+    solve,
+    special,
+)
 
-__all__ = ["activation", "arithmetic", "complex", "conv", "distance", "decompose", "elementary", "fft", "index", "linalg", "loss", "norm", "order", "piecewise", "pool", "reduce", "resize", "scan", "scatter", "shape", "solve", "special", "table"]
+__all__ = [
+    "activation", "arithmetic", "complex", "conv", "decompose", "distance", "elementary", "fft", "index", "linalg",
+    "loss", "norm", "order", "piecewise", "pool", "reduce", "resize", "scan", "scatter", "shape", "solve", "special",
+    "table",
+]  # fmt: skip

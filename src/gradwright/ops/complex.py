@@ -22,11 +22,23 @@ def real_part(xp, x):
 
 @builtin(kind="elementwise", complex="general", node="ConjBackward0", samples=[*_COMPLEX, Sample(A(2, 3))])
 def conj(xp, x):
-    """Complex conjugate, dx = conj(g)."""
+    """The complex conjugate of x, dx = conj(g)."""
     return xp.conj(x) if is_complex(xp, x) else xp.asarray(x, copy=True)
 
 
 conj.vjp(x=lambda xp, g: xp.conj(g))
+
+
+@builtin(
+    kind="elementwise", complex="general", node="ComplexBackward0",
+    samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())],
+)  # fmt: skip
+def to_complex(xp, x, y):
+    """The complex numbers x + i y."""
+    return xp.to_complex(x, y)
+
+
+to_complex.vjp(x=lambda xp, g: xp.real(g), y=lambda xp, g: xp.imag(g))
 
 
 @builtin(kind="view", complex="general", node="RealBackward0", samples=_COMPLEX)
@@ -45,18 +57,6 @@ def imag(xp, x):
 
 
 imag.vjp(x=lambda xp, g: to_complex(xp.zeros_like(g), g))
-
-
-@builtin(
-    kind="elementwise", complex="general", node="ComplexBackward0",
-    samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())],
-)  # fmt: skip
-def to_complex(xp, x, y):
-    """The complex numbers x + i y."""
-    return xp.to_complex(x, y)
-
-
-to_complex.vjp(x=lambda xp, g: xp.real(g), y=lambda xp, g: xp.imag(g))
 
 
 @builtin(kind="elementwise", complex="general", node="AngleBackward0",

@@ -95,6 +95,24 @@ def biased_conv(xp, x, weight, bias, *, lattice, groups):
     return y + xp.reshape(bias, (-1, *(1,) * (y.ndim - 2)))
 
 
+def _mirrored(size, count, lattice):
+    """The lattice with which a convolution by the flipped weight is the adjoint; None if there is none."""
+    spans = [d * (k - 1) for k, d in zip(lattice.kernel, lattice.dilation, strict=True)]
+    before = [s - p[0] for s, p in zip(spans, lattice.padding, strict=True)]
+    if max(lattice.stride) > 1 or min(before) < 0:
+        return None
+    after = [n - c - b + s for n, c, b, s in zip(size, count, before, spans, strict=True)]
+    return Lattice(lattice.kernel, lattice.stride, lattice.dilation, tuple(zip(before, after, strict=True)))
+
+
+def _flipped(xp, weight, groups):
+    """(O, C / groups, *kernel) -> (C, O / groups, *kernel), the kernel read backwards."""
+    out, inner, *kernel = weight.shape
+    split = xp.reshape(weight, (groups, out // groups, inner, *kernel))
+    turned = xp.permute_dims(xp.flip(split, axis=tuple(range(3, split.ndim))), (0, 2, 1, *range(3, split.ndim)))
+    return xp.reshape(turned, (groups * inner, out // groups, *kernel))
+
+
 @builtin(
     complex="holomorphic",
     node="ConvolutionBackward0",
@@ -103,6 +121,9 @@ def biased_conv(xp, x, weight, bias, *, lattice, groups):
 def conv_transpose(xp, x, weight, *, size, lattice, groups):
     """The adjoint of `conv` by its input: (N, O, *count), (O, C / groups, *kernel) -> (N, C, *size)."""
     batch, count = x.shape[0], x.shape[2:]
+    around = _mirrored(size, count, lattice)
+    if around is not None and weight.shape[0] <= 99 * groups * weight.shape[1]:
+        return _product(xp, x, _flipped(xp, weight, groups), around, groups)
     x = xp.reshape(x, (batch, groups, x.shape[1] // groups, prod(count)))
     rows = _transposed(xp, _rows(xp, weight, groups))
     cols = rows * x if rows.shape[-1] == 1 else xp.matmul(rows, x)

@@ -65,11 +65,11 @@ def lu_factor(xp, x):
     return list(xp.linalg.lu_factor(x))
 
 
-def _lu_slope(xp, g, x):
+def _lu_slope(xp, g, x_shape, out):
     """With l and u the square corners, g_l and g_u of all: l^-T (tril(l^T g_l - ...) + triu(g_u u^T - ...)) u^-T."""
-    m, n = x.shape[-2:]
+    m, n = x_shape[-2:]
     k = min(m, n)
-    lu, _, rows = lu_factor(x)
+    lu, _, rows = out
     g = g[0]
     lt = transposed(xp, lu[..., :k, :k])
     upper, lower = xp.triu(lu[..., :k, :], k=0), lu[..., k:, :k]
@@ -85,8 +85,8 @@ def _lu_slope(xp, g, x):
     inner = right(xp.tril(below, k=-1) + xp.triu(above, k=0))
     top = xp.concat([inner, g[..., :k, k:]], axis=-1)
     top = solve_triangular(lt, top, upper=True, unitriangular=True)
-    out = xp.concat([top, right(g[..., k:, :k])], axis=-2) if m > n else top
-    return xp.take_along_axis(out, xp.broadcast_to(rows[..., None], x.shape), axis=x.ndim - 2)
+    whole = xp.concat([top, right(g[..., k:, :k])], axis=-2) if m > n else top
+    return xp.take_along_axis(whole, xp.broadcast_to(rows[..., None], x_shape), axis=len(x_shape) - 2)
 
 
 lu_factor.vjp(x=_lu_slope)
@@ -107,10 +107,10 @@ def qr(xp, x, *, mode="reduced"):
     return list(xp.linalg.qr(x, mode=mode))
 
 
-def _qr_slope(xp, g, x, mode):
-    if mode == "complete" and x.shape[-2] > x.shape[-1]:
+def _qr_slope(xp, g, x_shape, out, mode):
+    if mode == "complete" and x_shape[-2] > x_shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
-    q, r = qr(x, mode=mode)
+    q, r = out
     gq, gr = g
     s = xp.triu(xp.matmul(gr, adjoint(xp, r)) - xp.matmul(adjoint(xp, q), gq), k=0)
     s = s + adjoint(xp, s) - _diag(real_part(xp, _diagonal(xp, s)))
@@ -129,8 +129,8 @@ def eigh(xp, x, *, uplo="L"):
     return list(xp.linalg.eigh(x, uplo=uplo))
 
 
-def _eigh_slope(xp, g, x, uplo):
-    values, vectors = eigh(x, uplo=uplo)
+def _eigh_slope(xp, g, out):
+    values, vectors = out
     inner = xp.matmul(adjoint(xp, vectors), g[1])
     inner = _by_gap(xp, (inner - adjoint(xp, inner)) / 2, values) + _diag(g[0])
     return xp.matmul(xp.matmul(vectors, inner), adjoint(xp, vectors))
@@ -162,8 +162,8 @@ def eig(xp, x):
     return list(xp.linalg.eig(x))
 
 
-def _eig_slope(xp, g, x):
-    values, vectors = eig(x)
+def _eig_slope(xp, g, x, out):
+    values, vectors = out
     vh = adjoint(xp, vectors)
     inner = xp.matmul(vh, g[1])
     lengths = _diagonal(xp, inner)
@@ -200,22 +200,23 @@ def svd(xp, x, *, full_matrices=False):
     return list(xp.linalg.svd(x, full_matrices=full_matrices))
 
 
-def _svd_slope(xp, g, x):
-    u, s, vh = svd(x, full_matrices=False)
+def _svd_slope(xp, g, x_shape, out):
+    u, s, vh = out
     k, mm = s.shape[-1], xp.matmul
+    u, vh = u[..., :k], vh[..., :k, :]
     gu, gs, gvh = g[0][..., :k], g[1], g[2][..., :k, :]
     uh, v, row, column = adjoint(xp, u), adjoint(xp, vh), s[..., None, :], s[..., :, None]
     du, dv = mm(uh, gu), mm(vh, adjoint(xp, gvh))
     du, dv = du - adjoint(xp, du), dv - adjoint(xp, dv)
     squares = s * s
     inner = _by_gap(xp, du, squares) * row + column * _by_gap(xp, dv, squares) + _diag(gs)
-    if is_complex(xp, x):
+    if is_complex(xp, u):
         inner = inner + _diag(_diagonal(xp, du) / (2 * s))
     dx = mm(mm(u, inner), vh)
-    if x.shape[-2] > k:
+    if x_shape[-2] > k:
         outside = gu / row
         dx = dx + mm(outside - mm(u, mm(uh, outside)), vh)
-    if x.shape[-1] > k:
+    if x_shape[-1] > k:
         outside = gvh / column
         dx = dx + mm(u, outside - mm(mm(outside, v), vh))
     return dx

@@ -71,7 +71,10 @@ def _random(generator: Any, like: Any) -> Any:
 
 def _differentiable(op: Op, arrays: Sequence[Any]) -> list[bool]:
     names = op.inputs * len(arrays) if op.variadic else op.inputs
-    return [n in op.rules and ("float" in str(a.dtype) or "complex" in str(a.dtype)) for n, a in zip(names, arrays, strict=False)]
+    return [
+        n in op.rules and ("float" in str(a.dtype) or "complex" in str(a.dtype))
+        for n, a in zip(names, arrays, strict=False)
+    ]
 
 
 def _arguments(op: Op, rows: Sequence[Sequence[Any]]) -> Iterator[tuple[int, int, str]]:
@@ -87,8 +90,8 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
                       dtype: str = "float64") -> None:  # fmt: skip
     """Compare each order of derivative, up to ``order``, with central differences of the order below.
 
-    In float64, or in complex128 with ``dtype="complex128"``. The first order is compared entry by entry, higher ones along a random direction in each input. ``tolerance`` is
-    relative to the largest entry, and absolute below 1.
+    In float64, or in complex128 with ``dtype="complex128"``. The first order is compared entry by entry, higher ones
+    along a random direction in each input. ``tolerance`` is relative to the largest entry, and absolute below 1.
 
     Raises AssertionError naming the operation, the sample, the order and the input.
     """

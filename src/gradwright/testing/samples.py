@@ -15,9 +15,10 @@ _TRIES = 10_000
 def draw(sample: Sample, *, dtype: str = "float64", seed: int = 0) -> tuple[list[Any], dict[str, Any]]:
     """The NumPy arrays and the static arguments of a sample.
 
-    Entries with a range are of ``dtype``, a float or complex one; fixed values keep their kind (bool, int64, or floats of ``dtype``). Complex entries have both parts in the range.
-    An `A` inside a static argument (in an index, for example) is drawn too. The entries of all ``distinct`` arrays of
-    one sample keep apart from each other, and so do their magnitudes.
+    Entries with a range are of ``dtype``, a float or complex one; fixed values keep their kind (bool, int64, or floats
+    of ``dtype``). Complex entries have both parts in the range. An `A` inside a static argument (in an index, for
+    example) is drawn too. The entries of all ``distinct`` arrays of one sample keep apart from each other, and so do
+    their magnitudes.
 
     >>> arrays, static = draw(Sample(A(2), A(values=[0, 1]), axis=0))
     >>> [a.dtype.name for a in arrays], static

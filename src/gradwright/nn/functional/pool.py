@@ -57,8 +57,8 @@ def _lattice(function: str, size: Any, n: int, kernel_size: Any, stride: Any, pa
         around.append((p, (count - 1) * s + span - m - p))
     if min(counts) < 1:
         raise RuntimeError(
-            f"{function}(): Given input size: {text(size)}. Calculated output size: {text(tuple(counts))}. Output size is too "
-            "small"
+            f"{function}(): Given input size: {text(size)}. Calculated output size: {text(tuple(counts))}. "
+            "Output size is too small"
         )
     return Lattice(kernel, strides, dilations, tuple(around))
 

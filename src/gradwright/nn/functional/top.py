@@ -24,7 +24,7 @@ __all__ = [
     "celu_", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "dropout", "dropout_", "embedding",
     "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm",
     "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "native_batch_norm",
-    "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "pairwise_distance",
+    "native_dropout", "native_group_norm", "native_layer_norm", "pairwise_distance",
     "pdist", "poisson_nll_loss", "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
     "triplet_margin_loss",
 ]  # fmt: skip
