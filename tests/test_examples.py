@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -226,3 +227,19 @@ def test_poly_gamma_is_right_to_third_order():
         derivative, = gw.autograd.grad(derivative.sum(), x, create_graph=True)
         truth = special.polygamma(order, x.tolist())
         np.testing.assert_allclose(derivative.detach().numpy(), truth, rtol=1e-14)
+
+
+# ---- scipy_on_tensors -----------------------------------------------------------------------------------
+
+
+def test_scipy_on_tensors():
+    text = output("scipy_on_tensors")
+    example = module("scipy_on_tensors")
+    assert numbers(row(text, "rotation found:"))[:3] == pytest.approx(example["TURN"].tolist(), abs=1e-3)
+    before, after, exponent = numbers(row(text, "skewness of incomes:"))
+    assert before == pytest.approx(stats.skew(example["INCOMES"]), abs=0.01)
+    assert after < 0.01
+    assert exponent == pytest.approx(0, abs=0.1)  # the incomes are log-normal
+    now, then = numbers(row(text, "deblurred signal:"))
+    assert now < 0.05 < then
+    assert row(text, "gradient through SciPy's Rotation right:").strip() == "True"

@@ -19,7 +19,8 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     if device is not None:
         dtypes.device(device)
     if dtype is not None:
-        array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
+        with np.errstate(all="ignore"):
+            array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
     t = wrap(array)
     t._grad = None
     if requires_grad:
@@ -27,6 +28,7 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     return t
 
 
+@np.errstate(all="ignore")
 def _array(data: Any, dtype: Any = None) -> Any:
     """Data as a new NumPy array of this dtype, or of the one PyTorch infers: floats the default dtype, ints int64."""
     data = _unwrapped(data)

@@ -36,11 +36,12 @@ class _Numbers(dict[float, Any]):
         self._make = make
 
     def __missing__(self, number: float) -> Any:
-        quiet = silence()  # 1e300 is inf in float32
+        quiet = silence() if abs(number) > 1e38 else None  # it may be inf in float32
         try:
             t = wrap(self._make(number))
         finally:
-            restore(quiet)
+            if quiet:
+                restore(quiet)
         if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
             self[number] = t
         return t

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -49,12 +50,27 @@ class Lattice:
         middle = (slice(before, before + n) for n, (before, _) in zip(size, self.padding, strict=True))
         return whole, (..., *middle)
 
-    def entries(self, count: Sequence[int]) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+    def entries(self, count: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[Any, ...]]]:
         """For each entry of a window its index in the kernel, and the index that reads it from all windows."""
-        for at in product(*map(range, self.kernel)):
-            starts = [k * d for k, d in zip(at, self.dilation, strict=True)]
-            ends = [a + (c - 1) * s + 1 for a, c, s in zip(starts, count, self.stride, strict=True)]
-            yield at, (..., *map(slice, starts, ends, self.stride))
+        return _entries(self, count)
+
+    def shifts(self, size: Sequence[int]) -> list[int]:
+        """For each entry of a window how far it lies behind the first one, in row-major order of the array."""
+        steps = [prod(size[i + 1 :]) for i in range(len(size))]
+        return [
+            sum(k * d * s for k, d, s in zip(at, self.dilation, steps, strict=True))
+            for at in product(*map(range, self.kernel))
+        ]
+
+
+@lru_cache(256)
+def _entries(lattice: Lattice, count: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[Any, ...]]]:
+    found = []
+    for at in product(*map(range, lattice.kernel)):
+        starts = [k * d for k, d in zip(at, lattice.dilation, strict=True)]
+        ends = [a + (c - 1) * s + 1 for a, c, s in zip(starts, count, lattice.stride, strict=True)]
+        found.append((at, (..., *map(slice, starts, ends, lattice.stride))))
+    return found
 
 
 _TILED = 16

@@ -169,12 +169,12 @@ def number_as(function: str, value: Any, dtype: Any) -> Any:
     d = dtypes.of(dtype)
     if isinstance(value, (bool, np.bool_)) or d is dtypes.boolean:
         return np.bool_(value).astype(d.dtype)
-    if not d.is_complex and not (isinstance(value, (complex, np.complexfloating)) and value.imag):
-        value = value.real
-        low, high = _range(d)
-        finite = math.isfinite(value)
-        if low <= value <= high or (d.is_floating_point and not finite):
-            return d.dtype.type(value if d.is_floating_point or value >= 0 or d.is_signed else int(value) & high)
-    elif d.is_complex:
+    low, high = _range(d)
+    parts = value.real, value.imag
+    fits = all(low <= v <= high or (d.category >= dtypes.FLOAT and not math.isfinite(v)) for v in parts)
+    if fits and d.is_complex:
         return d.dtype.type(value)
+    if fits and not value.imag:
+        value = value.real
+        return d.dtype.type(value if d.is_floating_point or value >= 0 or d.is_signed else int(value) & high)
     raise RuntimeError(f"{function}(): value cannot be converted to type {d.name} without overflow")

@@ -24,7 +24,7 @@ _MODULE = "einops._backends"
 def teach(backends: ModuleType) -> None:
     """Add Tensors to the types that einops knows, given its module of backends."""
 
-    class GradwrightBackend(backends.AbstractBackend):  # type: ignore[name-defined, misc]
+    class GradwrightBackend(backends.AbstractBackend):  # type: ignore[name-defined]
         framework_name = "gradwright"
 
         def is_appropriate_type(self, tensor: Any) -> bool:

@@ -4,7 +4,7 @@ from gradwright.op import table
 from gradwright.ops import (
     activation,
     arithmetic,
-    complex,
+    complex,  # noqa: A004 - what the family is called
     conv,
     decompose,
     distance,

@@ -22,7 +22,7 @@ def real_part(xp, x):
 
 @builtin(kind="elementwise", complex="general", node="ConjBackward0", samples=[*_COMPLEX, Sample(A(2, 3))])
 def conj(xp, x):
-    """The complex conjugate of x, dx = conj(g)."""
+    """The complex conjugate of x, dx = conj g."""
     return xp.conj(x) if is_complex(xp, x) else xp.asarray(x, copy=True)
 
 

@@ -122,7 +122,7 @@ def conv_transpose(xp, x, weight, *, size, lattice, groups):
     """The adjoint of `conv` by its input: (N, O, *count), (O, C / groups, *kernel) -> (N, C, *size)."""
     batch, count = x.shape[0], x.shape[2:]
     around = _mirrored(size, count, lattice)
-    if around is not None and weight.shape[0] <= 99 * groups * weight.shape[1]:
+    if around is not None and weight.shape[0] <= 2 * groups * weight.shape[1]:
         return _product(xp, x, _flipped(xp, weight, groups), around, groups)
     x = xp.reshape(x, (batch, groups, x.shape[1] // groups, prod(count)))
     rows = _transposed(xp, _rows(xp, weight, groups))

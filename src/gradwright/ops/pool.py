@@ -122,14 +122,10 @@ def places_in_windows(xp, x, y, *, lattice):
         return will_do * _inside(xp, at, size, count, lattice, dtype, entries - k)
 
     code = reduce(xp.maximum, (hit(k, at) for k, (at, _) in enumerate(lattice.entries(count))))
-    steps = [prod(size[i + 1 :]) for i in range(n)]
-    shifts = [
-        sum(k * d * s for k, d, s in zip(at, lattice.dilation, steps, strict=True)) for at, _ in lattice.entries(count)
-    ]
-    table = xp.asarray([0, *reversed(shifts)], dtype=xp.int64)
+    table = xp.asarray([0, *reversed(lattice.shifts(size))], dtype=xp.int64)
     place = xp.reshape(xp.take(table, xp.reshape(code, (-1,)), axis=0), code.shape)
-    for i, (c, stride, (before, _), step) in enumerate(zip(count, lattice.stride, lattice.padding, steps, strict=True)):
-        first = (xp.arange(c) * stride - before) * step
+    for i, (c, stride, (before, _)) in enumerate(zip(count, lattice.stride, lattice.padding, strict=True)):
+        first = (xp.arange(c) * stride - before) * prod(size[i + 1 :])
         place = place + xp.reshape(first, (c, *(1,) * (n - 1 - i)))
     return place
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import inf, prod
 from typing import Any
 
@@ -37,12 +38,18 @@ _OPERATIONS = {
 }
 
 
-def _lattice(function: str, size: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+def _lattice(function: str, size: tuple[int, ...], n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
              ceil_mode: bool) -> Lattice:  # fmt: skip
     """The windows of a pooling; with ``ceil_mode`` the last may reach out, if it starts inside or before the input."""
     kernel = per_axis(function, "kernel_size", kernel_size, n, 1)
-    strides = kernel if stride is None or stride == () or stride == [] else per_axis(function, "stride", stride, n, 1)
+    strides = kernel if stride is None or stride in ((), []) else per_axis(function, "stride", stride, n, 1)
     paddings, dilations = per_axis(function, "padding", padding, n, 0), per_axis(function, "dilation", dilation, n, 1)
+    return _windows(function, size, kernel, strides, paddings, dilations, bool(ceil_mode))
+
+
+@lru_cache(256)
+def _windows(function: str, size: tuple[int, ...], kernel: tuple[int, ...], strides: tuple[int, ...],
+             paddings: tuple[int, ...], dilations: tuple[int, ...], ceil_mode: bool) -> Lattice:  # fmt: skip
     around, counts = [], []
     for m, k, s, p, d in zip(size, kernel, strides, paddings, dilations, strict=True):
         span = d * (k - 1) + 1
