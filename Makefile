@@ -49,6 +49,7 @@ bench: .venv/.ready
 	    echo "Installing PyTorch into .venv to measure against (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.operators
 
 oracle: .venv/.ready
 	@$(BIN)/python -c 'import torch' 2>/dev/null || { \

@@ -1,4 +1,4 @@
-"""Every common operation, forward and backward, on 1,000 and 1,000,000 float32 elements: ``python -m benchmarks.operators``.
+"""Common operations, forward and backward, on 1,000 and 1,000,000 float32 elements: ``python -m benchmarks.operators``.
 
 One case calls the operation on tensors that require grad and runs backward from a fixed gradient. What counts is the
 geometric mean over all cases, at most 1.0, and each one: at most 2.0, unless `REASONS` says why it is slower.
@@ -29,20 +29,21 @@ REASONS: dict[str, str] = {}
 """Cases slower than twice PyTorch's time, with the reason."""
 
 Call = Callable[[Any, Any], Any]
-_POSITIVE = """abs add:x+2 sub:2-x mul:x*3 div:x/3 rdiv:1/x neg square sqrt rsqrt reciprocal exp exp2 expm1 log log1p log2
-log10 sin cos tan atan sinh cosh tanh asinh sigmoid relu erf erfc lgamma digamma floor round sign logit:t.logit(x*0.1)
-asin:t.asin(x*0.1) acos:t.acos(x*0.1) atanh:t.atanh(x*0.1) acosh:t.acosh(x+1) sinc i0 pow2:x**2 pow3:x**3 pow_half:x**0.5
-clamp:t.clamp(x,0.5,1.5) lerp:t.lerp(x,x,0.3) addcmul:t.addcmul(x,x,x) hypot:t.hypot(x,x) logaddexp:t.logaddexp(x,x)
-maximum:t.maximum(x,x) atan2:t.atan2(x,x) pow_xx:x**x mul_xx:x*x div_xx:x/x where:t.where(x>1,x,x)
-masked_fill:x.masked_fill(x>1,0.0) xlogy:t.xlogy(x,x) nan_to_num clone frac erfinv:t.erfinv(x*0.1)"""
+_POSITIVE = """abs add:x+2 sub:2-x mul:x*3 div:x/3 rdiv:1/x neg square sqrt rsqrt reciprocal exp exp2 expm1 log log1p
+log2 log10 sin cos tan atan sinh cosh tanh asinh sigmoid relu erf erfc lgamma digamma floor round sign
+logit:t.logit(x*0.1) asin:t.asin(x*0.1) acos:t.acos(x*0.1) atanh:t.atanh(x*0.1) acosh:t.acosh(x+1) sinc i0 pow2:x**2
+pow3:x**3 pow_half:x**0.5 clamp:t.clamp(x,0.5,1.5) lerp:t.lerp(x,x,0.3) addcmul:t.addcmul(x,x,x) hypot:t.hypot(x,x)
+logaddexp:t.logaddexp(x,x) maximum:t.maximum(x,x) atan2:t.atan2(x,x) pow_xx:x**x mul_xx:x*x div_xx:x/x
+where:t.where(x>1,x,x) masked_fill:x.masked_fill(x>1,0.0) xlogy:t.xlogy(x,x) nan_to_num clone frac
+erfinv:t.erfinv(x*0.1)"""
 _MATRIX = """sum mean prod:t.prod(x*0.5,1) amax:t.amax(x,1) max:t.max(x,1).values logsumexp:t.logsumexp(x,1) var std
 norm cumsum:t.cumsum(x,1) cumprod:t.cumprod(x*0.5,1) sum0:x.sum(0) sum1:x.sum(1) mean1:x.mean(1) var1:x.var(1)
 sort:t.sort(x,1).values topk:t.topk(x,5).values median:t.median(x,1).values softmax:t.softmax(x,1)
 log_softmax:t.log_softmax(x,1) t:x.t().contiguous() flip:t.flip(x,(1,)) roll:t.roll(x,3,1) cat:t.cat((x,x),1)
-stack:t.stack((x,x)) split:t.cat(x.split(5,1),1) tril triu index:x[:,::2] gather:t.gather(x,1,i) index_select:x.index_select(1,j)
-expand:x[:1].expand(x.shape) repeat:x[:5].repeat(2,1) take:x[:,j] masked_select:x[x>1] scatter_add:t.scatter_add(x,1,i,x)
-logcumsumexp:t.logcumsumexp(x,1) cummax:t.cummax(x,1).values matmul:x@x.t() mv:x@x[0] outer:t.outer(x[0],x[0])
-einsum:t.einsum('ij,kj->ik',x,x) addmm:t.addmm(x[:,:1],x,x.t())"""
+stack:t.stack((x,x)) split:t.cat(x.split(5,1),1) tril triu index:x[:,::2] gather:t.gather(x,1,i)
+index_select:x.index_select(1,j) expand:x[:1].expand(x.shape) repeat:x[:5].repeat(2,1) take:x[:,j]
+masked_select:x[x>1] scatter_add:t.scatter_add(x,1,i,x) logcumsumexp:t.logcumsumexp(x,1) cummax:t.cummax(x,1).values
+matmul:x@x.t() mv:x@x[0] outer:t.outer(x[0],x[0]) einsum:t.einsum('ij,kj->ik',x,x) addmm:t.addmm(x[:,:1],x,x.t())"""
 _SQUARES = """inv:t.linalg.inv(x+3*e) solve:t.linalg.solve(x+3*e,x) det:t.linalg.det(x*0.1+e)
 cholesky:t.linalg.cholesky(x@x.mT+20*e) qr:t.linalg.qr(x+3*e).R eigvalsh:t.linalg.eigvalsh(x+x.mT+e) bmm:t.bmm(x,x)
 svdvals:t.linalg.svdvals(x) slogdet:t.linalg.slogdet(x*0.1+e).logabsdet"""
@@ -52,10 +53,10 @@ bce_logits:F.binary_cross_entropy_with_logits(x,x*0.4) kl_div:F.kl_div(x,x) laye
 normalize:F.normalize(x) cosine:F.cosine_similarity(x,x*2+1) cross_entropy:F.cross_entropy(x,j0)
 batch_norm:F.batch_norm(x,None,None,training=True) linear:F.linear(x,x) glu:F.glu(x)
 dropout0:F.dropout(x,0.0) pad:F.pad(x,(1,1)) embedding:F.embedding(j0,x)"""
-_IMAGES = """conv2d:F.conv2d(x,w,padding=1) conv_transpose2d:F.conv_transpose2d(x,w,padding=1) max_pool2d:F.max_pool2d(x,2)
-avg_pool2d:F.avg_pool2d(x,2) adaptive_avg_pool2d:F.adaptive_avg_pool2d(x,1) bilinear:F.interpolate(x,scale_factor=2,mode='bilinear')
-nearest:F.interpolate(x,scale_factor=2) unfold:F.unfold(x,3) pixel_shuffle:F.pixel_shuffle(x,2) group_norm:F.group_norm(x,2)
-attention:F.scaled_dot_product_attention(x,x,x)"""
+_IMAGES = """conv2d:F.conv2d(x,w,padding=1) conv_transpose2d:F.conv_transpose2d(x,w,padding=1)
+max_pool2d:F.max_pool2d(x,2) avg_pool2d:F.avg_pool2d(x,2) adaptive_avg_pool2d:F.adaptive_avg_pool2d(x,1)
+bilinear:F.interpolate(x,scale_factor=2,mode='bilinear') nearest:F.interpolate(x,scale_factor=2) unfold:F.unfold(x,3)
+pixel_shuffle:F.pixel_shuffle(x,2) group_norm:F.group_norm(x,2) attention:F.scaled_dot_product_attention(x,x,x)"""
 _SPECTRA = "fft:t.fft.fft(x).abs() rfft:t.fft.rfft(x).abs() fft2:t.fft.fft2(x).abs()"
 
 
@@ -132,12 +133,14 @@ def main() -> int:
         if r.ratio > 1 or options.only:
             name = r.figure.name
             remark = "" if r.ratio <= LIMIT else REASONS.get(name.partition(",")[0], "[red]✗ no reason given[/]")
-            table.add_row(name, *(amount(m, "s") for m in r.medians), f"{r.ratio:.2f}{'' if r.reliable else ' ?'}", remark)
+            ratio = f"{r.ratio:.2f}{'' if r.reliable else ' ?'}"
+            table.add_row(name, *(amount(m, "s") for m in r.medians), ratio, remark)
     console.print(table)
     if not all(r.reliable for r in results):
         console.print("[dim]?  other programs kept the CPUs busy[/]")
     slow = [r for r in results if r.ratio > LIMIT]
-    console.print(f"{len(results)} cases, geometric mean of the ratios {geometric_mean(results):.2f}, {len(slow)} above {LIMIT}")
+    mean = geometric_mean(results)
+    console.print(f"{len(results)} cases, geometric mean of the ratios {mean:.2f}, {len(slow)} above {LIMIT}")
     return 0
 
 

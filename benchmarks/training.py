@@ -141,6 +141,22 @@ def elementwise(lib: Any) -> Any:
     return run
 
 
+@timed("conv2d 32x3x32x32 with 16 filters 3x3, forward and backward", limit=4.0)
+def convolution(lib: Any) -> Any:
+    rng = np.random.default_rng(0)
+    x, weight, bias = (
+        lib.tensor(rng.standard_normal(shape).astype(np.float32), requires_grad=True)
+        for shape in ((32, 3, 32, 32), (16, 3, 3, 3), (16,))
+    )
+    g = lib.tensor(rng.standard_normal((32, 16, 32, 32)).astype(np.float32))
+
+    def run() -> Any:
+        y = lib.nn.functional.conv2d(x, weight, bias, padding=1)
+        return lib.autograd.grad(y, (x, weight, bias), g)[1]
+
+    return run
+
+
 @timed("gradcheck of a linear Function, 20x20 by 30x20", limit=0.5)
 def gradcheck(lib: Any) -> Any:
     class Linear(lib.autograd.Function):
