@@ -28,6 +28,7 @@ def test_the_rest_is_the_librarys() -> None:
 
 @given(basic_indices((3, 4), allow_newaxis=True))
 def test_put_at_any_basic_index(key: Any) -> None:
+    key = key if isinstance(key, tuple) else (key,)
     for value in (np.float64(5), np.random.standard_normal(np.shape(X[key]))):
         for accumulate in (False, True):
             out = generic.put(X, np.asarray(value), key=key, accumulate=accumulate)

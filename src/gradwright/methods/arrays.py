@@ -29,13 +29,12 @@ class Arrays:
     __array_priority__ = 1000
     array: Any
     requires_grad: bool
-    shape: dtypes.Size
 
     @property
     def size(self) -> Count:
         """Called, ``x.size()`` or ``x.size(dim)``: its shape, or the size of one dim. As a number: its elements."""
         count = Count(self.array.size)
-        count.shape = self.shape
+        count.shape = dtypes.Size(self.array.shape)
         return count
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
