@@ -8,7 +8,9 @@ from gradwright.tensor import Tensor
 
 # isort: split
 
-from gradwright import autograd, fft, linalg, nn, signal, xp
+from math import e, inf, nan, pi
+
+from gradwright import autograd, fft, linalg, masked, nn, random, signal, special, xp
 from gradwright.autograd.functional import value_and_grad
 from gradwright.autograd.grad_mode import (
     enable_grad,
@@ -130,9 +132,12 @@ from gradwright.xp.creation import from_dlpack
 
 __version__ = "0.1.0"
 
+newaxis = None
+_MODULES = ("autograd", "fft", "linalg", "masked", "nn", "random", "signal", "special", "xp")
+
 __all__ = [
     name for name, value in globals().items()
-    if name[0] != "_" and (type(value) is not type(nn) or name in ("autograd", "fft", "linalg", "nn", "signal", "xp"))
+    if name[0] != "_" and (type(value) is not type(nn) or name in _MODULES)
 ]  # fmt: skip
 
 _keep_large_buffers()

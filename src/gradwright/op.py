@@ -8,9 +8,9 @@
     tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
 
 Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exponents). A derivative names what it
-needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several), or ``x_shape`` (only the shape
-of input ``x``). `xp` is an array namespace: NumPy's in an ordinary backward pass, `gradwright.xp` when the backward
-pass is itself recorded, so one derivative serves every order.
+needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several), or
+``x_shape`` (only the shape of input ``x``). `xp` is an array namespace: NumPy's in an ordinary backward pass,
+`gradwright.xp` when the backward pass is itself recorded, so one derivative serves every order.
 
 Complex numbers: a cotangent g stands for dL = Re(conj(g) dy), PyTorch's convention. A holomorphic operation says
 ``complex="holomorphic"``, and its derivative is written as for real numbers, dx = g f'(x): the node conjugates around

@@ -397,6 +397,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         return m.matmul(creation.as_tensor(other), self)
 
     __iadd__ = inplace_operator(__add__)
+    __imatmul__ = inplace_operator(__matmul__)
     __isub__ = inplace_operator(__sub__)
     __imul__ = inplace_operator(__mul__)
     __itruediv__ = inplace_operator(__truediv__)

@@ -193,3 +193,28 @@ def test_a_node_can_be_called(T, leaf):
     x = leaf([1.0, 2.0])
     grads = (x * x).grad_fn(T.ones(2, dtype=T.float64))
     assert [g.tolist() for g in grads] == [[1, 2], [1, 2]]
+
+
+@pytest.mark.parametrize("slope", [lambda xp, g: g[:1], lambda xp, g: g * 1j])
+def test_a_wrong_derivative_of_a_declared_operation_does_not_reach_a_leaf(slope):
+    @gradwright.op(complex="general")
+    def same(xp, x):
+        return x * 1
+
+    same.vjp(x=slope)
+    x = gradwright.ones(3, requires_grad=True)
+    for create_graph in (False, True):
+        with pytest.raises(RuntimeError, match=r"a derivative is wrong: the gradient that reached a leaf of shape \[3\]"):
+            same(x).backward(gradwright.ones(3), create_graph=create_graph)
+    assert x.grad is None
+
+
+def test_a_gradient_takes_the_dtype_of_its_leaf():
+    @gradwright.op(kind="elementwise")
+    def double(xp, x):
+        return x * 2
+
+    double.vjp(x=lambda xp, g: xp.astype(g, xp.float64) * 2)
+    x = gradwright.ones(3, requires_grad=True)
+    double(x).sum().backward()
+    assert x.grad.dtype is gradwright.float32

@@ -18,8 +18,10 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.hooks import Hooks, RemovableHandle
+from gradwright.errors import size
 
 ticket = itertools.count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
@@ -143,6 +145,8 @@ class AccumulateGrad(Node):
         if leaf is not None and leaf._node is None:  # it was frozen since
             return ()
         holder = self if leaf is None else leaf
+        if g.shape != self._array.shape or g.dtype is not self._array.dtype:
+            g = self._fitted(xp, g)
         old = holder._grad
         if isinstance(g, TensorBase):
             holder._grad = xp.asarray(g, copy=True) if old is None else old + g
@@ -159,6 +163,16 @@ class AccumulateGrad(Node):
             for fn in list(self._hooks.accumulated.values()):
                 fn(leaf)
         return ()
+
+    def _fitted(self, xp: Any, g: Any) -> Any:
+        """A gradient in the dtype of the leaf; RuntimeError if it is of another shape, or complex and the leaf real."""
+        want, have = dtypes.of(self._array.dtype), dtypes.of(g.dtype)
+        if tuple(g.shape) != tuple(self._array.shape) or have.category > want.category:
+            raise RuntimeError(
+                f"a derivative is wrong: the gradient that reached a leaf of shape {size(self._array.shape)} and {want} is "
+                f"of shape {size(g.shape)} and {have}. gradcheck of each operation on the way shows which one it is."
+            )
+        return g if have is want else xp.astype(g, self._array.dtype)
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {hex(id(self))}>"

@@ -195,10 +195,10 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
     ]
     if tensors:
         lines += ["    if self._saved is None: raise freed(self)"]
-    if tensors or others:
-        parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n != "out" or not outs else n for n in tensors] + others
-        lines += [f"    {', '.join(parts)}, = self.{where}"]
     single = [n for n in tensors if n != "out" or not outs]
+    if tensors or others:
+        parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n in single else n for n in tensors]
+        lines += [f"    {', '.join(parts + others)}, = self.{where}"]
     for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]

@@ -167,7 +167,7 @@ def pow(input: Any, exponent: Any) -> Any:
             return pow(to_dtype(input, dtypes.default()), exponent)
         if exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
-    elif isinstance(input, (bool, int, float)) and isinstance(exponent, TensorBase):
+    elif isinstance(input, (bool, int, float, complex)) and isinstance(exponent, TensorBase):
         common = result_type(exponent, input)
         if common.is_floating_point:
             return apply_one(_arithmetic.exponential, to_dtype(exponent, common), {"base": input})

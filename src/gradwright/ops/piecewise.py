@@ -24,7 +24,7 @@ abs.vjp(x=lambda xp, g, x: g * xp.sign(x))
 
 @builtin(kind="elementwise", complex="general", node="SignBackward0", samples=_ANY)
 def sign(xp, x):
-    """-1, 0 or 1, with slope 0 everywhere; of complex x, x / |x|, and 0 at 0."""
+    """-1, 0 or 1, with slope 0 everywhere; of complex x, x / |x|, and 0 at 0, with slope 0 there."""
     return xp.sign(x)
 
 
@@ -33,7 +33,7 @@ def _sign_slope(xp, g, x, out):
         return xp.zeros_like(g)
     size = xp.abs(x)
     around = g - out * xp.real(xp.conj(out) * g)
-    return around / xp.where(size == 0, xp.ones_like(size), size)
+    return around * (xp.sign(size) / xp.where(size == 0, xp.ones_like(size), size))
 
 
 sign.vjp(x=_sign_slope)
