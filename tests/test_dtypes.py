@@ -1,6 +1,8 @@
 """dtypes, sizes and devices."""
 
 import copy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -134,15 +136,49 @@ def test_conversions_are_differentiated(T):
 
 # ---- promotion -------------------------------------------------------------------------------------------
 
-PROMOTED = [n for n in NAMES if not n.startswith("uint") or n == "uint8"]
+WIDE = {"uint16", "uint32", "uint64"}  # PyTorch promotes them to floats only
+ALL = [*NAMES, "bfloat16"]
+PROMOTED = [n for n in NAMES if n not in WIDE]
 
 
-@pytest.mark.parametrize("a", PROMOTED)
+@pytest.mark.parametrize("a", ALL)
 def test_promotion_is_pytorchs(torch, a):
-    for b in PROMOTED:
-        ours = gradwright.promote_types(getattr(gradwright, a), getattr(gradwright, b))
-        theirs = torch.promote_types(getattr(torch, a), getattr(torch, b))
-        assert repr(ours) == repr(theirs), (a, b)
+    for b in ALL:
+        if a == b or not {a, b} & WIDE or "float" in f"{a} {b}":
+            ours = gradwright.promote_types(getattr(gradwright, a), getattr(gradwright, b))
+            theirs = torch.promote_types(getattr(torch, a), getattr(torch, b))
+            assert repr(ours) == repr(theirs), (a, b)
+
+
+def test_promotion_of_wide_unsigned_integers_is_the_array_apis():
+    assert gradwright.promote_types("uint8", "uint32") is gradwright.uint32
+    assert gradwright.promote_types("uint32", "int8") is gradwright.int64
+    with pytest.raises(RuntimeError, match=r"no integer dtype holds both torch\.uint64 and torch\.int8"):
+        gradwright.promote_types("uint64", "int8")
+
+
+@pytest.mark.parametrize("a", ALL)
+def test_casts_are_pytorchs(torch, a):
+    for b in ALL:
+        ours, theirs = (T.can_cast(getattr(T, a), getattr(T, b)) for T in (gradwright, torch))
+        assert ours is theirs, (a, b)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(("limits", "attributes"), [
+    ("finfo", "bits eps max min tiny smallest_normal resolution dtype"), ("iinfo", "bits max min dtype"),
+])  # fmt: skip
+def test_limits_are_pytorchs(torch, name, limits, attributes):
+    try:
+        theirs = getattr(torch, limits)(getattr(torch, name))
+    except TypeError:
+        with pytest.raises(TypeError, match=rf"torch\.{limits}\(\) requires an? (floating point|integer) input type"):
+            getattr(gradwright, limits)(getattr(gradwright, name))
+        return
+    ours = getattr(gradwright, limits)(getattr(gradwright, name))
+    assert repr(ours) == repr(theirs)
+    for attribute in attributes.split():
+        assert getattr(ours, attribute) == getattr(theirs, attribute), attribute
 
 
 @pytest.mark.parametrize("a", PROMOTED)
@@ -154,6 +190,56 @@ def test_result_types_are_pytorchs(torch, a):
             for other in (lambda T, b=b: T.ones((), dtype=getattr(T, b)), lambda T: 1, lambda T: 1.5, lambda T: True):
                 ours, theirs = (T.result_type(make(T, getattr(T, a)), other(T)) for T in (gradwright, torch))
                 assert repr(ours) == repr(theirs), (a, b)
+
+
+# ---- bfloat16 --------------------------------------------------------------------------------------------
+
+
+def test_bfloat16_computes_as_pytorchs(T):
+    x = T.tensor([1.0, 2.0, 3.14159], dtype=T.bfloat16)
+    assert repr(x) == "tensor([1.0000, 2.0000, 3.1406], dtype=torch.bfloat16)"
+    assert (x * 3 + x / 7 - x**2).tolist() == [2.140625, 2.28125, -0.015625]
+    assert (x + 256).tolist() == [256, 258, 260]  # 8 bits: halves go to even
+    for y, d in ((x + 1, T.bfloat16), (x + T.ones(3), T.float32), (x + T.ones(3, dtype=T.float16), T.float32),
+                 (x * T.ones(3, dtype=T.int64), T.bfloat16), (x * T.ones(()), T.bfloat16)):  # fmt: skip
+        assert y.dtype == d
+
+
+def test_bfloat16_sums_are_not_lost(T):
+    assert T.ones(1000, dtype=T.bfloat16).sum().item() == 1000
+    assert T.ones(1000, dtype=T.bfloat16).mean().item() == 1
+
+
+def test_bfloat16_converts(T):
+    x = T.tensor([1.0, 1.00390625, 3e38]).to(T.bfloat16)
+    assert x.tolist() == [1.0, 1.0, 2.9907828220400194e38]
+    assert x.float().dtype == T.float32
+    assert x.long()[:2].tolist() == [1, 1]
+    assert x.to(T.bfloat16) is x
+    assert x.element_size() == T.bfloat16.itemsize == 2
+
+
+def test_bfloat16_gradients(T):
+    x = T.tensor([1.0, 2.0], dtype=T.bfloat16, requires_grad=True)
+    w = T.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=T.bfloat16, requires_grad=True)
+    y = w @ x
+    assert y.dtype == T.bfloat16
+    (y * y).sum().backward()
+    assert y.tolist() == [5, 11]
+    assert x.grad.dtype == T.bfloat16
+    assert x.grad.tolist() == [76, 108]
+    assert w.grad.tolist() == [[10, 20], [22, 44]]
+
+
+def test_without_ml_dtypes_bfloat16_names_the_extra():
+    program = (
+        "import sys; sys.modules['ml_dtypes'] = None; import gradwright\n"
+        "print(gradwright.ones(2).dtype, gradwright.bfloat16)\n"
+        "gradwright.ones(2, dtype=gradwright.bfloat16)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stdout.split() == ["torch.float32", "torch.bfloat16"]
+    assert found.stderr.endswith("ImportError: bfloat16 needs ml_dtypes: pip install 'gradwright[bfloat16]'\n")
 
 
 # ---- Size and device -------------------------------------------------------------------------------------

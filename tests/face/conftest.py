@@ -13,7 +13,7 @@ import pytest
 
 import gradwright
 
-_DTYPES = {"float64": 1e-9, "float32": 2e-4, "float16": 3e-2}
+_DTYPES = {"float64": 1e-9, "float32": 2e-4, "float16": 3e-2, "complex128": 1e-9, "complex64": 2e-4}
 
 
 class Same:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-_CHUNK = 16384
+_CHUNK = 32768
 
 
 def in_chunks(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -59,7 +59,7 @@ def sinh(x: Any) -> Any:
     """(h + h/(2 h + 1)) with h = (e**|x| - 1)/2, and the sign of x."""
     h = _quarter_expm1(np.abs(x))
     h *= 2
-    return with_sign(h + 1 / (2 + 1 / h), x)
+    return with_sign(h + np.fmin(h / (2 * h + 1), np.float32(0.5)), x)  # NaN at inf
 
 
 @in_single(np.cosh)

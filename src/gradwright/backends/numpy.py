@@ -28,11 +28,19 @@ _FLOATS = frozenset(map(np.dtype, ("float32", "float64")))
 
 def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """Sum over ``axis`` (an int, a tuple or None for all)."""
-    if axis is None and not keepdims and x.size >= _LARGE and x.dtype in _FLOATS and x.flags.c_contiguous:
-        return _large_sum(x)
+    if x.size >= _LARGE and x.dtype in _FLOATS and x.flags.c_contiguous:
+        if axis is None and not keepdims:
+            return _large_sum(x)
+        if _is_last(axis, x.ndim) and x.shape[-1] <= _ROW:
+            return np.einsum("...i->...", x).reshape(x.shape[:-1] + (1,) * keepdims)
     if x.dtype.kind == "V":  # bfloat16, which NumPy would add up in bfloat16
         return _add(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
     return _add(x, axis, dtype, None, keepdims)
+
+
+def _is_last(axis: Any, ndim: int) -> bool:
+    """Whether a reduction over ``axis`` is one over the last axis."""
+    return axis in ((ndim - 1,), ndim - 1, -1, (-1,))
 
 
 def _large_sum(x: Any) -> Any:
@@ -49,7 +57,20 @@ def prod(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None)
     """Product over ``axis``."""
     if x.dtype.kind == "V":
         return _mul(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
+    if x.size >= _LARGE and x.dtype in _FLOATS and _is_last(axis, x.ndim):
+        x = _halved(x)
     return _mul(x, axis, dtype, None, keepdims)
+
+
+def _halved(x: Any) -> Any:
+    """Lines of at most 16 products along the last axis, by multiplying halves: NumPy multiplies a line in sequence."""
+    while x.shape[-1] > 16:
+        half, odd = divmod(x.shape[-1], 2)
+        y = x[..., :half] * x[..., half : 2 * half]
+        if odd:
+            y[..., 0] *= x[..., -1]
+        x = y
+    return x
 
 
 def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:

@@ -6,7 +6,6 @@ from math import prod as product
 
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex, real_part
-from gradwright.ops.scan import cumulative_prod, shifted
 
 _AXES = [
     Sample(A(3, 4), axis=None, keepdims=False),
@@ -69,17 +68,24 @@ def prod(xp, x, *, axis=None, keepdims=False):
     return xp.prod(x, axis=axis, keepdims=keepdims)
 
 
+def _others(xp, x):
+    """Of each entry, the product of the others in its line, the last axis: of pairs of entries, then within pairs."""
+    half = x.shape[-1] // 2
+    if not half:
+        return xp.ones_like(x)
+    a, b, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
+    others = _others(xp, xp.concat([a * b, rest], axis=-1) if rest.shape[-1] else a * b)
+    mine = others[..., :half]
+    return xp.concat([mine * b, mine * a, others[..., half:]], axis=-1)
+
+
 def _prod_slope(xp, g, x, axis, keepdims):
-    """g times the product of all *other* entries: running products from both ends, no division, so zeros are fine."""
+    """g times the product of all *other* entries; no division, so zeros are fine."""
     axes = tuple(range(x.ndim)) if axis is None else axis
     order = tuple(i for i in range(x.ndim) if i not in axes) + axes
     moved = xp.permute_dims(x, order)
     lines = xp.reshape(moved, (*moved.shape[: x.ndim - len(axes)], count(x.shape, axes)))
-    last = lines.ndim - 1
-    one = xp.ones_like(lines)
-    before = shifted(xp, one, cumulative_prod(lines, axis=last), last)
-    after = shifted(xp, one, cumulative_prod(xp.flip(lines, axis=(last,)), axis=last), last)
-    others = xp.reshape(before * xp.flip(after, axis=(last,)), moved.shape)
+    others = xp.reshape(_others(xp, lines), moved.shape)
     return kept(xp, g, x.shape, axis, keepdims) * xp.permute_dims(others, tuple(map(order.index, range(x.ndim))))
 
 
