@@ -198,7 +198,7 @@ def test_result_types_are_pytorchs(torch, a):
 def test_bfloat16_computes_as_pytorchs(T):
     x = T.tensor([1.0, 2.0, 3.14159], dtype=T.bfloat16)
     assert repr(x) == "tensor([1.0000, 2.0000, 3.1406], dtype=torch.bfloat16)"
-    assert (x * 3 + x / 7 - x**2).tolist() == [2.140625, 2.28125, -0.015625]
+    assert (x * 3 + x / 7 - x**2).tolist() == [2.140625, 2.28125, 0.0]
     assert (x + 256).tolist() == [256, 258, 260]  # 8 bits: halves go to even
     for y, d in ((x + 1, T.bfloat16), (x + T.ones(3), T.float32), (x + T.ones(3, dtype=T.float16), T.float32),
                  (x * T.ones(3, dtype=T.int64), T.bfloat16), (x * T.ones(()), T.bfloat16)):  # fmt: skip
@@ -212,7 +212,7 @@ def test_bfloat16_sums_are_not_lost(T):
 
 def test_bfloat16_converts(T):
     x = T.tensor([1.0, 1.00390625, 3e38]).to(T.bfloat16)
-    assert x.tolist() == [1.0, 1.0, 2.9907828220400194e38]
+    assert x.tolist() == [1.0, 1.0, 3.00405527047391e38]
     assert x.float().dtype == T.float32
     assert x.long()[:2].tolist() == [1, 1]
     assert x.to(T.bfloat16) is x

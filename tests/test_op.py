@@ -272,5 +272,5 @@ def test_several_outputs_can_be_saved() -> None:
     sine, cosine = waves(x)
     assert [t.item() for t in sine.grad_fn._saved_result] == [sine.item(), cosine.item()]
     cosine.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation.*saved it as 'output 1'"):
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*saved it as 'output 1'"):
         sine.backward()

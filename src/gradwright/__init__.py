@@ -112,22 +112,7 @@ from gradwright.nn.functional.aten import _upsample_bilinear2d_aa
 from gradwright.nn.functional.top import *
 from gradwright.nn.functional.top import _batch_norm_with_update, _native_batch_norm_legit, _softmax_backward_data
 from gradwright.op import Op, op
-from gradwright.random import (
-    bernoulli,
-    initial_seed,
-    manual_seed,
-    multinomial,
-    normal,
-    poisson,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-    seed,
-)
+from gradwright.random import *
 from gradwright.xp.creation import from_dlpack
 
 __version__ = "0.1.0"

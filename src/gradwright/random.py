@@ -1,4 +1,4 @@
-"""Random numbers: PyTorch's functions, from NumPy's generator PCG64, one for the whole program."""
+"""Random numbers: PyTorch's functions; the generator behind them is in `backends.generator`."""
 
 from __future__ import annotations
 
@@ -8,37 +8,14 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase
+from gradwright.backends.generator import generator, initial_seed, manual_seed, seed
 from gradwright.creation import finish, like, size_of
 from gradwright.face.arguments import tensor_arg
 
-
-class _Random:
-    generator: Any = None
-    seed = 0
-
-
-def generator() -> Any:
-    """The source of random numbers, made when first asked for: loading NumPy's takes a while."""
-    if _Random.generator is None:
-        seed()
-    return _Random.generator
-
-
-def manual_seed(seed: int) -> None:
-    """Start the random numbers anew from ``seed``. The stream is NumPy's PCG64, not PyTorch's."""
-    _Random.seed, _Random.generator = int(seed), np.random.default_rng(abs(int(seed)))
-
-
-def seed() -> int:
-    """Start the random numbers anew from a seed that nobody chose, and return it."""
-    manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
-    return _Random.seed
-
-
-def initial_seed() -> int:
-    """The seed that the random numbers started from."""
-    generator()
-    return _Random.seed
+__all__ = [
+    "bernoulli", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
+    "randint_like", "randn", "randn_like", "randperm", "seed",
+]  # fmt: skip
 
 
 def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:

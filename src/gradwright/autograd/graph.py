@@ -169,8 +169,9 @@ class AccumulateGrad(Node):
         want, have = dtypes.of(self._array.dtype), dtypes.of(g.dtype)
         if tuple(g.shape) != tuple(self._array.shape) or have.category > want.category:
             raise RuntimeError(
-                f"a derivative is wrong: the gradient that reached a leaf of shape {size(self._array.shape)} and {want} is "
-                f"of shape {size(g.shape)} and {have}. gradcheck of each operation on the way shows which one it is."
+                f"a derivative is wrong: the gradient that reached a leaf of shape {size(self._array.shape)} and "
+                f"{want} is of shape {size(g.shape)} and {have}. gradcheck of each operation on the way "
+                "shows which one it is."
             )
         return g if have is want else xp.astype(g, self._array.dtype)
 

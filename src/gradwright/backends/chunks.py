@@ -30,7 +30,9 @@ def in_chunks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def in_single(reference: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def in_single(
+    reference: Callable[..., Any], types: str = "f"
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The kernel for more than a few float32 numbers, in chunks; ``reference`` for whatever else there is."""
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +40,7 @@ def in_single(reference: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
 
         @wraps(kernel)
         def call(*arrays: Any) -> Any:
-            if all(a.dtype.char == "f" and a.size > 64 for a in arrays):
+            if all(a.dtype.char in types and a.size > 64 for a in arrays):
                 return quick(*arrays)
             return reference(*arrays)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends.chunks import horner, in_chunks
 from gradwright.backends.select import where
 
 # Chebyshev interpolants, written as polynomials in t = (c - a)/(c + a), of exp(a**2/2) (a + c) Phi(-a) for a >= 0.
@@ -24,6 +25,7 @@ _DOUBLE = (
 )  # fmt: skip
 
 
+@in_chunks
 def ndtr(x: Any) -> Any:
     """The share of the standard normal distribution that lies below x, without cancellation where that is small.
 
@@ -34,19 +36,10 @@ def ndtr(x: Any) -> Any:
     np.divide(1, r, out=r)
     t = np.asarray(_C - a)
     t *= r
-    p = np.asarray(_polynomial(t, _DOUBLE if x.dtype == np.float64 else _SINGLE))
+    p = np.asarray(horner(t, _DOUBLE if x.dtype == np.float64 else _SINGLE))
     p *= r
     np.multiply(a, a, out=t)
     t *= -0.5
     np.exp(t, out=t)
     p *= t
     return where(x < 0, p, 1 - p)
-
-
-def _polynomial(t: Any, coefficients: tuple[float, ...]) -> Any:
-    p = np.asarray(t * coefficients[-1])
-    for c in coefficients[-2:0:-1]:
-        p += c
-        p *= t
-    p += coefficients[0]
-    return p

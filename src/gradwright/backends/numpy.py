@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import linalg, register, scatter, windows
+from gradwright.backends import approximations, elementary, linalg, register, scatter, windows
 from gradwright.backends.einsum import einsum
 from gradwright.backends.fft import Transforms
 from gradwright.backends.normal import ndtr
@@ -212,9 +212,13 @@ for _f in (
     setattr(namespace, _f.__name__, _f)
 for _name in scatter.__all__:
     setattr(namespace, _name, getattr(scatter, _name))
+for _name in elementary.__all__:
+    setattr(namespace, _name, getattr(elementary, _name))
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
 namespace.fft = Transforms()
 namespace.special = Special()
 namespace.special.ndtr = ndtr
+for _name in approximations.__all__:
+    setattr(namespace.special, _name, getattr(approximations, _name))
 namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
 register(namespace, np.ndarray, np.generic)

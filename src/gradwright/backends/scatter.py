@@ -16,6 +16,17 @@ _ALL = slice(None)
 _FEW, _MANY = 4096, 32
 
 
+def _is_line(key: Any) -> bool:
+    """Whether a key is a vector of indices along one axis, and takes all of those before it."""
+    *others, last = key
+    return (
+        isinstance(last, np.ndarray)
+        and last.ndim == 1
+        and last.dtype != bool
+        and all(type(k) is slice and k == _ALL for k in others)
+    )
+
+
 def at(x: Any, *, key: Any) -> Any:
     """``x[key]`` for a key with index arrays or masks, in row-major order."""
     first = key[0]
@@ -38,6 +49,11 @@ def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
         np.add.at(out, key, value)
     elif len(key) == 1 and 16 * key[0].size <= np.size(value):
         _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + x.shape[1:]))
+    elif _is_line(key):
+        axis = len(key) - 1
+        index = (key[-1] % out.shape[axis]).reshape((-1,) + (1,) * (out.ndim - axis - 1))
+        shape = (*out.shape[:axis], index.shape[0], *out.shape[axis + 1 :])
+        return scatter_add(x, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis=axis)
     else:
         where = np.arange(out.size).reshape(out.shape)[key]
         np.add.at(out.reshape(-1), where.reshape(-1), np.broadcast_to(value, where.shape).reshape(-1))
@@ -103,7 +119,11 @@ def scatter_prod(x: Any, index: Any, src: Any, *, axis: int) -> Any:
 
 def _accumulated(ufunc: Any, x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
-    ufunc.at(out.reshape(-1), _flat(x.shape, index, axis).reshape(-1), src.reshape(-1))
+    where, src = _flat(x.shape, index, axis).reshape(-1), src.reshape(-1)
+    if where.size > _FEW and np.count_nonzero(where[1:_FEW] != where[: _FEW - 1]) < _FEW // 4:
+        first = np.append(0, np.flatnonzero(where[1:] != where[:-1]) + 1)  # long runs: combine the entries of each
+        where, src = where[first], ufunc.reduceat(src, first)
+    ufunc.at(out.reshape(-1), where, src)
     return out
 
 

@@ -19,6 +19,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     a, b = np.asarray(x).view(bits), np.asarray(y).view(bits)
     if b.ndim == 0 and b == 0:
         return (a & mask).view(x.dtype)
+    if a.ndim == 0 and a == 0:
+        return (b & ~mask).view(x.dtype)
     out = (a ^ b) & mask
     out ^= b
     return out.view(x.dtype)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.autograd.base import wrap
+from gradwright.backends.generator import generator
 from gradwright.face import decompose as d
 from gradwright.face import solve as s
 from gradwright.face.matrices import adjoint, eye, matrix, same_dtype, square
@@ -106,8 +107,7 @@ def pinverse(input: Any, rcond: float = 1e-15) -> Any:
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
     """The ``q`` largest singular values of A - M, with U and V, from a random subspace iterated ``niter`` times.
 
-    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithm 5.1. The subspace is the same
-    at every call.
+    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithm 5.1.
     """
     A = A if M is None else A - M
     m, n = matrix("svd_lowrank", A).array.shape[-2:]
@@ -124,7 +124,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 def _random(a: Any, q: int) -> Any:
     shape = (*a.array.shape[:-2], a.array.shape[-1], q)
-    return wrap(np.random.default_rng(0).standard_normal(shape).astype(a.array.dtype))
+    return wrap(generator().standard_normal(shape).astype(a.array.dtype))
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

@@ -89,10 +89,26 @@ def _top(x: Any, k: int, n: int, axis: int, largest: bool) -> Any:
     """Where the k largest or smallest stand, in order: a selection first if they are few among many."""
     if not x.ndim or not 0 < 16 * k <= n:
         return _order_of(x, axis, largest)[_first(k, axis) if x.ndim else ()]
-    chosen = np.argpartition(x, n - k if largest else k, axis)
-    chosen = np.sort(chosen[(slice(None),) * axis + (slice(n - k, None) if largest else slice(k),)], axis)
+    chosen = _beyond(x, k, n, axis, largest)
+    if chosen is None:
+        chosen = np.argpartition(x, n - k if largest else k, axis)
+        chosen = np.sort(chosen[(slice(None),) * axis + (slice(n - k, None) if largest else slice(k),)], axis)
     order = _order_of(take_along_axis(x, chosen, axis=axis), axis, largest)
     return take_along_axis(chosen, order, axis=axis)
+
+
+def _beyond(x: Any, k: int, n: int, axis: int, largest: bool) -> Any:
+    """Where the k largest or smallest stand: what reaches the k-th value. None if more do, or NaN stops it.
+
+    `np.partition` takes a third of the time of `np.argpartition`.
+    """
+    x = np.moveaxis(x, axis, -1)
+    last = n - k if largest else k - 1
+    bound = np.partition(x, last)[..., last, None]
+    reach = x >= bound if largest else x <= bound
+    if (np.count_nonzero(reach, axis=-1) != k).any():
+        return None
+    return np.moveaxis((np.flatnonzero(reach) % n).reshape(*x.shape[:-1], k), -1, axis)
 
 
 @numpy_names

@@ -53,7 +53,7 @@ def _running_extremum(name: str, x: Any, dim: int, better: Any, op: Op) -> Any:
     place = np.arange(x.array.shape[axis]).reshape((-1,) + (1,) * (x.array.ndim - axis - 1))
     found = x.array == better.accumulate(x.array, axis)
     found |= np.isnan(x.array) if x.array.dtype.kind == "f" else False
-    where = wrap(np.maximum.accumulate(np.where(found, place, 0), axis))
+    where = wrap(np.maximum.accumulate(found * place, axis))
     return VALUES[name](apply(op, (x, where), {"axis": axis}), where)
 
 
