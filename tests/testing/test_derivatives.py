@@ -68,10 +68,13 @@ def test_a_wrong_third_derivative_is_found() -> None:
         check_derivatives(fifth, SAMPLE)
 
 
-FLAT = {"sign", "floor", "ceil", "round", "trunc", "floor_divide"}
+FLAT = {"sign", "floor", "ceil", "round", "trunc", "floor_divide", ("copysign", "y"), ("nextafter", "y")}
 
 
-@pytest.mark.parametrize(("name", "argument"), [(n, a) for n, o in table.items() if n not in FLAT for a in o.rules])
+SLOPES = [(n, a) for n, o in table.items() for a in o.rules if not FLAT & {n, (n, a)}]
+
+
+@pytest.mark.parametrize(("name", "argument"), SLOPES)
 def test_a_thousandth_too_much_in_any_formula_is_found(name: str, argument: str) -> None:
     right = table[name]
     rule = right.rules[argument]

@@ -1,6 +1,6 @@
 """Special functions of many numbers at once, where SciPy computes them one at a time.
 
-In float32 they are off by less than 4e-7 of their size; the trigamma function is as exact as SciPy's.
+In float32 they are off by less than 5e-7 of their size; the trigamma function is as exact as SciPy's.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends.chunks import horner, in_single, with_sign
+from gradwright.backends.chunks import horner, in_single
 from gradwright.backends.special import Special
 
 __all__ = ["erf", "erfc", "i0", "i1", "zeta"]
@@ -58,29 +58,32 @@ def erfc(x: Any) -> Any:
     return np.abs((x < 0) * np.float32(2) - p)
 
 
-def _bessel(a: Any, coefficients: tuple[float, ...], scale: Any) -> Any:
-    """e**a ``scale`` times the polynomial in (6 - a)/(6 + a)."""
+def _bessel(a: Any, coefficients: tuple[float, ...]) -> Any:
+    """e**a times the polynomial in (6 - a)/(6 + a)."""
     p = horner((6 - a) / (6 + a), coefficients)
-    half = np.exp(0.5 * a)  # e**a itself may be infinite where the product is not
-    p *= half
-    p *= scale
-    p *= half
+    p *= np.exp(a)
     return p
 
 
 @in_single(lambda x: _scipy.i0(x))
 def i0(x: Any) -> Any:
     """Modified Bessel function of the first kind, of order 0."""
-    a = np.minimum(np.abs(x), np.float32(100))
-    return _bessel(a, _I0, 1 / np.sqrt(a + 6))
+    a = np.abs(x, dtype=np.float64)
+    p = _bessel(a, _I0)
+    a += 6
+    p /= np.sqrt(a)
+    return p.astype(np.float32)
 
 
 @in_single(lambda x: _scipy.i1(x))
 def i1(x: Any) -> Any:
     """Modified Bessel function of the first kind, of order 1."""
-    a = np.minimum(np.abs(x), np.float32(100))
-    b = a + 6
-    return with_sign(_bessel(a, _I1, a / (b * np.sqrt(b))), x)
+    a = np.abs(x, dtype=np.float64)
+    p = _bessel(a, _I1)
+    p *= x + 0.0  # which makes 0 of -0.0
+    a += 6
+    p /= a * np.sqrt(a)
+    return p.astype(np.float32)
 
 
 @in_single(lambda x: _scipy.zeta(2.0, x), "fd")

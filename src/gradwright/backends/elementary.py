@@ -12,11 +12,10 @@ import numpy as np
 
 from gradwright.backends.chunks import horner, in_single, with_sign
 
-__all__ = ["atan", "atan2", "atanh", "cosh", "exp2", "expm1", "log1p", "sinh", "tan"]
+__all__ = ["atan", "atan2", "atanh", "cosh", "expm1", "log1p", "sinh", "tan"]
 
 # Chebyshev interpolants, written as polynomials.
 _EXPM1 = (1.00000001, 0.500000005, 0.16666505, 0.0416663524, 0.00836917717, 0.00139411491)  # (e**r - 1)/r
-_EXP2 = (1.0, 0.693147181, 0.240226509, 0.0555041091, 0.00961805667, 0.00133334785, 0.000154614475, 1.53037025e-05)
 _ATAN = (
     0.999999984, -0.333330668, 0.199924836, -0.142025705, 0.106367541, -0.0749544544, 0.0425876075, -0.0160050305,
     0.0028340643,
@@ -69,19 +68,6 @@ def cosh(x: Any) -> Any:
     c *= 2
     c += 0.5
     return c + 0.25 / c
-
-
-@in_single(np.exp2)
-def exp2(x: Any) -> Any:
-    """2**n 2**r with the nearest whole number n."""
-    x = np.clip(x, -151.0, 129.0)
-    n = np.rint(x)
-    p = horner(x - n, _EXP2)
-    whole = n.astype(np.int32)
-    half = whole >> 1
-    p *= _two_to(whole - half)
-    p *= _two_to(half)
-    return p
 
 
 @in_single(np.log1p)

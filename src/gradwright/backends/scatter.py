@@ -17,14 +17,9 @@ _FEW, _MANY = 4096, 32
 
 
 def _is_line(key: Any) -> bool:
-    """Whether a key is a vector of indices along one axis, and takes all of those before it."""
+    """Whether a key is one array of indices along an axis, and takes all of those before it."""
     *others, last = key
-    return (
-        isinstance(last, np.ndarray)
-        and last.ndim == 1
-        and last.dtype != bool
-        and all(type(k) is slice and k == _ALL for k in others)
-    )
+    return isinstance(last, np.ndarray) and last.dtype != bool and all(type(k) is slice and k == _ALL for k in others)
 
 
 def at(x: Any, *, key: Any) -> Any:
@@ -32,14 +27,18 @@ def at(x: Any, *, key: Any) -> Any:
     first = key[0]
     if len(key) == 1 and first.dtype == bool and first.shape == x.shape:
         return x.reshape(-1).take(np.flatnonzero(first))
-    *others, last = key
-    if isinstance(last, np.ndarray) and last.dtype != bool and all(type(k) is slice and k == _ALL for k in others):
-        return x.take(last, axis=len(others))
+    if _is_line(key):
+        return x.take(key[-1], axis=len(key) - 1)
     return np.asarray(x[key], order="C")
 
 
 def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
     """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
+    if accumulate and len(key) > 1 and _is_line(key) and key[-1].ndim == 1 and np.size(value) > _FEW:
+        axis = len(key) - 1
+        index = (key[-1] % x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+        shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
+        return scatter_add(x, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis=axis)
     out = np.array(x, order="C")
     if not accumulate:
         out[key] = value
@@ -49,11 +48,6 @@ def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
         np.add.at(out, key, value)
     elif len(key) == 1 and 16 * key[0].size <= np.size(value):
         _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + x.shape[1:]))
-    elif _is_line(key):
-        axis = len(key) - 1
-        index = (key[-1] % out.shape[axis]).reshape((-1,) + (1,) * (out.ndim - axis - 1))
-        shape = (*out.shape[:axis], index.shape[0], *out.shape[axis + 1 :])
-        return scatter_add(x, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis=axis)
     else:
         where = np.arange(out.size).reshape(out.shape)[key]
         np.add.at(out.reshape(-1), where.reshape(-1), np.broadcast_to(value, where.shape).reshape(-1))

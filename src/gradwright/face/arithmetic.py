@@ -138,7 +138,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 def frac(input: Any) -> Any:
     """What `trunc` cuts off: x - trunc(x); slope 1."""
     x = _real("frac", input, floating=True)
-    return e.sub(x, e.trunc(x))
+    return e.sub(x, e.trunc(x.detach()))
 
 
 def positive(input: Any) -> Any:

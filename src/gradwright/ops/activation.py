@@ -6,20 +6,11 @@ At a kink each takes the slope that PyTorch takes; the docstring says which. Whe
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.piecewise import unless, zero
 
 _REAL = [Sample(A(3, 4)), Sample(A())]
 _ROWS = [Sample(A(3, 4), axis=1), Sample(A(3, 4), axis=0), Sample(A(5), axis=-1), Sample(A(2, 3, 2), axis=1)]
 _GELU, _CUBIC = 0.7978845608028654, 0.044715  # sqrt(2/pi), and the fit of the approximation
-
-
-def zero(xp, x):
-    """A 0 of the dtype of ``x``, to set beside it."""
-    return xp.zeros_like(x, shape=())
-
-
-def unless(xp, condition, g):
-    """``g`` where the condition does not hold, else 0."""
-    return xp.where(condition, zero(xp, g), g)
 
 
 def log1p_exp(xp, z):
@@ -132,11 +123,11 @@ def elu(xp, x, *, alpha, scale, input_scale):
 
 
 def _elu_slope(xp, g, x, alpha, scale, input_scale):
-    below = x <= 0
-    e = xp.exp(input_scale * xp.where(below, x, zero(xp, x)))
+    z = xp.minimum(x, zero(xp, x))
+    e = xp.exp(z if input_scale == 1 else input_scale * z)
     if alpha * input_scale == 1:
         return g * (e if scale == 1 else scale * e)
-    return g * xp.where(below, (alpha * scale * input_scale) * e, zero(xp, x) + scale)
+    return g * xp.where(x <= 0, (alpha * scale * input_scale) * e, zero(xp, x) + scale)
 
 
 elu.vjp(x=_elu_slope)
@@ -149,7 +140,7 @@ elu.vjp(x=_elu_slope)
 )
 def leaky_relu(xp, x, *, slope):
     """y = x above 0, slope x elsewhere; at x = 0 the derivative is ``slope``."""
-    return xp.where(x > 0, x, slope * x)
+    return xp.maximum(x, slope * x) if 0 <= slope <= 1 else xp.where(x > 0, x, slope * x)
 
 
 leaky_relu.vjp(x=lambda xp, g, x, slope: xp.where(x > 0, g, slope * g))

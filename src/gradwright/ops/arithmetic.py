@@ -143,6 +143,8 @@ def _power(xp, x, n):
         return xp.asarray(x, copy=True)
     if n == 0.5:
         return xp.sqrt(x)
+    if n == -0.5:
+        return 1 / xp.sqrt(x)
     if n == -1:
         return 1 / x
     return x**n

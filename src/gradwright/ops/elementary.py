@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
+from gradwright.ops.piecewise import unless
 
 _LOG2, _LOG10 = 0.6931471805599453, 2.302585092994046
 _REAL = [Sample(A(3, 4)), Sample(A())]
@@ -156,7 +157,8 @@ def atan2(xp, x, y):
 def _turned(xp, g, x, y):
     """g / (x**2 + y**2), and 0 at the origin."""
     square = x * x + y * y
-    return xp.where(square == 0, xp.zeros_like(g), g / xp.where(square == 0, xp.ones_like(square), square))
+    origin, one = square == 0, xp.ones_like(square, shape=())
+    return unless(xp, origin, g / xp.where(origin, one, square))
 
 
 atan2.vjp(x=lambda xp, g, x, y: _turned(xp, g, x, y) * y, y=lambda xp, g, x, y: -_turned(xp, g, x, y) * x)

@@ -8,6 +8,17 @@ from __future__ import annotations
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
 
+
+def zero(xp, x):
+    """A 0 of the dtype of ``x``, to set beside it."""
+    return xp.zeros_like(x, shape=())
+
+
+def unless(xp, condition, g):
+    """``g`` where the condition does not hold, else 0."""
+    return xp.where(condition, zero(xp, g), g)
+
+
 _APART = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
 _ANY = [*_APART, Sample(A(3, complex=True, avoid=[0.0]))]
 _PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, distinct=True)), Sample(A(3, 1, distinct=True), A(2, distinct=True))]
@@ -87,7 +98,7 @@ def _clip_slope(xp, g, x, min, max):
         inside = x >= min
     if max is not None:
         inside = x <= max if inside is None else inside & (x <= max)
-    return g if inside is None else xp.where(inside, g, xp.zeros_like(g))
+    return g if inside is None else xp.where(inside, g, zero(xp, g))
 
 
 clip.vjp(x=_clip_slope)
@@ -106,12 +117,12 @@ def clamp_max(xp, x, high):
 
 
 clamp_min.vjp(
-    x=lambda xp, g, x, low: xp.where(x < low, xp.zeros_like(g), g),
-    low=lambda xp, g, x, low: xp.where(x < low, g, xp.zeros_like(g)),
+    x=lambda xp, g, x, low: unless(xp, x < low, g),
+    low=lambda xp, g, x, low: xp.where(x < low, g, zero(xp, g)),
 )
 clamp_max.vjp(
-    x=lambda xp, g, x, high: xp.where(x > high, xp.zeros_like(g), g),
-    high=lambda xp, g, x, high: xp.where(x > high, g, xp.zeros_like(g)),
+    x=lambda xp, g, x, high: unless(xp, x > high, g),
+    high=lambda xp, g, x, high: xp.where(x > high, g, zero(xp, g)),
 )
 
 
@@ -130,14 +141,14 @@ def where(xp, condition, x, y):
 
 
 where.vjp(
-    x=lambda xp, g, condition: xp.where(condition, g, xp.zeros_like(g)),
-    y=lambda xp, g, condition: xp.where(condition, xp.zeros_like(g), g),
+    x=lambda xp, g, condition: xp.where(condition, g, zero(xp, g)),
+    y=lambda xp, g, condition: unless(xp, condition, g),
 )
 
 
 def _share(xp, g, mine, ties):
     """The part of g that goes to one of two arguments: all where it won, half where they tie."""
-    return xp.where(ties, g * 0.5, xp.where(mine, g, xp.zeros_like(g)))
+    return xp.where(ties, g * 0.5, xp.where(mine, g, zero(xp, g)))
 
 
 @builtin(kind="elementwise", node="MaximumBackward0", samples=_PAIR)
@@ -170,7 +181,7 @@ def relu(xp, x):
     return xp.maximum(x, xp.zeros((), dtype=x.dtype))
 
 
-relu.vjp(x=lambda xp, g, out: xp.where(out <= 0, xp.zeros_like(g), g))  # at NaN: g
+relu.vjp(x=lambda xp, g, out: unless(xp, out <= 0, g))  # at NaN: g
 
 
 # Comparisons and logic: results are bool and carry no derivative.
@@ -287,7 +298,7 @@ def nextafter(xp, x, y):
     return xp.nextafter(x, y)
 
 
-nextafter.vjp(x=lambda xp, g, x, y: xp.where(x == y, xp.zeros_like(g), g), y=lambda xp, g: xp.zeros_like(g))
+nextafter.vjp(x=lambda xp, g, x, y: unless(xp, x == y, g), y=lambda xp, g: xp.zeros_like(g))
 
 
 @builtin(kind="elementwise", samples=[Sample(A(3, 4))])

@@ -15,9 +15,16 @@ def _part(axis, start=None, stop=None, step=None):
     return (slice(None),) * axis + (slice(start, stop, step), ...)
 
 
+def _reversed(x, axis):
+    return x[_part(axis, None, None, -1)]
+
+
 def shifted(xp, first, x, axis):
     """``x`` moved on by one along ``axis``, its last entry pushed out and the first slice of ``first`` put in front."""
     return xp.concat([first[_part(axis, 0, 1)], x[_part(axis, 0, -1)]], axis=axis)
+
+
+_SMALL, _LARGE = 1 << 12, 1 << 15
 
 
 def scan(xp, combine, parts, axis):
@@ -29,6 +36,8 @@ def scan(xp, combine, parts, axis):
     n = parts[0].shape[axis]
     if n < 2:
         return [xp.asarray(p, copy=True) for p in parts]
+    if prod(parts[0].shape) < _SMALL:
+        return _doubled(xp, combine, parts, axis)
     even = [p[_part(axis, 0, None, 2)] for p in parts]
     odd = [p[_part(axis, 1, None, 2)] for p in parts]
     odd = scan(xp, combine, combine([e[_part(axis, 0, n // 2)] for e in even], odd), axis)
@@ -37,14 +46,21 @@ def scan(xp, combine, parts, axis):
     return [_interleaved(xp, e, o, axis) for e, o in zip(even, odd, strict=True)]
 
 
+def _doubled(xp, combine, parts, axis):
+    """`scan` by combining entries 1, 2, 4, ... apart: more combinations in fewer calls, which suits small arrays."""
+    step = 1
+    while step < parts[0].shape[axis]:
+        later = combine([p[_part(axis, 0, -step)] for p in parts], [p[_part(axis, step)] for p in parts])
+        parts = [xp.concat([p[_part(axis, 0, step)], q], axis=axis) for p, q in zip(parts, later, strict=True)]
+        step = 2 * step
+    return parts
+
+
 def _interleaved(xp, even, odd, axis):
     n, m = even.shape[axis], odd.shape[axis]
     pairs = xp.stack([even[_part(axis, 0, m)], odd], axis=axis + 1)
     flat = xp.reshape(pairs, (*odd.shape[:axis], 2 * m, *odd.shape[axis + 1 :]))
     return flat if n == m else xp.concat([flat, even[_part(axis, m)]], axis=axis)
-
-
-_LARGE = 1 << 15
 
 
 @builtin(kind="linear", node="CumsumBackward0", samples=_LINES)
@@ -56,7 +72,7 @@ def cumulative_sum(xp, x, *, axis):
 
 
 cumulative_sum.vjp(
-    x=lambda xp, g, axis: xp.flip(cumulative_sum(xp.flip(g, axis=(axis,)), axis=axis), axis=(axis,)),
+    x=lambda xp, g, axis: _reversed(cumulative_sum(_reversed(g, axis), axis=axis), axis),
 )
 
 
@@ -67,13 +83,19 @@ cumulative_sum.vjp(
 )
 def linear_recurrence(xp, a, x, *, axis):
     """y_k = a_k y_(k-1) + x_k along ``axis``, from y_(-1) = 0."""
-    return scan(xp, lambda p, q: [q[0] * p[0], q[0] * p[1] + q[1]], [a, x], axis)[1]
+    n = x.shape[axis]
+    if n < 2 or prod(x.shape) < _SMALL:
+        return scan(xp, lambda p, q: [q[0] * p[0], q[0] * p[1] + q[1]], [a, x], axis)[1]
+    odds, before = _part(axis, 1, None, 2), _part(axis, 0, n - 1, 2)
+    odd = linear_recurrence.forward(xp, a[odds] * a[before], a[odds] * x[before] + x[odds], axis=axis)
+    later = a[_part(axis, 2, None, 2)] * odd[_part(axis, 0, (n - 1) // 2)] + x[_part(axis, 2, None, 2)]
+    return _interleaved(xp, xp.concat([x[_part(axis, 0, 1)], later], axis=axis), odd, axis)
 
 
 def _recurrence_back(xp, g, a, axis):
     """What the recurrence does to a cotangent, h_k = g_k + a_(k+1) h_(k+1): the same from the other end."""
-    a = xp.flip(xp.roll(a, shift=(-1,), axis=(axis,)), axis=(axis,))
-    return xp.flip(linear_recurrence(a, xp.flip(g, axis=(axis,)), axis=axis), axis=(axis,))
+    a = _reversed(a, axis)
+    return _reversed(linear_recurrence(shifted(xp, a, a, axis), _reversed(g, axis), axis=axis), axis)
 
 
 linear_recurrence.vjp(
@@ -96,7 +118,7 @@ def cumulative_prod(xp, x, *, axis):
 
 def _cumulative_prod_slope(xp, g, x, out, axis):
     """dx_k = (product of those before k) * sum over i >= k of g_i (product of those after k, up to i)."""
-    return shifted(xp, xp.ones_like(out), out, axis) * _recurrence_back(xp, g, x, axis)
+    return shifted(xp, xp.ones_like(out[_part(axis, 0, 1)]), out, axis) * _recurrence_back(xp, g, x, axis)
 
 
 cumulative_prod.vjp(x=_cumulative_prod_slope)

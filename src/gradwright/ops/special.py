@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.piecewise import unless, zero
 
 _REAL = [Sample(A(3, 4)), Sample(A())]
 _POSITIVE = [Sample(A(3, 4, low=0.3, high=3.0)), Sample(A(low=0.5))]
@@ -152,21 +153,21 @@ _PAIR = [Sample(A(3, 4), A(3, 4, low=0.5)), Sample(A(3, 1), A(2, low=0.5))]
 @builtin(kind="elementwise", node="XlogyBackward0", samples=_PAIR)
 def xlogy(xp, x, y):
     """x log y; 0 where x = 0, unless y is NaN."""
-    return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * xp.log(y))
+    return unless(xp, (x == 0) & (y == y), x * xp.log(y))
 
 
 @builtin(kind="elementwise", node="SpecialXlog1PyBackward0", samples=_PAIR)
 def xlog1py(xp, x, y):
     """x log(1 + y); 0 where x = 0, unless y is NaN."""
-    return xp.where((x == 0) & (y == y), xp.zeros_like(x), x * xp.log1p(y))
+    return unless(xp, (x == 0) & (y == y), x * xp.log1p(y))
 
 
 xlogy.vjp(
-    x=lambda xp, g, x, y: xp.where((x == 0) & (y <= 0), xp.zeros_like(g), xlogy(g, y)),
+    x=lambda xp, g, x, y: unless(xp, (x == 0) & (y <= 0), xlogy(g, y)),
     y=lambda xp, g, x, y: g * x / y,
 )
 xlog1py.vjp(
-    x=lambda xp, g, x, y: xp.where((x == 0) & (y <= -1), xp.zeros_like(g), xlog1py(g, y)),
+    x=lambda xp, g, x, y: unless(xp, (x == 0) & (y <= -1), xlog1py(g, y)),
     y=lambda xp, g, x, y: g * x / (y + 1),
 )
 
@@ -193,7 +194,7 @@ def logit(xp, x, *, eps):
 
 def _logit_slope(xp, g, x, eps):
     low = 0 if eps is None else eps
-    outside = xp.zeros_like(g) if eps is not None else xp.zeros_like(g) + math.nan
+    outside = zero(xp, g) if eps is not None else zero(xp, g) + math.nan
     return xp.where((x >= low) & (x <= 1 - low), g / (x * (1 - x)), outside)
 
 
