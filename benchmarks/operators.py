@@ -25,7 +25,26 @@ LIMIT = 2.0
 SIZES = {"1,000": (1000, (25, 40), (10, 10, 10)), "1,000,000": (1_000_000, (1000, 1000), (100, 100, 100))}
 PACE = Pace(5, 0.01)
 
-REASONS: dict[str, str] = {}
+_WHY = {
+    "PyTorch makes one pass on every core, NumPy one for each operator, on one core": """relu leaky_relu elu selu gelu
+        silu softplus logsigmoid hardswish hardtanh sigmoid glu logit layer_norm batch_norm cross_entropy huber
+        smooth_l1 bce_logits sign frac lerp addcmul pad embedding""",
+    "NumPy has no vector kernel for it on every CPU and calls the C library for each number": """exp2 log2 log10 hypot
+        acos asin pow_xx""",
+    "computed in vectors, in pieces that stay in the cache, but on one core; PyTorch uses all": """exp log log1p expm1
+        sin cos sinh cosh tan atan atan2 atanh erf erfc""",
+    "SciPy computes it a number at a time, on one core": "lgamma erfinv sinc",
+}
+REASONS: dict[str, str] = {
+    "cumsum": "NumPy adds up a line one entry after the other; in pairs, as here, it takes several passes over memory",
+    "cumprod": "in pairs like cumsum, and a derivative that divides by nothing: a linear recurrence, also in pairs",
+    "prod": "backward is the product of all other entries, right at zeros: several passes over memory, in one thread",
+    "cummax": "NumPy's running maximum is not vectorised, and where it stands takes a second one",
+    "gather": "NumPy reads and adds by flat index, which is made from the indices in a pass of its own, in one thread",
+    "index_select": "NumPy adds by flat index, which is made from the indices in a pass of its own, in one thread",
+    "scatter_add": "NumPy reads and adds by flat index, made from the indices in a pass of its own, in one thread",
+    "topk": "a partition of the values, then a pass that finds where they stand; PyTorch selects rows in parallel",
+} | {name: why for why, names in _WHY.items() for name in names.split()}
 """Cases slower than twice PyTorch's time, with the reason."""
 
 Call = Callable[[Any, Any], Any]

@@ -56,3 +56,20 @@ def test_restride_is_a_view_where_memory_lies_so() -> None:
 def test_unstride_adds_up() -> None:
     out = scatter.unstride(np.ones((3, 2)), source=((3, 2), (1, 1), 0), target=((4,), (1,), 0))
     assert out.tolist() == [1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_put_adds_up_at_one_vector_along_an_axis(axis: int) -> None:
+    x, where = np.random.standard_normal((30, 40, 50)), np.random.randint(-40, 40, 25)
+    key = (slice(None),) * axis + (where,)
+    value = np.random.standard_normal(x[key].shape)
+    expected = x.copy()
+    np.add.at(expected, key, value)
+    np.testing.assert_allclose(scatter.put(x, value, key=key, accumulate=True), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["scatter_add", "scatter_max", "scatter_prod"])
+def test_long_runs_of_one_index(name: str) -> None:
+    index, src = np.repeat(np.array([3, 1, 3, 0]), 2000), np.random.uniform(0.99, 1.01, 8000)
+    got = getattr(scatter, name)(np.ones(5), index, src, axis=0)
+    np.testing.assert_allclose(got, getattr(generic, name)(np, np.ones(5), index, src, axis=0), rtol=1e-9)

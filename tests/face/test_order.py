@@ -76,3 +76,13 @@ def test_pairs_print_as_torch_prints_them(torch, name):
         return repr(getattr(lib, name)(x, 2 if name == "topk" else 1))
 
     assert printed(gradwright) == printed(torch)
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_few_of_many(same: Any, dim: int, largest: bool) -> None:
+    distinct = np.random.permutation(np.arange(10000.0)).reshape(100, 100)
+    holes = np.where(distinct % 300 == 0, np.nan, distinct)
+    same(lambda t, x: t.topk(x, 3, dim, largest), distinct)
+    same(lambda t, x: t.topk(x, 3, dim, largest).values, holes, order=0)
+    same(lambda t, x: t.topk(x, 3, dim, largest).values, distinct % 7, order=0)

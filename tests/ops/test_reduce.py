@@ -87,3 +87,15 @@ def test_any_and_all() -> None:
     assert r.any(x, axis=(0,)).tolist() == [True, True]
     assert r.all(x, axis=(0,)).tolist() == [False, True]
     assert not r.all(x)
+
+
+@pytest.mark.parametrize("n", [999, 1000, 1025])
+def test_rows_of_a_large_matrix(n: int) -> None:
+    x = np.random.uniform(0.9, 1.1, (200, n))
+    for keepdims in (False, True):
+        np.testing.assert_allclose(r.sum(x, axis=(1,), keepdims=keepdims), x.sum(1, keepdims=keepdims))
+        got = r.prod(x, axis=(1,), keepdims=keepdims)
+        np.testing.assert_allclose(got, x.prod(1, keepdims=keepdims), rtol=1e-11)
+    t = gradwright.tensor(x, requires_grad=True)
+    t.prod(1).sum().backward()
+    np.testing.assert_allclose(t.grad.numpy(), x.prod(1, keepdims=True) / x, rtol=1e-11)

@@ -11,7 +11,7 @@ from gradwright.ops import scan as s
 INF = float("inf")
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 8, 13, 100])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 8, 13, 100, 1501, 2000])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_linear_recurrence(n: int, axis: int) -> None:
     shape = [2, 3, 2]

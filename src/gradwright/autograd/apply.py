@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, silence
 from gradwright.errors import kind, size
 from gradwright.op import Op
+from gradwright.ops.shape import astype
 
 _new = object.__new__
 _ndarray = np.ndarray
@@ -186,7 +188,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     if len(args) == 1 and not op.several and not op.variadic:
         return apply_one(op, args[0], static)
     arrays = []
-    needs = complex_ = False
+    needs = complex_ = half = False
     for x in args:
         if not isinstance(x, TensorBase):
             raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}")
@@ -196,10 +198,13 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
         arrays.append(a)
         needs = needs or x._node is not None
         d = a.dtype
-        if d is not _F32 and d is not _F64 and dtypes.of(d).is_complex:
-            complex_ = True
+        if d is not _F32 and d is not _F64:
+            complex_ = complex_ or dtypes.of(d).is_complex
+            half = half or dtypes.of(d) in _HALVES
     if complex_ and op.complex is None:
         raise not_for_complex(op)
+    if half and op.kind not in _MOVING:
+        return _in_single(op, args, static)
     xp = backends.namespace(arrays[0])
     quiet = silence()
     try:
@@ -242,9 +247,13 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
     if op.kind == "view":
         a = writable(x)
     d = a.dtype
-    complex_ = d is not _F32 and d is not _F64 and dtypes.of(d).is_complex
-    if complex_ and op.complex is None:
-        raise not_for_complex(op)
+    complex_ = False
+    if d is not _F32 and d is not _F64:
+        complex_ = dtypes.of(d).is_complex
+        if complex_ and op.complex is None:
+            raise not_for_complex(op)
+        if dtypes.of(d) in _HALVES and op.kind not in _MOVING:
+            return _in_single(op, (x,), static)
     quiet = silence()
     try:
         result = op.forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a, **static)
@@ -259,6 +268,26 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
     if op.kind == "view" and _shares(result, a):
         mark_view(out, x, op, static)
     return out
+
+
+_HALVES = (dtypes.float16, dtypes.bfloat16)
+_MOVING = ("view", "linear")
+"""Kinds of operations that move numbers and compute nothing that float32 would do better."""
+
+
+def _in_single(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
+    """`apply` for float16 and bfloat16: computed in float32 and rounded once, forward and backward, as PyTorch does."""
+    kinds = [dtypes.of(x.array.dtype) for x in args]
+    wide = [_converted(x, dtypes.float32) if d in _HALVES else x for x, d in zip(args, kinds, strict=True)]
+    narrow = functools.reduce(dtypes.promote_types, [d for d in kinds if d in _HALVES])
+    out = apply(op, wide, static)
+    if op.several:
+        return [_converted(o, narrow) if o.array.dtype == _F32 else o for o in out]
+    return _converted(out, narrow) if out.array.dtype == _F32 else out
+
+
+def _converted(x: Any, d: dtypes.dtype) -> Any:
+    return apply_one(astype, x, {"dtype": d.name, "source": dtypes.of(x.array.dtype).name})
 
 
 def not_for_complex(op: Op) -> NotImplementedError:

@@ -120,8 +120,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
 
     ``needs_grad``: whether the new value carries history.
     """
-    strides = getattr(x.array, "strides", ())
-    if 0 in strides and x.array.size and any(s == 0 and n > 1 for s, n in zip(strides, x.array.shape, strict=True)):
+    if _overlaps(x.array):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -145,6 +144,19 @@ def check_writable(x: Any, needs_grad: bool) -> None:
             "a leaf Variable that requires grad is being used in an in-place operation. "
             "(Do it inside no_grad(), or on x.data, or out of place.)"
         )
+
+
+def _overlaps(array: Any) -> bool:
+    """Whether two entries of an array may lie at one place, as in an expanded tensor or in sliding windows."""
+    flags = getattr(array, "flags", None)
+    if flags is None or flags.forc or not array.size:
+        return False
+    reach = array.itemsize
+    for step, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+        if step < reach:
+            return True
+        reach += step * (n - 1)
+    return False
 
 
 def _locked(array: Any) -> bool:

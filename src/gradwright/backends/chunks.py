@@ -30,9 +30,7 @@ def in_chunks(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def in_single(
-    reference: Callable[..., Any], types: str = "f"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def in_single(reference: Callable[..., Any], types: str = "f") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The kernel for more than a few float32 numbers, in chunks; ``reference`` for whatever else there is."""
 
     def declare(kernel: Callable[..., Any]) -> Callable[..., Any]:

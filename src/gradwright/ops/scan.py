@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.complex import is_complex
 from gradwright.ops.elementary import logaddexp
 
 _LINES = [Sample(A(3, 4), axis=0), Sample(A(3, 5), axis=1), Sample(A(1), axis=0)]
@@ -36,7 +37,7 @@ def scan(xp, combine, parts, axis):
     n = parts[0].shape[axis]
     if n < 2:
         return [xp.asarray(p, copy=True) for p in parts]
-    if prod(parts[0].shape) < _SMALL:
+    if prod(parts[0].shape) < _SMALL and not is_complex(xp, parts[0]):  # the order decides the branch of a logarithm
         return _doubled(xp, combine, parts, axis)
     even = [p[_part(axis, 0, None, 2)] for p in parts]
     odd = [p[_part(axis, 1, None, 2)] for p in parts]

@@ -199,6 +199,8 @@ def constant_pad_nd(xp, x, *, pad, value):
     """``x`` with ``value`` put before and after it along each axis, ``pad`` wide; negative widths cut."""
     x = x[tuple(slice(max(-a, 0), n + min(b, 0)) for (a, b), n in zip(pad, x.shape, strict=True))]
     room = [(max(a, 0), max(b, 0)) for a, b in pad]
+    if not any(map(any, room)):
+        return xp.asarray(x, copy=True)
     whole = xp.full(tuple(a + n + b for (a, b), n in zip(room, x.shape, strict=True)), value, dtype=x.dtype)
     return xp.put(whole, x, key=tuple(slice(a, a + n) for (a, _), n in zip(room, x.shape, strict=True)))
 
