@@ -177,7 +177,7 @@ def _same_answer(case: Case, ours: Any, theirs: Any) -> None:
     if ours is None or theirs is None:
         return
     ours, theirs = (np.asarray(a.detach().numpy(), np.float64) for a in (ours, theirs))
-    if not np.allclose(ours, theirs, rtol=1e-3, atol=1e-3 * max(1e-30, float(np.abs(theirs).max()))):
+    if not np.allclose(ours, theirs, rtol=1e-3, atol=1e-6 + 1e-3 * float(np.abs(theirs).max())):
         raise AssertionError(f"{case.figures[0].name}: gradwright gives {ours}, but PyTorch {theirs}")
 
 

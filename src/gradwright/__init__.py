@@ -125,5 +125,10 @@ __all__ = [
     if name[0] != "_" and (type(value) is not type(nn) or name in _MODULES)
 ]  # fmt: skip
 
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(f"gradwright has no {name!r}: docs/operators.md lists the operations there are", name=name)
+
+
 _keep_large_buffers()
 _await_einops()

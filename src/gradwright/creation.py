@@ -11,7 +11,7 @@ from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.dtypes import promote_types
 from gradwright.errors import kind
-from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype
+from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype, unmasked
 
 
 def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
@@ -33,6 +33,7 @@ def _array(data: Any, dtype: Any = None) -> Any:
     """Data as a new NumPy array of this dtype, or of the one PyTorch infers: floats the default dtype, ints int64."""
     data = _unwrapped(data)
     if isinstance(data, (np.ndarray, np.generic)):
+        unmasked("tensor", data)
         return np.array(data, (dtypes.of(data.dtype) if dtype is None else dtypes.of(dtype)).dtype)
     found: dict[Any, dtypes.dtype] = {}
     values = _plain(data, found)
@@ -85,7 +86,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     """``data`` as a tensor: a tensor as it is, a NumPy array without a copy where the dtype allows it."""
     if isinstance(data, TensorBase):
         return data if dtype is None else to_dtype(data, dtype)
-    array = data if isinstance(data, np.ndarray) else _array(data, dtype)
+    array = unmasked("as_tensor", data) if isinstance(data, np.ndarray) else _array(data, dtype)
     return finish(array, array.dtype if dtype is None else dtype, device, False)
 
 
@@ -99,7 +100,7 @@ def from_numpy(ndarray: Any) -> Any:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)})")
-    dtypes.of(ndarray.dtype)
+    dtypes.of(unmasked("from_numpy", ndarray).dtype)
     return finish(ndarray, None, None, False)
 
 

@@ -97,6 +97,12 @@ def of(like: Any) -> dtype:
         raise TypeError(f"dtype: expected one of {known}, but got {like!r}") from None
 
 
+def kind(d: Any) -> str:
+    """NumPy's letter for the kind of a NumPy dtype; bfloat16, which to NumPy is no number, counts as a float."""
+    letter: str = d.kind
+    return "f" if letter == "V" else letter
+
+
 def numpy_dtype(like: Any) -> np.dtype[Any]:
     """The NumPy dtype behind ``like`` (see `of`)."""
     return of(like).dtype

@@ -30,5 +30,8 @@ def size(shape: tuple[int, ...]) -> str:
 
 
 def kind(value: object) -> str:
-    """What an argument is, for messages that say what they got."""
-    return type(value).__name__
+    """What an argument is, for messages that say what they got: ``int``, or ``torch.Tensor`` for a stranger."""
+    cls = type(value)
+    home = cls.__module__.partition(".")[0]
+    name = cls.__name__ if home in ("builtins", "gradwright", "numpy") else f"{home}.{cls.__name__}"
+    return f"{name} (gradwright.from_dlpack() takes it)" if "." in name and hasattr(cls, "__dlpack__") else name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 from gradwright import backends, creation, dtypes, random, xp
@@ -12,7 +13,7 @@ from gradwright.autograd.base import TensorBase, made
 from gradwright.autograd.graph import AccumulateGrad, node_of
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.view import alias_of, refresh
-from gradwright.errors import kind, size
+from gradwright.errors import GradientWarning, kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
 from gradwright.face import join as j
@@ -155,13 +156,24 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         return bool(self.array)
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
+
+    def _number(self) -> Any:
+        """`item`, with a warning where that leaves a gradient behind that nobody asked to leave."""
+        if self.requires_grad:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: what is "
+                "computed from the number has no gradient. Consider using tensor.detach() or item() first.",
+                GradientWarning,
+                stacklevel=3,
+            )
+        return self.item()
 
     def __index__(self) -> int:
         if self.array.dtype.kind not in "biu" or self.array.size != 1:

@@ -103,3 +103,25 @@ def test_a_diagonal_may_be_written() -> None:
 def test_einsum_of_one_operand_is_a_copy() -> None:
     x = np.zeros((2, 3))
     assert not np.shares_memory(xp.einsum(x, equation="ij->ji"), x)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((100_000, 3), 0), ((3, 100_000), 1), ((2, 70_000, 3), 1), ((300, 300, 2), (0, 1)), ((5000, 7), None),
+     ((255, 4), 0), ((40, 5, 30, 20), (0, 2, 3))],
+)
+@pytest.mark.parametrize("layout", ["C", "F", "sliced"])
+def test_long_sums_keep_their_digits(shape, axis, layout):
+    x = np.full(shape, 0.1, np.float32)
+    x = {"C": x, "F": np.asfortranarray(x), "sliced": np.repeat(x, 2, -1)[..., ::2]}[layout]
+    for keepdims in (False, True):
+        out = numpy_backend.namespace.sum(x, axis=axis, keepdims=keepdims)
+        exact = x.sum(axis, np.float64, keepdims=keepdims)
+        assert out.dtype == np.float32
+        np.testing.assert_allclose(out, exact, rtol=3e-6)
+
+
+def test_a_sum_of_random_numbers_over_any_axis():
+    x = np.random.standard_normal((5, 6001, 4))
+    for axis in (0, 1, 2, (0, 1), (1, 2), None):
+        np.testing.assert_allclose(numpy_backend.namespace.sum(x, axis=axis), np.sum(x, axis), rtol=1e-10, atol=1e-10)

@@ -147,8 +147,9 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
     differentiable = bool(op.rules)
     record: Any = None
 
-    def call(x: Any) -> Any:
+    def call(input: Any) -> Any:
         nonlocal record
+        x = input
         try:
             a = x.array
         except AttributeError:
@@ -203,7 +204,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
             half = half or dtypes.of(d) in _HALVES
     if complex_ and op.complex is None:
         raise not_for_complex(op)
-    if half and op.kind not in _MOVING:
+    if half and _computes(op):
         return _in_single(op, args, static)
     xp = backends.namespace(arrays[0])
     quiet = silence()
@@ -252,7 +253,7 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         complex_ = dtypes.of(d).is_complex
         if complex_ and op.complex is None:
             raise not_for_complex(op)
-        if dtypes.of(d) in _HALVES and op.kind not in _MOVING:
+        if dtypes.of(d) in _HALVES and _computes(op):
             return _in_single(op, (x,), static)
     quiet = silence()
     try:
@@ -271,8 +272,11 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
 
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)
-_MOVING = ("view", "linear")
-"""Kinds of operations that move numbers and compute nothing that float32 would do better."""
+
+
+def _computes(op: Op) -> bool:
+    """Whether an operation does more than move or convert numbers."""
+    return op.kind != "view" and op.name not in ("astype", "copy", "concat", "stack")
 
 
 def _in_single(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:

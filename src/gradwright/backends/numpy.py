@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,7 @@ _max: Any = np.maximum.reduce
 _min: Any = np.minimum.reduce
 
 
-_LARGE, _ROW = 1 << 17, 1024
+_LARGE, _LONG, _ROW = 1 << 17, 256, 1024
 _FLOATS = frozenset(map(np.dtype, ("float32", "float64")))
 
 
@@ -33,9 +34,33 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) 
             return _large_sum(x)
         if _is_last(axis, x.ndim) and x.shape[-1] <= _ROW:
             return np.einsum("...i->...", x).reshape(x.shape[:-1] + (1,) * keepdims)
-    if x.dtype.kind == "V":  # bfloat16, which NumPy would add up in bfloat16
-        return _add(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
+    if x.size >= _LONG and x.dtype in _FLOATS and not (axis is None and x.flags.forc):
+        x = _ahead(x, range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
     return _add(x, axis, dtype, None, keepdims)
+
+
+def _ahead(x: Any, axes: Any) -> Any:
+    """``x`` summed over those of ``axes`` along which NumPy would lose digits, which are kept as length 1.
+
+    NumPy adds pairwise along the axis that is close in memory only: along any other it would add a million float32
+    numbers one by one, and lose five of their seven digits.
+    """
+    far = sorted((-abs(x.strides[i]), i % x.ndim) for i in axes if x.shape[i] > 1 and abs(x.strides[i]) > x.itemsize)
+    if math.prod([x.shape[i] for _, i in far]) >= _LONG:
+        for _, i in far:
+            x = _add(_shortened(x, i), i, None, None, True)
+    return x
+
+
+def _shortened(x: Any, i: int) -> Any:
+    """``x`` with axis ``i`` made short by sums of 64 or 8 entries as far apart, so that NumPy's inner loop is long."""
+    cut, before, after = (slice(None),) * i, x.shape[:i], x.shape[i + 1 :]
+    while x.shape[i] >= _LONG:
+        near = 64 if x.shape[i] >= 4096 else 8
+        n = x.shape[i] // near**2 * near**2
+        blocks = _add(x[(*cut, slice(n))].reshape(*before, -1, near, near, *after), i + 1)
+        x = np.concatenate([blocks.reshape(*before, n // near, *after), x[(*cut, slice(n, None))]], i)
+    return x
 
 
 def _is_last(axis: Any, ndim: int) -> bool:
@@ -55,8 +80,6 @@ def _large_sum(x: Any) -> Any:
 
 def prod(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """Product over ``axis``."""
-    if x.dtype.kind == "V":
-        return _mul(x, axis, dtype or np.float32, None, keepdims).astype(dtype or x.dtype)
     if x.size >= _LARGE and x.dtype in _FLOATS and _is_last(axis, x.ndim):
         x = _halved(x)
     return _mul(x, axis, dtype, None, keepdims)
@@ -85,8 +108,6 @@ def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 def matmul(x: Any, y: Any) -> Any:
     """Matrix product."""
-    if x.dtype.kind == "V":
-        return np.matmul(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
     return np.matmul(x, y)
 
 

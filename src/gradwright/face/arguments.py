@@ -127,23 +127,32 @@ def _combined(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dty
     return promote_types(high, low)
 
 
+def unmasked(function: str, array: Any) -> Any:
+    """An array that is not NumPy's masked one; TypeError for that, since its mask would be lost."""
+    if type(array).__name__ == "MaskedArray":
+        raise TypeError(f"{function}(): got a NumPy masked array, whose mask tensors do not have: select with "
+                        "gradwright.where(mask, ...), or see gradwright.masked")  # fmt: skip
+    return array
+
+
 def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[Any] | None:
     """The values as tensors of one dtype and library; None if one is neither tensor, number nor NumPy array."""
     tensors: list[Any] = []
     for v in values:
         if isinstance(v, np.ndarray):
-            v = wrap(v)
+            v = wrap(unmasked(op.name, v))
         elif not isinstance(v, (TensorBase, *NUMBER)):
             return None
         tensors.append(v)
     common = result_type(*tensors)
     if floating and common.category < dtypes.FLOAT:
         common = dtypes.default()
+    held = dtypes.float32 if common in (dtypes.float16, dtypes.bfloat16) else common  # halves compute in float32
     library = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
 
     def converted(v: Any) -> Any:
         number = not isinstance(v, TensorBase)
-        return wrap(library.asarray(np.array(v).astype(common.dtype))) if number else to_dtype(v, common)
+        return wrap(library.asarray(np.array(v).astype(held.dtype))) if number else to_dtype(v, common)
 
     quiet = silence()  # 1e300 is inf in float32
     try:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.face.arguments import tensor_arg
 
@@ -21,7 +22,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_floating_point(input: Any) -> bool:
     """Whether the dtype of ``input`` is a floating-point one."""
-    return bool(tensor_arg("is_floating_point", input).array.dtype.kind == "f")
+    return bool(dtypes.kind(tensor_arg("is_floating_point", input).array.dtype) == "f")
 
 
 def numel(input: Any) -> int:

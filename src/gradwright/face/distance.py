@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.elementwise import where
@@ -32,7 +33,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     """
     a, b = tensor_arg("cdist", x1, "x1"), tensor_arg("cdist", x2, "x2", 2)
     for name, x in (("X1", a), ("X2", b)):
-        if x.array.dtype.kind != "f":
+        if dtypes.kind(x.array.dtype) != "f":
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
         if x.array.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.array.ndim}D")

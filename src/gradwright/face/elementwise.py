@@ -161,7 +161,7 @@ def pow(input: Any, exponent: Any) -> Any:
     if type(exponent) is int or type(exponent) is float:
         if not isinstance(input, TensorBase):
             tensor_arg("pow", input)
-        if getattr(input.array.dtype, "kind", "f") in "fc":
+        if dtypes.of(input.array.dtype).category >= dtypes.FLOAT:
             return apply_one(_power, input, {"exponent": exponent})
         if type(exponent) is float:
             return pow(to_dtype(input, dtypes.default()), exponent)
@@ -270,6 +270,6 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + e**(beta x)) / beta; the line y = x where beta x > threshold."""
     x = tensor_arg("softplus", input)
-    if x.array.dtype.kind != "f":
+    if dtypes.kind(x.array.dtype) != "f":
         raise NotImplementedError(f"softplus(): not implemented for {x.dtype}; expected a floating-point tensor")
     return apply(_activation.softplus, (x,), {"beta": beta, "threshold": threshold})

@@ -19,7 +19,7 @@ _HISTOGRAM, _HISTOGRAMDD = (return_type(name, "hist", "bin_edges") for name in (
 
 def _floats(function: str, x: Any) -> Any:
     a = tensor_arg(function, x).array
-    if a.dtype.kind != "f":
+    if dtypes.kind(a.dtype) != "f":
         raise NotImplementedError(f"{function}(): not implemented for {dtypes.of(a.dtype)}; expected a floating dtype")
     return a
 

@@ -76,7 +76,7 @@ def _part(k: Any) -> Any:
     array = np.array(array) if recording.get() else np.asarray(array)  # a graph keeps it, and its owner may change it
     if array.size == 0 and isinstance(k, (list, tuple, range)):
         array = array.astype(np.int64)
-    if array.dtype.kind not in "bui":
+    if dtypes.kind(array.dtype) not in "bui":
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but got {array.dtype}")
     return array.astype(bool) if array.dtype == np.uint8 else array  # PyTorch takes bytes for a mask
 
@@ -228,7 +228,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 def _mask(function: str, mask: Any) -> Any:
     tensor_arg(function, mask, "mask", 2)
-    if mask.array.dtype.kind != "b":
+    if dtypes.kind(mask.array.dtype) != "b":
         raise RuntimeError(f"{function}: expected BoolTensor for mask, but got {dtypes.of(mask.array.dtype)}")
     return mask
 
@@ -352,7 +352,7 @@ def is_nonzero(input: Any) -> bool:
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """For places in row-major order of a tensor of this shape: their indices, a tensor for each dim."""
     where = tensor_arg("unravel_index", indices, "indices").array
-    if where.dtype.kind not in "iu":
+    if dtypes.kind(where.dtype) not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {dtypes.of(where.dtype)}")
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     strides = [int(np.prod(size[k + 1 :])) for k in range(len(size))]

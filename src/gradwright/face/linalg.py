@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.errors import size as _text
 from gradwright.face.arguments import tensor_arg
@@ -91,7 +92,7 @@ ger = outer
 def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta input + alpha product; ``input`` broadcasts, and is left out, NaN and all, if beta is 0."""
     x, shape = tensor_arg(name, input), product.array.shape
-    if product.array.dtype.kind in "iu":
+    if dtypes.kind(product.array.dtype) in "iu":
         beta, alpha = int(beta), int(alpha)
     tail = (1,) * (len(shape) - x.array.ndim) + x.array.shape
     if x.array.ndim > len(shape) or any(n not in (1, m) for n, m in zip(tail, shape, strict=True)):
@@ -126,9 +127,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     """beta input + alpha vec1 vec2^T, of vectors."""
     a, b = tensor_arg("addr", vec1, "vec1", 2), tensor_arg("addr", vec2, "vec2", 3)
     product = outer(a, b)
-    if product.array.dtype.kind in "biu" and any(isinstance(n, float) for n in (beta, alpha)):
+    if dtypes.kind(product.array.dtype) in "biu" and any(isinstance(n, float) for n in (beta, alpha)):
         raise RuntimeError("addr(): For integral input tensors, beta and alpha must not be floating point numbers.")
-    if product.array.dtype.kind == "b" and tensor_arg("addr", input).array.dtype.kind == "b":
+    if dtypes.kind(product.array.dtype) == "b" and dtypes.kind(tensor_arg("addr", input).array.dtype) == "b":
         return (input & bool(beta)) | (product & bool(alpha))
     return _added("addr", input, product, beta, alpha)
 

@@ -63,7 +63,7 @@ def eye(like: Any, m: int, n: int | None = None) -> Any:
 
 def adjoint(x: Any) -> Any:
     """Each matrix transposed and conjugated."""
-    return x.mT.conj() if x.array.dtype.kind == "c" else x.mT
+    return x.mT.conj() if dtypes.kind(x.array.dtype) == "c" else x.mT
 
 
 def column(x: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
 from gradwright.backends.scatter import take_along_axis
@@ -46,7 +47,7 @@ def _order_of(x: Any, axis: int, descending: bool = False) -> Any:
 
 def _sortable(name: str, input: Any, dim: Any) -> tuple[Any, int]:
     x = tensor_arg(name, input)
-    if x.array.dtype.kind == "c":
+    if dtypes.kind(x.array.dtype) == "c":
         raise RuntimeError(f"{name}(): complex numbers have no order")
     return x, one_dim(name, dim, x.array.ndim)
 
@@ -135,7 +136,7 @@ def _median(name: str, input: Any, dim: Any, keepdim: bool, whole: Any, along: A
     x, axis = _sortable(name, input, dim)
     n = nonempty(name, x, axis).array.shape[axis] if x.array.ndim else 1
     where = _selected(x.array, (n - 1) // 2, axis)
-    missing = np.isnan(x.array) if x.array.dtype.kind == "f" and x.array.ndim else np.zeros((), bool)
+    missing = np.isnan(x.array) if dtypes.kind(x.array.dtype) == "f" and x.array.ndim else np.zeros((), bool)
     if missing.any() and whole is _order.median:
         where = np.where(missing.any(axis, keepdims=True), missing.argmax(axis, keepdims=True), where)
     elif missing.any():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.base import TensorBase
 from gradwright.errors import size
 from gradwright.face.arguments import one_dim, tensor_arg, tensor_list
@@ -23,14 +24,14 @@ __all__ = ["chain_matmul", "cross", "inner", "kron", "tensordot", "vander", "vdo
 def vdot(input: Any, other: Any) -> Any:
     """Inner product of two vectors, the first one conjugated."""
     a = tensor_arg("vdot", input)
-    return dot(a.conj() if a.array.dtype.kind == "c" and a.array.ndim == 1 else a, other)
+    return dot(a.conj() if dtypes.kind(a.array.dtype) == "c" and a.array.ndim == 1 else a, other)
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
     """Inner products along ``dim``, ``x`` conjugated; the other dims broadcast."""
     a, b = tensor_arg("linalg.vecdot", x, "x"), tensor_arg("linalg.vecdot", y, "y", 2)
     same_dtype("linalg.vecdot", a, b, "x and y")
-    return (mul(a.conj() if a.array.dtype.kind == "c" else a, b)).sum(dim, dtype=a.dtype)
+    return (mul(a.conj() if dtypes.kind(a.array.dtype) == "c" else a, b)).sum(dim, dtype=a.dtype)
 
 
 def inner(input: Any, other: Any) -> Any:
@@ -182,7 +183,7 @@ def powers(x: Any, N: int | None = None) -> Any:
     if N is not None and N <= 1:
         raise RuntimeError("linalg.vander: N must be greater than 1.")
     x = x.unsqueeze(-1)
-    x = x.to(int) if x.array.dtype.kind == "b" else x
+    x = x.to(int) if dtypes.kind(x.array.dtype) == "b" else x
     ones = x.new_ones((*shape, 1))
     return cat([ones, cumprod(x.expand(*shape, n - 1), -1)], -1) if n > 1 else ones[..., :n]
 

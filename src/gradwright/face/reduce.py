@@ -43,19 +43,19 @@ def widened(x: Any, dtype: Any) -> Any:
     """Integers and booleans add up in int64, unless a dtype is named."""
     if dtype is not None:
         return to_dtype(x, dtype)
-    return to_dtype(x, dtypes.int64) if x.array.dtype.kind in "biu" else x
+    return to_dtype(x, dtypes.int64) if dtypes.kind(x.array.dtype) in "biu" else x
 
 
 def inexact(x: Any) -> Any:
     """``x`` in floating point: integers and booleans become the default dtype."""
-    return to_dtype(x, dtypes.default()) if x.array.dtype.kind in "biu" else x
+    return to_dtype(x, dtypes.default()) if dtypes.kind(x.array.dtype) in "biu" else x
 
 
 def _real(function: str, x: Any, dtype: Any) -> Any:
     x = tensor_arg(function, x)
     if dtype is not None:
         x = to_dtype(x, dtype)
-    if x.array.dtype.kind in "biu":
+    if dtypes.kind(x.array.dtype) in "biu":
         raise RuntimeError(
             f"{function}(): could not infer output dtype. Input dtype must be either a floating point or complex "
             f"dtype. Got: {dtypes.of(x.array.dtype)}"
@@ -81,9 +81,9 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """`sum`, with NaN counted as 0. RuntimeError for complex tensors."""
     x = widened(tensor_arg("nansum", input), dtype)
-    if x.array.dtype.kind == "c":
+    if dtypes.kind(x.array.dtype) == "c":
         raise RuntimeError("nansum does not support complex inputs")
-    return sum(masked_fill(x, isnan(x), 0) if x.array.dtype.kind == "f" else x, dim, keepdim)
+    return sum(masked_fill(x, isnan(x), 0) if dtypes.kind(x.array.dtype) == "f" else x, dim, keepdim)
 
 
 @numpy_names

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
 from gradwright.face.arguments import one_dim, tensor_arg
@@ -52,7 +53,7 @@ def _running_extremum(name: str, x: Any, dim: int, better: Any, op: Op) -> Any:
         return VALUES[name](x.clone(), wrap(np.zeros((), np.int64)))
     place = np.arange(x.array.shape[axis]).reshape((-1,) + (1,) * (x.array.ndim - axis - 1))
     found = x.array == better.accumulate(x.array, axis)
-    found |= np.isnan(x.array) if x.array.dtype.kind == "f" else False
+    found |= np.isnan(x.array) if dtypes.kind(x.array.dtype) == "f" else False
     where = wrap(np.maximum.accumulate(found * place, axis))
     return VALUES[name](apply(op, (x, where), {"axis": axis}), where)
 

@@ -155,11 +155,11 @@ def _mean(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
     ones = wrap(np.ones(x.array.shape, x.array.dtype))
     counts = _sum(ones, axis, index, wrap(np.ones(index.array.shape, x.array.dtype)), include_self)
     total = _sum(x, axis, index, src, include_self)
-    return total / counts if x.array.dtype.kind in "fc" else total.floor_divide(counts)
+    return total / counts if dtypes.kind(x.array.dtype) in "fc" else total.floor_divide(counts)
 
 
 def _max(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
-    kind = x.array.dtype.kind
+    kind = dtypes.kind(x.array.dtype)
     lowest = -np.inf if kind == "f" else False if kind == "b" else np.iinfo(x.array.dtype).min
     start = x if include_self else _without(x, axis, index, lowest)
     return apply(_scatter.scatter_max, (start, index, src), {"axis": axis})
@@ -167,7 +167,7 @@ def _max(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
 
 def _min(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
     def turned(y: Any) -> Any:  # upside down: ~i for whole numbers, whose lowest has no negative
-        return -y if y.array.dtype.kind == "f" else ~y
+        return -y if dtypes.kind(y.array.dtype) == "f" else ~y
 
     return turned(_max(turned(x), axis, index, turned(src), include_self))
 

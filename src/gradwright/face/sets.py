@@ -133,7 +133,7 @@ def _bisected(edges: Any, values: Any, right: bool) -> Any:
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each of 0, 1, 2, ... occurs in a 1-d tensor of them, or the sum of the ``weights`` of its places."""
     x = tensor_arg("bincount", input).array
-    if x.dtype.kind not in "iu":
+    if dtypes.kind(x.dtype) not in "iu":
         raise NotImplementedError(f"bincount(): not implemented for {dtypes.of(x.dtype)}; expected whole numbers")
     if x.ndim != 1 or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")

@@ -288,7 +288,7 @@ def sum_to_size(self: Any, *size: Any) -> Any:
     wanted, have = sizes("sum_to_size", size), self.array.shape
     if not _shape.broadcasts(wanted, have):
         raise RuntimeError(f"size {{{_text(wanted)}}} is not expandable to size {{{_text(have)}}}.")
-    x = self if wanted == have != () or self.array.dtype.kind not in "biu" else self.to(dtypes.int64)
+    x = self if wanted == have != () or dtypes.kind(self.array.dtype) not in "biu" else self.to(dtypes.int64)
     return _shape.sum_to(x.__array_namespace__(), x, wanted)
 
 

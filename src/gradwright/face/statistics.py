@@ -32,7 +32,7 @@ def _spread(op: Op, name: str, x: Any, dim: Any, keepdim: bool, unbiased: bool |
     if unbiased is not None:
         correction = int(unbiased)
     x = tensor_arg(name, x)
-    if x.array.dtype.kind in "biu":
+    if dtypes.kind(x.array.dtype) in "biu":
         raise RuntimeError(f"{name}(): only supports floating point and complex dtypes, got {dtypes.of(x.array.dtype)}")
     return reduce.reduced(op, name, x, dim, keepdim, correction=1 if correction is None else correction)
 
@@ -136,7 +136,7 @@ def nanquantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = Fals
 
 def _weights(given: Any, name: str, n: int, kinds: str) -> Any:
     w = tensor_arg("cov", given, name)
-    if w.array.ndim > 1 or w.array.dtype.kind not in kinds:
+    if w.array.ndim > 1 or dtypes.kind(w.array.dtype) not in kinds:
         raise RuntimeError(f"cov(): expected {name} to have one dim and a dtype of kind {kinds}, got {w.dtype}")
     if w.array.size != n:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations: {n}")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import no_grad
@@ -33,7 +34,7 @@ _strided = _index.restride
 
 def _integer(name: str, value: Any) -> int:
     """An int, also from a 0-d tensor of integers."""
-    if isinstance(value, TensorBase) and (value.array.ndim or value.array.dtype.kind not in "iu"):
+    if isinstance(value, TensorBase) and (value.array.ndim or dtypes.kind(value.array.dtype) not in "iu"):
         raise RuntimeError(f"{name} must be an 0-dim integral Tensor.")
     return int(value.array) if isinstance(value, TensorBase) else value.__index__()
 

@@ -70,7 +70,7 @@ class Arrays:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         array = self.numpy()
         if any(step < 0 for step in array.strides):
-            raise BufferError("__dlpack__(): a tensor with negative strides cannot be exported: call contiguous() first")
+            raise BufferError("__dlpack__(): a tensor with negative strides cannot be exported: call contiguous()")
         if dtypes.of(array.dtype) is dtypes.bfloat16:
             raise BufferError("__dlpack__(): torch.bfloat16 cannot be exported by NumPy: call float() first")
         return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)

@@ -36,6 +36,7 @@ from gradwright.face import (
 from gradwright.face import complex as numbers
 from gradwright.face import linalg as matrices
 from gradwright.face import special as functions
+from gradwright.face.arguments import unmasked
 from gradwright.face.forms import store
 
 # NumPy's ufuncs whose names are not those of the functions here.
@@ -78,7 +79,7 @@ def _refused(name: str, why: str) -> TypeError:
 def tensors(value: Any) -> Any:
     """``value`` with the arrays in it, inside lists and tuples too, as Tensors, and NumPy's scalars as numbers."""
     if isinstance(value, np.ndarray):
-        return wrap(value)
+        return wrap(unmasked("numpy", value))
     if isinstance(value, np.generic):
         return value.item()
     if type(value) in (list, tuple):

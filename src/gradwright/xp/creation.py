@@ -28,7 +28,7 @@ def _numpy(dtype: Any, device: Any, otherwise: Any = None) -> Any:
 def _of_numbers(array: Any) -> dtypes.dtype:
     """The dtype of an array of Python numbers: int64, or the default real or complex one."""
     return {"f": dtypes.default(), "c": dtypes.complex_partner(dtypes.default())}.get(
-        array.dtype.kind, dtypes.of(array.dtype)
+        dtypes.kind(array.dtype), dtypes.of(array.dtype)
     )
 
 

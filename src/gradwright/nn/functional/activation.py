@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one
 from gradwright.face import elementwise, reduce
 from gradwright.face.activation import floating_arg, hardshrink, prelu
@@ -103,7 +104,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def _clipped(name: str, input: Any, low: float, high: float, inplace: bool) -> Any:
     x = tensor_arg(name, input)
-    kind = x.array.dtype.kind
+    kind = dtypes.kind(x.array.dtype)
     if kind in "bc":
         raise NotImplementedError(f"{name}(): not implemented for {x.dtype}")
     if kind == "u" and low < 0:
@@ -115,7 +116,7 @@ def _clipped(name: str, input: Any, low: float, high: float, inplace: bool) -> A
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """x above the threshold, else ``value``."""
     x = tensor_arg("threshold", input)
-    kind = x.array.dtype.kind
+    kind = dtypes.kind(x.array.dtype)
     if kind in "bc":
         raise NotImplementedError(f"threshold(): not implemented for {x.dtype}")
     static = {"threshold": threshold, "value": int(value) if kind in "iu" else value}

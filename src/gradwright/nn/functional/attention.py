@@ -79,7 +79,7 @@ def attend(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, scale: float | N
 
 def _added(mask: Any, like: Any, name: str) -> Any:
     """A mask as numbers to be added: -inf where a boolean one is True."""
-    if mask is None or mask.array.dtype.kind == "f":
+    if mask is None or dtypes.kind(mask.array.dtype) == "f":
         return mask
     if mask.array.dtype != bool:
         raise AssertionError(f"only bool and floating types of {name} are supported, but got {mask.dtype}")

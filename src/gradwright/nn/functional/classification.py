@@ -33,7 +33,7 @@ def _classes(name: str, x: Any, target: Any, weight: Any) -> int:
     if not shape:
         raise RuntimeError(f"{name}(): input tensor should be 1D or more, got a 0-d tensor")
     axis = min(1, len(shape) - 1)
-    if target.array.dtype.kind not in "iu":
+    if dtypes.kind(target.array.dtype) not in "iu":
         raise RuntimeError(f"{name}(): expected scalar type Long but found {target.dtype}")
     if len(wanted) != len(shape) - 1:
         raise ValueError(f"{name}(): Expected target of {len(shape) - 1} dims, one less than input, got {len(wanted)}")
@@ -136,7 +136,7 @@ def _along(weight: Any, x: Any, axis: int) -> Any:
 
 
 def _against_probabilities(logs: Any, t: Any, axis: int, weight: Any, ignore: int, how: str, smoothing: float) -> Any:
-    if t.array.dtype.kind != "f":
+    if dtypes.kind(t.array.dtype) != "f":
         raise RuntimeError(f"Expected floating point type for target with class probabilities, got {t.dtype}")
     if ignore >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")

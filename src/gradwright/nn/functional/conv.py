@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.backends.windows import Lattice
 from gradwright.errors import size as text
@@ -48,7 +49,7 @@ def _checked(function: str, input: Any, weight: Any, bias: Any, groups: int, n: 
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t.array.dtype != x.array.dtype:
             raise RuntimeError(f"Input type ({x.dtype}) and {name} type ({t.dtype}) should be the same")
-    if x.array.dtype.kind not in "fciV" or (x.array.dtype.kind == "i" and x.array.dtype.itemsize < 8):
+    if dtypes.kind(x.array.dtype) not in "fciV" or (dtypes.kind(x.array.dtype) == "i" and x.array.dtype.itemsize < 8):
         raise RuntimeError(f"{function}(): not implemented for {x.dtype}")
     return x, single
 

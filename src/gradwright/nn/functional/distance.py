@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.creation import ones
 from gradwright.errors import size
 from gradwright.face.arguments import tensor_arg
@@ -18,7 +19,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """Cosine of the angle between vectors along ``dim``, whose lengths count as at least eps; the sizes broadcast."""
     a, b = tensor_arg("cosine_similarity", x1, "x1"), tensor_arg("cosine_similarity", x2, "x2", 2)
     product = mul(a, b)
-    if product.array.dtype.kind not in "fc":
+    if dtypes.kind(product.array.dtype) not in "fc":
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {product.dtype}")
     a, b = (x.to(product.dtype).expand(product.shape) for x in (a, b))
     a, b = (x / norm(x, 2, dim, True).clamp(min=eps) for x in (a, b))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.face.arguments import tensor_arg
 from gradwright.face.elementwise import mul
 from gradwright.face.forms import store
@@ -28,7 +29,7 @@ def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, c
         return x
     if channels and len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    d = x.dtype if x.array.dtype.kind == "f" else None
+    d = x.dtype if dtypes.kind(x.array.dtype) == "f" else None
     kept = rand((*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, dtype=d) >= p
     if not alpha:
         out = mul(x, kept.to(x.dtype) * (1 / (1 - p)) if p < 1 else kept.to(x.dtype))

@@ -78,7 +78,7 @@ def _pooled(function: str, input: Any, n: int) -> tuple[Any, tuple[int, ...]]:
         raise RuntimeError(
             f"{function}(): Expected input to have non-zero size for non-batch dimensions, but got {text(shape)}"
         )
-    if input.array.dtype.kind in "bc":
+    if dtypes.kind(input.array.dtype) in "bc":
         raise RuntimeError(f"{function}(): not implemented for {input.dtype}")
     return input, shape[-n:]
 
