@@ -12,7 +12,7 @@ from oracle.resolve import from_database, lookup, rewritten
 
 
 class UnconvertibleError(Exception):
-    """gradwright has no such value (a sparse tensor, a bfloat16 one): the sample is left out."""
+    """gradwright has no such value (a sparse tensor, for one): the sample is left out."""
 
 
 class Converter:
@@ -54,7 +54,10 @@ class Converter:
         return found
 
     def _tensor(self, value: torch.Tensor) -> Any:
-        t = gradwright.from_numpy(array_of(value, self._bases))
+        if value.dtype is torch.bfloat16:  # of no library but PyTorch's and ml_dtypes
+            t = gradwright.from_numpy(numpy_of(value)).bfloat16()
+        else:
+            t = gradwright.from_numpy(array_of(value, self._bases))
         if value.requires_grad:
             t.requires_grad_()
             self.pairs.append((value, t))
@@ -87,7 +90,8 @@ def array_of(value: torch.Tensor, bases: dict[Any, Any]) -> Any:
 def numpy_of(value: Any) -> Any:
     """The values of a PyTorch or gradwright tensor as an array, to be compared only."""
     if not isinstance(value, torch.Tensor):
-        return np.asarray(value.detach().array)
+        array = np.asarray(value.detach().array)
+        return array.astype(np.float32) if value.dtype is gradwright.bfloat16 else array
     value = value.detach().resolve_conj().resolve_neg()
     if value._is_zerotensor():  # zeros without memory, which some of PyTorch's derivatives are
         return np.zeros(tuple(value.shape), str(value.dtype)[6:])

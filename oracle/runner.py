@@ -16,6 +16,7 @@ from oracle.entries import ENTRIES, name_of
 from oracle.forms import check_forms
 from oracle.records import Record
 from oracle.refusals import check_errors
+from oracle.special_cases import ROUGH
 
 LIMIT = 300
 """Seconds an entry may take."""
@@ -57,8 +58,9 @@ def _dtypes(entry: Any, options: Options) -> Iterator[tuple[Any, int | None]]:
         few = 4 if options.samples is None else min(4, options.samples)
         if torch.complex128 in entry.backward_dtypes:
             yield torch.complex128, options.samples
-        for dtype in (torch.float32, torch.int64, torch.bool):
-            if entry.supports_dtype(dtype, "cpu"):
+        for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.int64, torch.bool):
+            rough = dtype in (torch.float16, torch.bfloat16) and entry.name in ROUGH
+            if entry.supports_dtype(dtype, "cpu") and not rough:
                 yield dtype, few
 
 

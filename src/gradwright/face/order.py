@@ -36,8 +36,14 @@ def _first(n: Any, axis: int) -> tuple[Any, ...]:
     return (slice(None),) * axis + (slice(n),)
 
 
+def _comparable(x: Any) -> Any:
+    """An array that NumPy can order: bfloat16, in which it puts NaN anywhere, as float32."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
 def _order_of(x: Any, axis: int, descending: bool = False) -> Any:
     """The indices that sort an array along ``axis``; equal entries keep their order."""
+    x = _comparable(x)
     if not x.ndim:
         return np.zeros((), np.int64)
     if not descending:
@@ -83,7 +89,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     n = x.array.shape[axis] if x.array.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, but dim {axis} has {n} entries")
-    return VALUES["topk"](*_taken(_topped, x, _top(x.array, int(k), n, axis, largest), axis))
+    return VALUES["topk"](*_taken(_topped, x, _top(_comparable(x.array), int(k), n, axis, largest), axis))
 
 
 def _top(x: Any, k: int, n: int, axis: int, largest: bool) -> Any:
@@ -124,6 +130,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _selected(x: Any, k: int, axis: int) -> Any:
     """Where the k-th in order of each line stands, ``axis`` kept."""
+    x = _comparable(x)
     return np.argpartition(x, k, axis)[(slice(None),) * axis + (slice(k, k + 1),)] if x.ndim else np.zeros((), np.int64)
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import size
+from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.decompose import permutation, svdvals, triangles
 from gradwright.face.elementwise import where
 from gradwright.face.matrices import adjoint as _adjoint
@@ -128,8 +129,10 @@ def logdet(input: Any) -> Any:
 
 
 def matrix_exp(A: Any) -> Any:
-    """e**A."""
-    return apply(_ops.matrix_exp, (square("linalg.matrix_exp", A),), {})
+    """e**A; of halves too."""
+    half = dtypes.of(tensor_arg("linalg.matrix_exp", A).array.dtype) in (dtypes.float16, dtypes.bfloat16)
+    x = square("linalg.matrix_exp", to_dtype(A, dtypes.float32) if half else A)
+    return to_dtype(apply(_ops.matrix_exp, (x,), {}), A.array.dtype)
 
 
 def matrix_power(A: Any, n: int) -> Any:

@@ -70,8 +70,8 @@ silu.vjp(x=_silu_slope)
 
 
 def _mish_parts(xp, x):
-    """e**x, and tanh(log(1 + e**x)) = n/(n + 2) as n = e**x (e**x + 2); past x = 20 that is 1 in any float."""
-    e = xp.exp(xp.clip(x, None, 20.0))
+    """e**x, and tanh(log(1 + e**x)) = n/(n + 2) as n = e**x (e**x + 2); past x = 40 that is 1 in any float."""
+    e = xp.exp(xp.clip(x, None, 40.0))
     return e, e * (e + 2)
 
 
@@ -84,8 +84,8 @@ def mish(xp, x):
 
 def _mish_slope(xp, g, x):
     e, n = _mish_parts(xp, x)
-    over = 1 / (n + 2)
-    return g * (n * over + x * (4 * e * (e + 1) * over * over))
+    d = n + 2
+    return g * (n / d + xp.clip(x, None, 40.0) * (4 * e * (e + 1) / d / d))
 
 
 mish.vjp(x=_mish_slope)
@@ -127,7 +127,7 @@ def _elu_slope(xp, g, x, alpha, scale, input_scale):
     e = xp.exp(z if input_scale == 1 else input_scale * z)
     if alpha * input_scale == 1:
         return g * (e if scale == 1 else scale * e)
-    return g * xp.where(x <= 0, (alpha * scale * input_scale) * e, zero(xp, x) + scale)
+    return g * xp.where(x > 0, zero(xp, x) + scale, (alpha * scale * input_scale) * e)
 
 
 elu.vjp(x=_elu_slope)
@@ -170,7 +170,7 @@ def hardtanh(xp, x, *, min, max):
     return xp.clip(x, min, max)
 
 
-hardtanh.vjp(x=lambda xp, g, x, min, max: unless(xp, (x <= min) | (x >= max), g))
+hardtanh.vjp(x=lambda xp, g, x, min, max: xp.where((x > min) & (x < max), g, zero(xp, g)))
 
 _THREE = [Sample(A(3, 4, low=-5.0, high=5.0, avoid=[-3.0, 3.0]))]
 
@@ -181,7 +181,7 @@ def hardsigmoid(xp, x):
     return xp.clip(x / 6 + 0.5, 0.0, 1.0)
 
 
-hardsigmoid.vjp(x=lambda xp, g, x: unless(xp, (x <= -3) | (x >= 3), g / 6))
+hardsigmoid.vjp(x=lambda xp, g, x: xp.where((x > -3) & (x < 3), g / 6, zero(xp, g)))
 
 
 @builtin(kind="elementwise", node="HardswishBackward0", samples=_THREE)
@@ -191,7 +191,7 @@ def hardswish(xp, x):
 
 
 hardswish.vjp(
-    x=lambda xp, g, x: xp.where(x < 3, unless(xp, x <= -3, g * (x / 3 + 0.5)), g),
+    x=lambda xp, g, x: g * xp.where(x >= 3, zero(xp, x) + 1, unless(xp, x <= -3, x / 3 + 0.5)),
 )
 
 _SHRINK = [Sample(A(3, 4, avoid=[-0.7, 0.7]), lambd=0.7), Sample(A(avoid=[0.0]), lambd=0.0)]
@@ -210,7 +210,7 @@ def softshrink(xp, x, *, lambd):
 
 
 for _shrink in (hardshrink, softshrink):
-    _shrink.vjp(x=lambda xp, g, x, lambd: unless(xp, xp.abs(x) <= lambd, g))
+    _shrink.vjp(x=lambda xp, g, x, lambd: xp.where(xp.abs(x) > lambd, g, zero(xp, g)))
 
 
 @builtin(

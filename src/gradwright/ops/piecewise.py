@@ -158,8 +158,8 @@ def maximum(xp, x, y):
 
 
 maximum.vjp(
-    x=lambda xp, g, x, y: _share(xp, g, x > y, x == y),
-    y=lambda xp, g, x, y: _share(xp, g, y > x, x == y),
+    x=lambda xp, g, x, y: _share(xp, g, x < y, x == y),
+    y=lambda xp, g, x, y: _share(xp, g, y < x, x == y),
 )
 
 

@@ -130,8 +130,9 @@ def std(xp, x, *, axis=None, keepdims=False, correction=1):
 
 
 def _std_slope(xp, g, x, out, axis, keepdims, correction):
-    safe = xp.where(out == 0, xp.ones_like(out), out)
-    return _var_slope(xp, g / (2 * safe), x, axis, keepdims, correction)
+    flat = out == 0
+    scale = xp.where(flat, xp.zeros_like(out), 0.5 / xp.where(flat, xp.ones_like(out), out))
+    return _var_slope(xp, g * scale, x, axis, keepdims, correction)
 
 
 std.vjp(x=_std_slope)
@@ -172,7 +173,7 @@ _INF = float("inf")
 def vector_norm(xp, x, *, ord=2, axis=None, keepdims=False):
     """p-norm over ``axis``: (sum |x|**p)**(1/p); p = inf the largest, -inf the smallest |x|, 0 the count of nonzeros.
 
-    At the kink x = 0 the slope is taken as 0.
+    At the kink x = 0 the slope is taken as 0; the second derivative of a norm of 0 is NaN.
     """
     if ord == 2:
         return xp.sqrt(xp.sum(_square(xp, x), axis=axis, keepdims=keepdims))
@@ -196,10 +197,11 @@ def _norm_slope(xp, g, x, out, ord, axis, keepdims):
         a = xp.abs(x)
         ties = xp.astype(a == out, a.dtype)
         return g * (ties / (xp.sum(ties, axis=axis, keepdims=True) if x.ndim else ties)) * xp.sign(x)
-    safe = xp.where(out == 0, xp.ones_like(out), out)
+    one = xp.ones_like(out) if ord < 0 else 1 + xp.sqrt(out)  # where the norm is 0, and its second slope then NaN
+    safe = xp.where(out == 0, one, out)
     if ord == 2:
         return g * (x / safe)
-    nonzero = x != 0
+    nonzero = (x != 0) & (out != 0) if ord < 0 else x != 0
     a = xp.abs(xp.where(nonzero, x, xp.ones_like(x)))
     return xp.where(nonzero, g * (a / safe) ** (ord - 1) * xp.sign(x), xp.zeros_like(x))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import prod
 
 from gradwright.op import A, Sample, builtin
@@ -133,9 +134,9 @@ def logcumsumexp(xp, x, *, axis):
 
 def _logcumsumexp_slope(xp, g, x, out, axis):
     """dx_k = sum over i >= k of g_i e**(x_k - y_i), as a recurrence in which no exponent is positive."""
-    later = xp.exp(shifted(xp, out, out, axis) - out)
-    later = xp.where(xp.isnan(later), xp.zeros_like(later), later)  # -inf - -inf
-    return xp.exp(x - out) * _recurrence_back(xp, g, later, axis)
+    gap = shifted(xp, out, out, axis) - out
+    gap = xp.where(xp.isnan(gap) & ~xp.isnan(out), xp.zeros_like(gap) - math.inf, gap)  # -inf - -inf
+    return xp.exp(x - out) * _recurrence_back(xp, g, xp.exp(gap), axis)
 
 
 logcumsumexp.vjp(x=_logcumsumexp_slope)

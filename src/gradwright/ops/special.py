@@ -213,7 +213,7 @@ def _bessel(letter, scaled=""):
     return evaluate
 
 
-_j, _y, _i, _k, _ie, _ke = (_bessel(*n) for n in ("j", "y", "i", "k", "ie", "ke"))
+_j, _y, _i, _k, _ke, _moderate_ie = (_bessel(*n) for n in ("j", "y", "i", "k", "ke", "ie"))
 _ALL_ORDERS = [Sample(A(3, 4, avoid=[0.0]), order=n) for n in (0, 1, 2)]
 _RIGHT = [Sample(A(3, 4, low=0.5), order=n) for n in (0, 1, 2)]
 

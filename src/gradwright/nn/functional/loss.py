@@ -16,6 +16,7 @@ from gradwright.creation import ones_like
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face.arguments import result_type, tensor_arg, to_dtype
+from gradwright.face.special import xlogy
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced
@@ -150,8 +151,7 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     if log_target:
         losses = e.exp(t) * (t - x)
     else:
-        zero = t.detach() == 0
-        losses = e.where(zero, 0.0, t * e.log(e.where(zero, 1.0, t))) - t * x
+        losses = xlogy(t, t) - t * x
     if size_average is None and reduce is None:
         if reduction == "batchmean":
             return reduced(losses, "sum") / (x.size(0) if x.ndim else 1)
