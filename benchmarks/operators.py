@@ -57,7 +57,7 @@ where:t.where(x>1,x,x) masked_fill:x.masked_fill(x>1,0.0) xlogy:t.xlogy(x,x) nan
 erfinv:t.erfinv(x*0.1)"""
 _MATRIX = """sum mean prod:t.prod(x*0.5,1) amax:t.amax(x,1) max:t.max(x,1).values logsumexp:t.logsumexp(x,1) var std
 norm cumsum:t.cumsum(x,1) cumprod:t.cumprod(x*0.5,1) sum0:x.sum(0) sum1:x.sum(1) mean1:x.mean(1) var1:x.var(1)
-sort:t.sort(x,1,stable=True).values topk:t.topk(x,5).values median:t.median(x,1).values softmax:t.softmax(x,1)
+sort:t.sort(x,dim=1,stable=True).values topk:t.topk(x,5).values median:t.median(x,1).values softmax:t.softmax(x,1)
 log_softmax:t.log_softmax(x,1) t:x.t().contiguous() flip:t.flip(x,(1,)) roll:t.roll(x,3,1) cat:t.cat((x,x),1)
 stack:t.stack((x,x)) split:t.cat(x.split(5,1),1) tril triu index:x[:,::2] gather:t.gather(x,1,i)
 index_select:x.index_select(1,j) expand:x[:1].expand(x.shape) repeat:x[:5].repeat(2,1) take:x[:,j]

@@ -6,7 +6,6 @@ DRAWN = "drawn numbers have no derivative and say so; PyTorch gives them a gradi
 
 UNREAD = "the triangle that is not read has gradient 0; PyTorch gives it one"
 SIGNS = "the signs of singular vectors are arbitrary; what they make together is compared in tests/face/test_lapack.py"
-AT_ZERO = "the second gradient at the kink is 0/0: NaN in PyTorch"
 
 KNOWN: dict[str, str] = {
     "as_strided.partial_views": "it reads memory outside the tensor, which is lost on the way from PyTorch to NumPy",
@@ -17,8 +16,6 @@ KNOWN: dict[str, str] = {
     "nn.functional.linear_cross_entropy.chunked": "PyTorch gives the chunked form a second gradient of zeros",
     "cholesky_inverse": UNREAD,
     "cholesky_solve": UNREAD,
-    "linalg.norm": AT_ZERO,
-    "linalg.norm.subgradients_at_zero": AT_ZERO,
     "normal": DRAWN,
     "normal.number_mean": DRAWN,
     "pca_lowrank": SIGNS,

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from oracle.entries import ENTRIES, GROUPS, group_of
+from oracle.entries import ENTRIES, GROUPS, group_of, name_of
 from oracle.known import KNOWN
 from oracle.records import Record
 from oracle.resolve import callable_for
@@ -63,12 +63,13 @@ def operators_page() -> str:
     """The text of docs/operators.md."""
     there: dict[str, dict[str, bool]] = {group: {} for group in GROUPS}
     for entry in ENTRIES:
-        there[group_of(entry)][entry.name] = callable_for(entry) is not None
+        there[group_of(entry)][name_of(entry)] = callable_for(entry) is not None
     have, all_ = (sum(f(names.values()) for names in there.values()) for f in (sum, len))
     lines = [
         "# Operations", "",
-        f"gradwright has {have} of the {all_} differentiable operations in PyTorch's own database of operations, with",
-        "PyTorch's names and meaning. `python -m oracle` compares their values, gradients and second gradients with",
+        f"gradwright has {have} of the {all_} differentiable entries of PyTorch's own database of operations, with",
+        "PyTorch's names and meaning. An operation with variants has an entry for each: `div.floor_rounding` is `div`",
+        "with `rounding_mode=\"floor\"`. `python -m oracle` compares their values, gradients and second gradients with",
         "PyTorch's and wrote this page (`--docs`).",
     ]  # fmt: skip
     for group, names in there.items():

@@ -147,6 +147,12 @@ def test_the_readmes_link_to_each_other_and_to_the_same_files() -> None:
     assert sorted(links[0]) == sorted(links[1])
 
 
+def test_every_page_counts_the_operations_alike() -> None:
+    have, all_ = re.findall(r"has (\d+) of the (\d+)", read(ROOT / "docs/operators.md"))[0]
+    for page in (README, CHINESE, ROOT / "CHANGELOG.md", ROOT / "docs/decisions/0002-breadth.md"):
+        assert {have, all_} <= set(re.findall(r"\d+", read(page))), f"{name(page)} has not the counts {have} and {all_}"
+
+
 def measured(page: Path) -> list[list[str]]:
     """The cells of the rows of the table between the markers."""
     part = read(page).partition("<!-- bench:start -->")[2].partition("<!-- bench:end -->")[0]

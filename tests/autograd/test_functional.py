@@ -54,3 +54,22 @@ def test_no_dependence_is_a_zero_gradient_and_the_input_is_left_alone():
 def test_what_it_refuses(f, x, error, message):
     with pytest.raises(error, match=message):
         gw.value_and_grad(f)(np.array(x))
+
+
+@pytest.mark.parametrize("dtype", [">f8", "longdouble", "object", "int64"])
+def test_dtypes_without_derivative_are_refused_by_name(dtype):
+    with pytest.raises(TypeError, match=r"value_and_grad: argument 1 of f must be .*, but got .*astype\(float\)"):
+        gw.value_and_grad(_product, argnums=(0, 1))(np.ones(2), np.ones(2).astype(dtype))
+
+
+def test_arguments_to_differentiate_by_are_passed_by_position():
+    with pytest.raises(TypeError, match="value_and_grad: argument 0 of f must be passed by position"):
+        gw.value_and_grad(_product)(a=np.ones(2), b=np.ones(2))
+    assert gw.value_and_grad(_product)(np.ones(2), b=3.0)[0] == 6.0
+
+
+def _product(a, b):
+    return (a * b).sum()
+
+
+_product.__name__ = "f"

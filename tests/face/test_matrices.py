@@ -64,3 +64,14 @@ def test_no_warning_leaks(recwarn: Any) -> None:
     gradwright.linalg.det(gradwright.tensor(np.full((2, 2), 1e300)))
     gradwright.linalg.slogdet(gradwright.zeros(2, 2))
     assert not recwarn
+
+
+def test_messages_name_the_argument_and_the_mend():
+    t = gradwright
+    for call, message in (
+        (lambda: t.linalg.svd(t.ones(2, 2, dtype=t.int64)), r"Got Long for argument 'A': convert it with \.float\(\)"),
+        (lambda: t.roll(t.ones(2, 2), (1, 2), (0,)), r"shifts: 2, dims:1 \(roll\(\): give arguments 'shifts' and"),
+        (lambda: t.tril(t.ones(2)), r"tril: input tensor must have at least 2 dimensions, but argument 'input' has 1"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            call()

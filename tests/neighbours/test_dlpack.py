@@ -88,3 +88,12 @@ def test_size_is_a_number_and_a_method():
     assert isinstance(x.size(), gw.Size)
     with pytest.raises(IndexError, match="Dimension out of range"):
         x.size(2)
+
+
+def test_dtypes_that_cannot_be_exchanged_are_named(torch):
+    with pytest.raises(BufferError, match=r"from_dlpack\(\): cannot take an array of torch\.bfloat16 .*; convert it"):
+        gw.from_dlpack(torch.ones(2, dtype=torch.bfloat16))
+    with pytest.raises(BufferError, match=r"from_dlpack\(\): cannot take an array of float128"):
+        gw.from_dlpack(np.ones(2, np.longdouble))
+    with pytest.raises(TypeError, match=r"from_dlpack\(\): expected an array with __dlpack__, but got int"):
+        gw.from_dlpack(3)

@@ -6,7 +6,7 @@ import scipy.special
 
 import gradwright as gw
 from gradwright import autograd
-from gradwright.neighbours.numpy import FUNCTIONS
+from gradwright.neighbours.numpy import _PLAIN, FUNCTIONS
 
 A = np.linspace(0.3, 1.7, 6).reshape(2, 3)
 
@@ -96,6 +96,58 @@ CALLS = {
     "add.reduce": lambda n, t: n.add.reduce(t, axis=1),
     "multiply.accumulate": lambda n, t: n.multiply.accumulate(t, axis=1),
     "nan_to_num": lambda n, t: n.nan_to_num(t),
+    **{f"{name} over no axis": lambda n, t, name=name: getattr(n, name)(t, axis=())
+       for name in ("sum", "prod", "mean", "max", "min", "nansum", "nanmean", "ptp")},
+    "var over no axis": lambda n, t: n.var(t, axis=()),
+    "dot, number": lambda n, t: n.dot(t, 2.0),
+    "dot, number at left": lambda n, t: n.dot(2.0, t),
+    "expand_dims, several": lambda n, t: n.expand_dims(t, (0, -2)),
+    "sort, flat": lambda n, t: n.sort(t[::-1], axis=None),
+    "roll, several": lambda n, t: n.roll(t, 1, axis=(0, 1)),
+    "roll, several shifts": lambda n, t: n.roll(t, (1, 2), axis=1),
+    "where, plain condition": lambda n, t: n.where(True, t, 1),
+    "where, whole condition": lambda n, t: n.where([0, 2, 1], t, 1),
+    "take": lambda n, t: n.take(t, [[0, -1]], axis=1),
+    "take, flat": lambda n, t: n.take(t, 4),
+    "take_along_axis": lambda n, t: n.take_along_axis(t, np.array([[-1], [0]]), axis=1),
+    "repeat": lambda n, t: n.repeat(t, 2),
+    "repeat, each": lambda n, t: n.repeat(t, [1, 0, 2], axis=1),
+    "tile": lambda n, t: n.tile(t, (2, 1, 2)),
+    "diff": lambda n, t: n.diff(t, 2, axis=1),
+    "trace": lambda n, t: n.trace(t, 1),
+    "vstack": lambda n, t: n.vstack([t, A]),
+    "hstack": lambda n, t: n.hstack((t, A)),
+    "dstack": lambda n, t: n.dstack([A, t]),
+    "column_stack": lambda n, t: n.column_stack([t, A[:, 0]]),
+    "split": lambda n, t: n.split(t, 3, axis=1)[1],
+    "split, at": lambda n, t: n.split(t, [1, 2], axis=1)[2],
+    "array_split": lambda n, t: n.array_split(t, 2, axis=1)[0],
+    "hsplit": lambda n, t: n.hsplit(t, 3)[2],
+    "meshgrid": lambda n, t: n.meshgrid(t[0], A[:, 0])[0],
+    "median": lambda n, t: n.median(t, axis=1),
+    "median, even": lambda n, t: n.median(t, keepdims=True),
+    "atleast_3d": lambda n, t: n.atleast_3d(t),
+    "broadcast_arrays": lambda n, t: n.broadcast_arrays(t, 1.0, t[0])[2],
+    "unique": lambda n, t: n.unique(t[::-1]),
+    "cross": lambda n, t: n.cross(t, A[0]),
+    "ptp": lambda n, t: n.ptp(t, axis=1),
+    "linalg.svdvals": lambda n, t: n.linalg.svdvals(t),
+    "linalg.eigvalsh": lambda n, t: n.linalg.eigvalsh(t @ t.T),
+}
+
+PLAIN = {
+    "zeros_like": lambda n, t: n.zeros_like(t),
+    "ones_like, other dtype": lambda n, t: n.ones_like(t, dtype=np.int32),
+    "full_like": lambda n, t: n.full_like(t, 3),
+    "count_nonzero": lambda n, t: n.count_nonzero(t, axis=0),
+    "argwhere": lambda n, t: n.argwhere(t),
+    "nonzero": lambda n, t: n.nonzero(t)[1],
+    "where": lambda n, t: n.where(t)[0],
+    "argmax": lambda n, t: n.argmax(t, axis=1),
+    "argsort, flat": lambda n, t: n.argsort(t, axis=None),
+    "isclose": lambda n, t: n.isclose(t, 1.0),
+    "isin": lambda n, t: n.isin(t, [1, 2]),
+    "any over no axis": lambda n, t: n.any(t, axis=()),
 }
 
 
@@ -106,6 +158,39 @@ def test_functions_are_recorded(name):
     assert isinstance(out, gw.Tensor)
     np.testing.assert_allclose(out.detach().numpy(), CALLS[name](np, A), rtol=1e-12, atol=1e-12)
     assert autograd.gradcheck(lambda t: CALLS[name](np, t), (x,))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("array", [np.array([[np.nan, 0.0, -2.0], [np.inf, 1.0, 1.0]]), np.array([[1, 0], [2, 1]]),
+                                   np.array([[True, False]])], ids=["float", "int", "bool"])  # fmt: skip
+def test_functions_without_derivative_are_numpys(name, array):
+    out, want = PLAIN[name](np, gw.tensor(array)), PLAIN[name](np, array)
+    assert isinstance(out, gw.Tensor)
+    assert not out.requires_grad
+    np.testing.assert_array_equal(out.numpy(), want)
+    assert out.numpy().dtype == want.dtype
+
+
+def test_numbers_and_nan():
+    t = gw.tensor([1.0, np.nan, 2.0, np.nan])
+    assert np.unique(t).tolist()[:2] == [1.0, 2.0]
+    assert np.unique(t).shape == (3,)
+    assert np.isnan(np.median(t).item())
+    assert np.median(gw.tensor([np.inf, np.inf])).item() == np.inf
+    assert np.count_nonzero(t) == 4
+    assert np.allclose(gw.tensor([1, 2]), [1.0, 2.0]) is True
+
+
+def test_what_is_refused_says_so():
+    x = tensor()
+    with pytest.raises(ValueError, match="equal division"):
+        np.split(x, 2, axis=1)
+    with pytest.raises(TypeError, match=r"numpy\.take: indices must be whole"):
+        np.take(x, [True, False])
+    with pytest.raises(TypeError, match=r"numpy\.full_like: the fill value is a Tensor"):
+        np.full_like(x, x[0, 0])
+    with pytest.raises(ValueError, match="repeated axis"):
+        np.expand_dims(x, (0, 0))
 
 
 @pytest.mark.parametrize(
@@ -136,8 +221,19 @@ def test_results_are_not_written_into_numpy_arrays():
 
 
 def test_every_entry_is_a_function_of_numpy():
-    for name in FUNCTIONS:
+    for name in {*FUNCTIONS, *_PLAIN}:
         home = np
         for part in name.split("."):
             assert hasattr(home, part), name
             home = getattr(home, part)
+
+
+def test_take_along_axis_counts_from_the_end() -> None:
+    x, index = np.arange(6.0).reshape(2, 3), np.array([[-1], [-3]])
+    t = gw.tensor(x, requires_grad=True)
+    out = np.take_along_axis(t, index, 1)
+    np.testing.assert_array_equal(out.detach().numpy(), np.take_along_axis(x, index, 1))
+    out.sum().backward()
+    assert t.grad.tolist() == [[0, 0, 1], [1, 0, 0]]
+    flat = np.take_along_axis(t, np.array([-2]), None)
+    assert flat.tolist() == [4.0]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,33 @@ def test_softmax_with_excluded_entries() -> None:
     x = np.array([-np.inf, 0.0, 0.0])
     assert a.softmax(x, axis=0).tolist() == [0.0, 0.5, 0.5]
     assert a.log_softmax(x, axis=0)[0] == -np.inf
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_mish_far_out(dtype: str) -> None:
+    x = gradwright.tensor(np.array([21.0, 1000.0, 1e30, np.inf], dtype), requires_grad=True)
+    (g,) = gradwright.autograd.grad(gradwright.nn.functional.mish(x).sum(), x, create_graph=True)
+    g.sum().backward()
+    np.testing.assert_allclose(g.detach(), 1, rtol=1e-15)
+    np.testing.assert_allclose(x.grad, 0, atol=1e-14)
+
+
+_BENT = "elu celu selu hardswish hardtanh relu6 hardsigmoid hardshrink softshrink"
+
+
+@pytest.mark.parametrize("name", _BENT.split())
+def test_slope_at_nan(torch: Any, name: str) -> None:
+    """Beside enough others, that PyTorch takes its vector code: the scalar one has other slopes there."""
+    slopes = []
+    for lib in (torch, gradwright):
+        x = lib.tensor([float("nan")] * 16, dtype=lib.float32, requires_grad=True)
+        getattr(lib.nn.functional, name)(x).sum().backward()
+        slopes.append(x.grad.numpy())
+    np.testing.assert_array_equal(*slopes)
+
+
+def test_hardswish_by_its_cotangent_at_infinity() -> None:
+    x = gradwright.tensor([-np.inf, np.inf], requires_grad=True)
+    v = gradwright.ones(2, requires_grad=True)
+    (g,) = gradwright.autograd.grad(gradwright.nn.functional.hardswish(x), x, v, create_graph=True)
+    assert gradwright.autograd.grad(g.sum(), v)[0].tolist() == [0.0, 1.0]

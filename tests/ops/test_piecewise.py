@@ -68,3 +68,15 @@ def test_comparisons_carry_no_derivative() -> None:
     for out in (x == x, x != x, x < x, x <= x, x > x, x >= x, gradwright.isnan(x)):
         assert not out.requires_grad
         assert out.dtype is gradwright.bool
+
+
+def test_nan_takes_the_slope_on_both_sides() -> None:
+    x, y = [1.0, np.nan, 1.0, 2.0], [np.nan, 1.0, 1.0, 1.0]
+    assert slopes(p.maximum, x, y) == [[1, 1, 0.5, 1], [1, 1, 0.5, 0]]
+    assert slopes(p.minimum, x, y) == [[1, 1, 0.5, 0], [1, 1, 0.5, 1]]
+
+
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+def test_rounded_quotients_are_flat_at_poles(mode: str) -> None:
+    x, y = [1.0, 0.0, -1.0, np.inf], [0.0, 0.0, 0.0, 2.0]
+    assert slopes(gradwright.div, x, y, rounding_mode=mode) == [[0.0] * 4] * 2

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import gradwright
 from gradwright import tensor
 from gradwright.backends.windows import Lattice
 from gradwright.ops import pool as p
@@ -50,3 +53,17 @@ def test_divisors() -> None:
     x = np.ones((1, 4))
     assert p.mean_windows(x, lattice=PAIRS, divisor=4).tolist() == [[0.25, 0.5, 0.25]]
     assert p.mean_windows(x, lattice=PAIRS, divisor=((1, 2, 1),)).tolist() == [[1, 1, 1]]
+
+
+@pytest.mark.parametrize("name", ["max_pool1d", "adaptive_max_pool1d"])
+def test_the_slope_goes_to_the_last_nan(torch: Any, name: str) -> None:
+    found = []
+    for lib in (torch, gradwright):
+        x = lib.tensor([[1.0, np.nan, 2.0, 3.0, np.nan, np.nan, 5.0, 4.0, 0.0]], requires_grad=True)
+        y, places = getattr(lib.nn.functional, name)(x, 3, return_indices=True)
+        y.sum().backward()
+        found.append([places.tolist(), x.grad.tolist()])
+    assert found[0] == found[1] == [[[1, 5, 6]], [[0, 1, 0, 0, 0, 1, 1, 0, 0]]]
+    flat = tensor(np.full((1, 255), np.nan), requires_grad=True)
+    p.max_windows(flat, lattice=Lattice((255,), (1,), (1,), ((0, 0),))).sum().backward()
+    assert flat.grad[0, -1].item() == flat.grad.sum().item() == 1

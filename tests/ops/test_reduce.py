@@ -99,3 +99,22 @@ def test_rows_of_a_large_matrix(n: int) -> None:
     t = gradwright.tensor(x, requires_grad=True)
     t.prod(1).sum().backward()
     np.testing.assert_allclose(t.grad.numpy(), x.prod(1, keepdims=True) / x, rtol=1e-11)
+
+
+@pytest.mark.parametrize("order", [-0.5, -1, -2])
+def test_slope_of_a_norm_with_negative_order_at_zero(order: float) -> None:
+    assert slope(r.vector_norm, [0.0, 1.0, 2.0], ord=order) == [0.0, 0.0, 0.0]
+
+
+def _second(f: Any, x: Any) -> Any:
+    t = gradwright.tensor(x, requires_grad=True)
+    (g,) = gradwright.autograd.grad(f(t).sum(), t, create_graph=True)
+    assert g.tolist()[0] in (0.0, [0.0, 0.0])
+    return gradwright.autograd.grad(g.flatten()[0], t)[0].tolist()
+
+
+def test_second_slopes_at_kinks() -> None:
+    np.testing.assert_array_equal(_second(gradwright.linalg.vector_norm, [0.0, 0.0]), [np.nan, np.nan])
+    rows = _second(lambda x: gradwright.linalg.vector_norm(x, dim=1), [[0.0, 0.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(rows, [[np.nan, np.nan], [0, 0]])
+    assert _second(gradwright.std, [0.0, 0.0, 0.0]) == [0.0, 0.0, 0.0]

@@ -54,3 +54,9 @@ def test_logcumsumexp_far_out() -> None:
     s.logcumsumexp(t, axis=0).sum().backward()
     q = 1 / (1 + np.exp(-1.0))
     np.testing.assert_allclose(t.grad.numpy(), [1.0, 1 + 2 * (1 - q), 2 * q, 0.0], rtol=1e-12)
+
+
+def test_slope_of_what_feeds_nan() -> None:
+    x = gradwright.tensor([1.0, np.nan, 2.0], requires_grad=True)
+    gradwright.logcumsumexp(x, 0).sum().backward()
+    assert np.isnan(x.grad.numpy()).all()

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import gradwright
 from gradwright.ops import special as s
@@ -81,3 +82,19 @@ def test_polynomials_of_negative_degree_are_zero() -> None:
     for op, static in ((s.chebyshev_t, {}), (s.hermite_h, {}), (s.hermite_he, {}), (s.gegenbauer, {"alpha": 1.0}),
                        (s.laguerre, {"alpha": 0.0})):  # fmt: skip
         assert op(x, n, **static) == 0
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_scaled_bessel_functions_far_out(name: str, dtype: str) -> None:
+    x = gradwright.tensor(np.array([-np.inf, -1e30, 1e30, np.inf], dtype), requires_grad=True)
+    (g,) = gradwright.autograd.grad(getattr(gradwright.special, name)(x).sum(), x, create_graph=True)
+    g.sum().backward()
+    np.testing.assert_allclose(g.detach(), 0, atol=1e-20)
+    np.testing.assert_allclose(x.grad, 0, atol=1e-20)
+
+
+def test_scaled_bessel_functions_of_higher_orders_meet_their_expansion() -> None:
+    x = np.array([-9e8, -1.001e8, 1.001e8, 9e8])
+    for order in (2, 3):
+        np.testing.assert_allclose(s.bessel_ie(x, order=order), scipy.special.ive(order, x), rtol=1e-14)

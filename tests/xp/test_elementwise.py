@@ -118,3 +118,7 @@ def test_what_it_refuses() -> None:
         xp.add(1.0, 2)
     with pytest.raises(TypeError, match="positional-only"):
         xp.add(x1=1, x2=2)
+
+
+def test_imaginary_parts_of_real_numbers() -> None:
+    assert xp.imag(xp.asarray([np.inf, np.nan, 1.0])).tolist() == [0.0, 0.0, 0.0]

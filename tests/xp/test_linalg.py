@@ -93,3 +93,10 @@ def test_what_it_refuses() -> None:
             refused()
     with pytest.raises(IndexError, match="must be negative"):
         xp.vecdot(x, x, axis=0)
+
+
+@pytest.mark.parametrize(("shape", "ord"), [((0, 2), float("inf")), ((2, 0), 1), ((0, 2), 2)])
+def test_a_norm_that_an_empty_matrix_lacks(shape, ord):
+    with pytest.raises(ValueError, match=r"matrix_norm\(\): .*argument 'x' of shape .* ord"):
+        xp.linalg.matrix_norm(xp.zeros(shape), ord=ord)
+    assert xp.linalg.matrix_norm(xp.zeros((2, 0)), ord=float("inf")).item() == 0.0

@@ -78,3 +78,16 @@ def test_gradients(f: Any) -> None:
 def test_what_it_refuses(f: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         f(xp.ones((2, 3)))
+
+
+@pytest.mark.parametrize("take", [xp.take_along_axis, xp.take])
+def test_indices_from_the_end(take: Any) -> None:
+    x = gradwright.arange(6.0).reshape(2, 3).requires_grad_()
+    index = xp.asarray([[-1, -3], [0, -2]]) if take is xp.take_along_axis else xp.asarray([-1, -3])
+    y = take(x, index, axis=1)
+    assert y.tolist() == ([[2, 0], [3, 4]] if index.ndim == 2 else [[2, 0], [5, 3]])
+    (y * gradwright.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    assert x.grad.tolist() == ([[2, 0, 1], [3, 4, 0]] if index.ndim == 2 else [[2, 0, 1], [4, 0, 3]])
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of range"):
+            take(x, xp.zeros_like(index) + wrong, axis=1)

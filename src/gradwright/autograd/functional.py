@@ -15,6 +15,19 @@ from gradwright.autograd.public import grad
 from gradwright.errors import kind
 
 
+def _differentiable(value: Any, what: str) -> Any:
+    """The array in ``value``; TypeError unless there are derivatives by numbers of its dtype."""
+    array = np.asarray(value.array if isinstance(value, TensorBase) else value)
+    try:
+        known = dtypes.of(array.dtype).category >= dtypes.FLOAT
+    except TypeError:
+        known = False
+    if not known:
+        raise TypeError(f"{what} must be of a floating-point or complex dtype to differentiate by (float32, float64 "
+                        f"and the like), but got {array.dtype}: convert it with .astype(float)")  # fmt: skip
+    return array
+
+
 def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """A function of NumPy arrays that returns the value of ``f`` and its gradient, as a float and NumPy arrays.
 
@@ -28,8 +41,9 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
     >>> value_and_grad(lambda x: (x * x).sum())(np.array([1.0, 2.0]))
     (5.0, array([2., 4.]))
 
-    Raises TypeError if an argument to differentiate by is not of a floating-point or complex dtype, or if ``f``
-    returns something else than a Tensor; RuntimeError if that has not exactly one element, or is complex.
+    Raises TypeError if an argument to differentiate by is not passed by position, or is not of a floating-point or
+    complex dtype, or if ``f`` returns something else than a Tensor; RuntimeError if that has
+    not exactly one element, or is complex.
     """
     which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     name = getattr(f, "__name__", repr(f))
@@ -38,11 +52,9 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
     def call(*args: Any, **kwargs: Any) -> Any:
         inputs = list(args)
         for i in which:
-            array = np.asarray(args[i].array if isinstance(args[i], TensorBase) else args[i])
-            if dtypes.of(array.dtype).category < dtypes.FLOAT:
-                raise TypeError(f"value_and_grad: argument {i} of {name} must be of a floating-point or complex "
-                                f"dtype to differentiate by, but got {array.dtype}")  # fmt: skip
-            inputs[i] = wrap(array)
+            if not -len(args) <= i < len(args):
+                raise TypeError(f"value_and_grad: argument {i} of {name} must be passed by position")
+            inputs[i] = wrap(_differentiable(args[i], f"value_and_grad: argument {i} of {name}"))
             inputs[i].requires_grad_()
         with enable_grad():
             out = f(*inputs, **kwargs)

@@ -23,7 +23,8 @@ __all__ = [
 def _triangle(op: Any, name: str, input: Any, diagonal: int) -> Any:
     x = tensor_arg(name, input)
     if x.array.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, but argument 'input' has "
+                           f"{x.array.ndim}: a vector becomes a matrix with .unsqueeze(0)")  # fmt: skip
     return apply(op, (x,), {"k": diagonal})
 
 

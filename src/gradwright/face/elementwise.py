@@ -36,6 +36,7 @@ true_divide = function(_arithmetic.divide, floating=True)
 remainder = function(_arithmetic.remainder)
 fmod = function(_arithmetic.fmod, numbers="other")
 floor_divide = function(_piecewise.floor_divide)
+_trunc_divide = function(_piecewise.trunc_divide)
 maximum = function(_piecewise.maximum, numbers="none")
 minimum = function(_piecewise.minimum, numbers="none")
 atan2 = arctan2 = function(_elementary.atan2, floating=True, numbers="none")
@@ -99,7 +100,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     if result_type(input, other).category < dtypes.FLOAT:
         input = input if isinstance(input, TensorBase) else wrap(np.array(input))
         return floor_divide(sub(input, fmod(input, other)), other)
-    return trunc(true_divide(input, other))
+    return _trunc_divide(input, other)
 
 
 divide = div
@@ -124,7 +125,7 @@ arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, aco
 
 
 def sgn(input: Any) -> Any:
-    """Sign of each entry: -1, 0 or 1, with slope 0; of a complex number x / abs(x), and 0 at 0."""
+    """Sign of each entry: -1, 0 or 1, NaN of NaN, with slope 0; of a complex number x / abs(x), and 0 at 0."""
     x = tensor_arg("sgn", input)
     return apply_one(_shape.copy if dtypes.of(x.array.dtype) is dtypes.boolean else _piecewise.sign, x, {})
 

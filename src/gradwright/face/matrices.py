@@ -25,16 +25,19 @@ def floating(name: str, x: Any, argument: str = "A", position: int = 1) -> Any:
     """``x``, a tensor of float32, float64 or their complex partners."""
     d = dtypes.of(tensor_arg(name, x, argument, position).array.dtype)
     if d.category < dtypes.FLOAT:
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {legacy(x)}")
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {legacy(x)} for "
+                           f"argument '{argument}': convert it with .float() or .double()")  # fmt: skip
     if d.is_floating_point and d not in (dtypes.float32, dtypes.float64):
-        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {legacy(x)}")
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {legacy(x)} for "
+                           f"argument '{argument}': convert it with .float()")  # fmt: skip
     return x
 
 
 def matrix(name: str, x: Any, argument: str = "A", position: int = 1) -> Any:
     """``x``, one or more matrices of floating point or complex numbers."""
     if tensor_arg(name, x, argument, position).array.ndim < 2:
-        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions. Got {x.array.ndim}: "
+                           "a vector becomes a matrix with .unsqueeze(0)")  # fmt: skip
     return floating(name, x, argument, position)
 
 

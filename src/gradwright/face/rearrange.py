@@ -68,11 +68,12 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     many = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
     by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     if not by:
-        raise RuntimeError("`shifts` required")
+        raise RuntimeError("`shifts` required (roll(): argument 'shifts' is empty)")
     if not many and len(by) == 1:
         return reshape(roll(flatten(x), shifts, 0), x.array.shape)
     if len(many) != len(by):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(many)}")
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(many)} (roll(): give "
+                           "arguments 'shifts' and 'dims' the same length)")  # fmt: skip
     if not x.array.ndim:
         raise IndexError(f"roll(): Dimension specified as {many[0]} but tensor has no dimensions")
     axes = tuple(one_dim("roll", d, x.array.ndim, "dims") for d in many)

@@ -1,4 +1,4 @@
-"""NumPy's and SciPy's ufuncs on Tensors: each is the operation of the same meaning, recorded; the others are refused."""
+"""NumPy's and SciPy's ufuncs on Tensors: each is the operation of the same meaning, recorded, or is refused."""
 
 from __future__ import annotations
 
@@ -97,26 +97,26 @@ def _floating(x: Any) -> Any:
 def _power(x: Any, y: Any) -> Any:
     if set(_kinds(x, y)) <= set("biu") and np.any(np.asarray(as_tensor(y).array) < 0):
         raise ValueError("numpy.power: Integers to negative integer powers are not allowed; convert with .double()")
-    return arithmetic.pow(x, y)
+    return f.pow(x, y)
 
 
 def _reciprocal(x: Any) -> Any:
     if _kinds(x) in "biu":
         raise refused("numpy.reciprocal", f"NumPy's whole quotient of {x.dtype} is not defined for Tensors")
-    return elementwise.reciprocal(x)
+    return f.reciprocal(x)
 
 
 def _heaviside(x: Any, y: Any) -> Any:
     x, y = map(_floating, (x, y))
     common = dtypes.promote_types(x.dtype, y.dtype)
     x, y = x.to(common), y.to(common)
-    return compare.where(x != x, x, f.heaviside(x, y))
+    return f.where(x != x, x, f.heaviside(x, y))
 
 
 def _fabs(x: Any) -> Any:
     if _kinds(x) == "c":
         raise refused("numpy.fabs", "not defined for complex numbers; numpy.abs is")
-    return elementwise.abs(_floating(x))
+    return f.abs(_floating(x))
 
 
 def _ldexp(x: Any, exponent: Any) -> Any:
@@ -125,7 +125,7 @@ def _ldexp(x: Any, exponent: Any) -> Any:
                       f"{as_tensor(x).dtype} and {as_tensor(exponent).dtype}")  # fmt: skip
     x, n = _floating(as_tensor(x)), as_tensor(exponent).to(dtypes.int64)
     half = n // 2  # neither factor leaves the range where the product does not
-    return x * (half.to(x.dtype)).exp2() * (n - half).to(x.dtype).exp2()
+    return x * half.to(x.dtype).exp2() * (n - half).to(x.dtype).exp2()
 
 
 _OTHERS: dict[str, Callable[..., Any]] = {

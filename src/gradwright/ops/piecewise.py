@@ -26,7 +26,7 @@ _PAIR = [Sample(A(3, 4, distinct=True), A(3, 4, distinct=True)), Sample(A(3, 1, 
 
 @builtin(kind="elementwise", complex="general", node="AbsBackward0", samples=_ANY)
 def abs(xp, x):
-    """Absolute value, dy/dx = sign x; the slope at the kink x = 0 is taken as 0. Of complex x its magnitude."""
+    """Absolute value, dy/dx = sign x; slope 0 at the kink x = 0, NaN at NaN. Of complex x its magnitude."""
     return xp.abs(x)
 
 
@@ -35,7 +35,10 @@ abs.vjp(x=lambda xp, g, x: g * xp.sign(x))
 
 @builtin(kind="elementwise", complex="general", node="SignBackward0", samples=_ANY)
 def sign(xp, x):
-    """-1, 0 or 1, with slope 0 everywhere; of complex x, x / |x|, and 0 at 0, with slope 0 there."""
+    """-1, 0 or 1, with slope 0 everywhere; of complex x, x / |x|, and 0 at 0, with slope 0 there.
+
+    Of NaN it is NaN, as the array API standard has it; PyTorch gives 0.
+    """
     return xp.sign(x)
 
 
@@ -146,14 +149,14 @@ where.vjp(
 )
 
 
-def _share(xp, g, mine, ties):
-    """The part of g that goes to one of two arguments: all where it won, half where they tie."""
-    return xp.where(ties, g * 0.5, xp.where(mine, g, zero(xp, g)))
+def _share(xp, g, lost, ties):
+    """The part of g that goes to one of two arguments: none where it lost, half where they tie, else all."""
+    return xp.where(ties, g * 0.5, unless(xp, lost, g))
 
 
 @builtin(kind="elementwise", node="MaximumBackward0", samples=_PAIR)
 def maximum(xp, x, y):
-    """The larger of two; where they are equal each gets half of the cotangent."""
+    """The larger of two; where they are equal each gets half of the cotangent, where one is NaN each gets all."""
     return xp.maximum(x, y)
 
 
@@ -165,13 +168,13 @@ maximum.vjp(
 
 @builtin(kind="elementwise", node="MinimumBackward0", samples=_PAIR)
 def minimum(xp, x, y):
-    """The smaller of two; where they are equal each gets half of the cotangent."""
+    """The smaller of two; where they are equal each gets half of the cotangent, where one is NaN each gets all."""
     return xp.minimum(x, y)
 
 
 minimum.vjp(
-    x=lambda xp, g, x, y: _share(xp, g, x < y, x == y),
-    y=lambda xp, g, x, y: _share(xp, g, y < x, x == y),
+    x=lambda xp, g, x, y: _share(xp, g, x > y, x == y),
+    y=lambda xp, g, x, y: _share(xp, g, y > x, x == y),
 )
 
 
@@ -274,7 +277,14 @@ def floor_divide(xp, x, y):
     return xp.floor_divide(x, y)
 
 
-floor_divide.vjp(x=lambda xp, g: xp.zeros_like(g), y=lambda xp, g: xp.zeros_like(g))
+@builtin(kind="elementwise", node="DivBackward2", samples=[Sample(A(values=[2.5, -1.2]), A(values=[2.0, 0.7]))])
+def trunc_divide(xp, x, y):
+    """Quotient with its fraction cut off; slope 0, at a pole too."""
+    return xp.trunc(x / y)
+
+
+for _quotient in (floor_divide, trunc_divide):
+    _quotient.vjp(x=lambda xp, g: xp.zeros_like(g), y=lambda xp, g: xp.zeros_like(g))
 
 
 @builtin(kind="elementwise", node="CopysignBackward0", samples=[Sample(A(3, 4, avoid=[0.0]), A(3, 4, avoid=[0.0]))])

@@ -111,18 +111,26 @@ max_windows.vjp(x=_to_the_largest)
 
 @builtin(samples=[Sample(A(2, 4), A(2, 2), lattice=_LINE), Sample(A(1, 3, 4), A(1, 2, 2), lattice=_PLANE)])
 def places_in_windows(xp, x, y, *, lattice):
-    """The place in x of the first entry of each window that is not below y[window]; int64, shaped like y."""
+    """The place in x of the first entry of each window that is not below y[window], of the last NaN if that is NaN."""
     n = len(lattice.kernel)
     size, count = x.shape[-n:], y.shape[-n:]
     read, entries = xp.windows(x, lattice=lattice), prod(lattice.kernel)
     dtype = xp.uint8 if entries < 256 else xp.int32
 
-    def hit(k, at):  # where entry k will do: the larger, the earlier it stands
-        will_do = xp.astype(~(read[(..., *at, *(slice(None),) * n)] < y), dtype)
-        return will_do * _inside(xp, at, size, count, lattice, dtype, entries - k)
+    def largest_code(will_do, rank):
+        codes = (
+            xp.astype(will_do(read[(..., *at, *(slice(None),) * n)]), dtype)
+            * _inside(xp, at, size, count, lattice, dtype, rank(k))
+            for k, (at, _) in enumerate(lattice.entries(count))
+        )
+        return reduce(xp.maximum, codes)
 
-    code = reduce(xp.maximum, (hit(k, at) for k, (at, _) in enumerate(lattice.entries(count))))
-    table = xp.asarray([0, *reversed(lattice.shifts(size))], dtype=xp.int64)
+    code, shifts = largest_code(lambda entry: ~(entry < y), lambda k: entries - k), lattice.shifts(size)[::-1]
+    nan = y != y
+    if xp.any(nan):  # of these the last
+        late = largest_code(lambda entry: entry != entry, lambda k: k + 1)
+        code = xp.where(nan, entries - late + 1, code)
+    table = xp.asarray([0, *shifts], dtype=xp.int64)
     place = xp.reshape(xp.take(table, xp.reshape(code, (-1,)), axis=0), code.shape)
     for i, (c, stride, (before, _)) in enumerate(zip(count, lattice.stride, lattice.padding, strict=True)):
         first = (xp.arange(c) * stride - before) * prod(size[i + 1 :])

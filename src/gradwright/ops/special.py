@@ -214,6 +214,18 @@ def _bessel(letter, scaled=""):
 
 
 _j, _y, _i, _k, _ke, _moderate_ie = (_bessel(*n) for n in ("j", "y", "i", "k", "ke", "ie"))
+
+
+def _ie(xp, x, order):
+    """Beyond 1e8, where orders above 1 may be NaN, the first two terms of the expansion in 1/x."""
+    if order < 2:
+        return _moderate_ie(xp, x, order)
+    a = xp.abs(x)
+    far = a > 1e8
+    beyond = xp.special.i0e(x) * (1 - order * order / (2 * a)) * (xp.sign(x) if order % 2 else 1)
+    return xp.where(far, beyond, _moderate_ie(xp, unless(xp, far, x), order))
+
+
 _ALL_ORDERS = [Sample(A(3, 4, avoid=[0.0]), order=n) for n in (0, 1, 2)]
 _RIGHT = [Sample(A(3, 4, low=0.5), order=n) for n in (0, 1, 2)]
 

@@ -9,6 +9,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.autograd.apply import apply_one
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.errors import kind
 from gradwright.op import table
 from gradwright.xp import arguments
 
@@ -54,10 +55,22 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A tensor over the memory of another library's array."""
+    """A tensor over the memory of another library's array.
+
+    Raises BufferError if its dtype cannot be exchanged, or it requires grad; TypeError if it is no such array.
+    """
     if device is not None:
         dtypes.device(device)
-    array = np.from_dlpack(x)
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack(): expected an array with __dlpack__, but got {kind(x)}")
+    try:
+        array = np.from_dlpack(x)
+        dtypes.of(array.dtype)
+    except (BufferError, RuntimeError, TypeError) as e:
+        d = getattr(x, "dtype", "its dtype")
+        raise BufferError(
+            f"from_dlpack(): cannot take an array of {d} ({e}); convert it there, to float32 for example, or detach it"
+        ) from None
     return wrap(np.array(array, copy=True) if copy else array)
 
 

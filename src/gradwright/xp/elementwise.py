@@ -11,6 +11,7 @@ from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase
 from gradwright.op import Op, op, table
 from gradwright.xp import arguments
+from gradwright.xp.creation import zeros_like
 
 _FLOATING = [
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log", "log10", "log1p", "log2",
@@ -110,7 +111,7 @@ def _part(name: str) -> Callable[[Any], Any]:
     def call(x: Any, /) -> Any:
         if dtypes.of(arguments.tensor(name, x).array.dtype).is_complex:
             return apply_one(table[name], x, {})
-        return x if name == "real" else x * 0
+        return x if name == "real" else zeros_like(x)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = table[name].__doc__

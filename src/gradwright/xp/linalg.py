@@ -115,12 +115,16 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     x = floats("matrix_norm", _matrices("matrix_norm", x))
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord not in ("nuc", 1, -1, 2, -2, float("inf"), -float("inf")):
+        raise ValueError(f"matrix_norm(): ord must be 'fro', 'nuc', 1, 2, inf or one of these negated, but got {ord!r}")
+    shape = x.array.shape[-2:]
+    if ord != "nuc" and not (min(shape) if abs(ord) == 2 else shape[ord in (1, -1)]):
+        raise ValueError(f"matrix_norm(): a matrix without entries, as argument 'x' of shape {tuple(x.array.shape)} "
+                         f"holds, has no norm of ord {ord}: use 'fro' or 'nuc'")  # fmt: skip
     if ord in ("nuc", 2, -2):
         values = svdvals(x)
         out = (s.sum if ord == "nuc" else s.max if ord == 2 else s.min)(values, axis=-1)
         return expand_dims(expand_dims(out, -1), -1) if keepdims else out
-    if ord not in (1, -1, float("inf"), -float("inf")):
-        raise ValueError(f"matrix_norm(): ord must be 'fro', 'nuc', 1, 2, inf or one of these negated, but got {ord!r}")
     along, across = (-2, -1) if ord in (1, -1) else (-1, -2)
     sums = s.sum(abs(x), axis=along, keepdims=True)
     out = (s.max if ord > 0 else s.min)(sums, axis=across, keepdims=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import backends
 from gradwright.autograd.apply import apply, apply_one
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.op import table
@@ -166,19 +167,34 @@ def tile(x: Any, repetitions: tuple[int, ...], /) -> Any:
     return reshape(apart, tuple(t * m for t, m in zip(times, shape, strict=True)))
 
 
+def _places(function: str, indices: Any, n: int) -> Any:
+    """Indices with the negative ones counted from the end; IndexError if one is out of range for ``n`` entries."""
+    at = tensor(function, indices).array
+    if not at.size:
+        return indices
+    space = backends.namespace(at)
+    low, high = int(space.min(at)), int(space.max(at))
+    if low < -n or high >= n:
+        raise IndexError(f"{function}(): index {low if low < -n else high} is out of range for {n} entries")
+    return wrap(space.where(at < 0, at + n, at)) if low < 0 else indices
+
+
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     """The slices at a 1-d array of indices along ``axis``, which may be left out if there is only one."""
     ndim = tensor("take", x).array.ndim
     if axis is None and ndim != 1:
         raise ValueError(f"take(): axis must be named for an array of {ndim} dimensions")
-    return apply(table["take"], (x, tensor("take", indices)), {"axis": one_axis("take", axis or 0, ndim)})
+    axis = one_axis("take", axis or 0, ndim)
+    return apply(table["take"], (x, _places("take", indices, x.array.shape[axis])), {"axis": axis})
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
-    """y[i, j] = x[i, indices[i, j]] along ``axis``; the other axes broadcast."""
+    """y[i, j] = x[i, indices[i, j]] along ``axis``; the other axes broadcast. Negative indices count from the end."""
     ndim = tensor("take_along_axis", x).array.ndim
     axis = one_axis("take_along_axis", axis, ndim)
-    shape, where = x.array.shape, tensor("take_along_axis", indices).array.shape
+    shape = x.array.shape
+    indices = _places("take_along_axis", indices, shape[axis])
+    where = indices.array.shape
     if shape[:axis] + shape[axis + 1 :] != where[:axis] + where[axis + 1 :]:
         rest = list(broadcast_shapes(shape[:axis] + shape[axis + 1 :], where[:axis] + where[axis + 1 :]))
         x, indices = (broadcast_to(a, (*rest[:axis], a.array.shape[axis], *rest[axis:])) for a in (x, indices))

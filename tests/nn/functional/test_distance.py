@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import gradwright
+
 draw = np.random.default_rng(0)
 X, Y = draw.standard_normal((4, 3)), draw.standard_normal((4, 3))
 
@@ -39,3 +41,12 @@ def test_pdist(agree, p):
 def test_refuses(lib, call, kind):
     with pytest.raises(kind):
         call(lib.nn.functional, lib, lib.ones(4, 3))
+
+
+def test_second_slope_of_a_cosine_at_zero() -> None:
+    a = gradwright.tensor([[0.0, 0.0], [1.0, 2.0]], requires_grad=True)
+    b = gradwright.tensor([[1.0, 2.0], [2.0, 0.0]], requires_grad=True)
+    out = gradwright.nn.functional.cosine_similarity(a, b)
+    (g,) = gradwright.autograd.grad(out.sum(), a, create_graph=True)
+    (second,) = gradwright.autograd.grad(g.sum(), a)
+    assert np.isnan(second.numpy()).tolist() == [[True, True], [False, False]]

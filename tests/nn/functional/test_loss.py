@@ -125,3 +125,14 @@ def test_the_old_flags(lib):
 def test_refuses(lib, call, kind):
     with pytest.raises(kind):
         call(lib.nn.functional, lib, lib.ones(2, 3))
+
+
+def test_kl_div_by_a_target_of_zero(torch) -> None:
+    slopes = []
+    for lib in (torch, gw):
+        x = lib.tensor([-1.0, -2.0], requires_grad=True)
+        t = lib.tensor([0.0, 0.5], requires_grad=True)
+        loss = lib.nn.functional.kl_div(x, t, reduction="sum")
+        loss.backward()
+        slopes.append([loss.item(), *x.grad.tolist(), *t.grad.tolist()])
+    np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6)
