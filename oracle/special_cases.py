@@ -37,7 +37,8 @@ EMPTY = ("empty", "empty_like", "new_empty", "empty_permuted", "empty_strided", 
 """Results that nobody initialised: only their shape and dtype are compared."""
 
 ROUGH = (
-    "_softmax_backward_data", "complex", "grid_sampler_2d", "grid_sampler_3d", "matrix_exp", "nn.functional.grid_sample",
+    "_softmax_backward_data", "complex", "grid_sampler_2d", "grid_sampler_3d", "matrix_exp",
+    "nn.functional.grid_sample",
     "nn.functional.scaled_dot_product_attention", "nn.functional.soft_margin_loss", "view_as_complex",
 )  # fmt: skip
 """Not compared in float16 and bfloat16: PyTorch rounds or overflows on the way, or gives complex32."""

@@ -234,7 +234,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sinc": f.sinc, "i0": f.i0,
     "sort": _flattened(lambda a, axis: f.sort(a, axis).values, -1), "unique": _unique,
     "take": _taken,
-    "take_along_axis": lambda arr, indices, axis=-1: f.take_along_dim(arr, as_tensor(indices).long(), axis),
+    "take_along_axis": lambda arr, indices, axis=-1: xp.take_along_axis(arr, as_tensor(indices), axis=axis)
+    if axis is not None else xp.take_along_axis(f.ravel(arr), as_tensor(indices), axis=0),
     "dot": _dot, "inner": lambda a, b: f.inner(a, b), "outer": lambda a, b: f.outer(
         f.ravel(a), f.ravel(b)),
     "vdot": lambda a, b: f.vdot(f.ravel(a), f.ravel(b)),

@@ -203,7 +203,7 @@ def _norm_slope(xp, g, x, out, ord, axis, keepdims):
         return g * (x / safe)
     nonzero = (x != 0) & (out != 0) if ord < 0 else x != 0
     a = xp.abs(xp.where(nonzero, x, xp.ones_like(x)))
-    return xp.where(nonzero, g * (a / safe) ** (ord - 1) * xp.sign(x), xp.zeros_like(x))
+    return g * xp.where(nonzero, (a / safe) ** (ord - 1) * xp.sign(x), xp.zeros_like(x))
 
 
 vector_norm.vjp(x=_norm_slope)
