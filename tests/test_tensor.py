@@ -109,7 +109,8 @@ def test_conversion_to_python_numbers(T):
     assert float(T.tensor([2])) == 2.0
     assert int(T.tensor(2.7)) == 2
     assert complex(T.tensor(2.0)) == 2 + 0j
-    assert float(T.tensor(1.5, requires_grad=True)) == 1.5
+    with pytest.warns(UserWarning, match="Converting a tensor with requires_grad=True to a scalar"):
+        assert float(T.tensor(1.5, requires_grad=True)) == 1.5
     for convert in (float, int):
         with pytest.raises((RuntimeError, ValueError), match=r"a Tensor with 2 elements|only one element tensors"):
             convert(T.ones(2))
