@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad
 from gradwright.autograd.public import grad
-from gradwright.errors import kind
+from gradwright.errors import GradientWarning, kind
 
 
 def _differentiable(value: Any, what: str) -> Any:
@@ -33,7 +34,8 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
 
     ``f`` takes Tensors and returns a Tensor with one element; ``argnums`` says which of its positional arguments to
     differentiate by: one index, or several, and then the gradients are a tuple. The gradient is of the shape and dtype
-    of the argument, zeros where ``f`` does not depend on it. Other arguments are handed on as they are.
+    of the argument, zeros where ``f`` does not depend on it, with
+    a GradientWarning if it depends on none. Other arguments are handed on as they are.
 
     ``scipy.optimize.minimize(gradwright.value_and_grad(f), x0, jac=True)`` is all it takes to minimise ``f``.
 
@@ -66,6 +68,12 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
                                f"{tuple(out.array.shape)} and {dtypes.of(out.array.dtype)}")  # fmt: skip
         wanted = [inputs[i] for i in which]
         if out._node is None:
+            warnings.warn(
+                f"value_and_grad: what {name} returned does not depend on its arguments, or was detached from them on "
+                "the way: its gradient is zeros",
+                GradientWarning,
+                stacklevel=2,
+            )
             slopes: Any = [np.zeros_like(x.array) for x in wanted]
         else:
             slopes = [np.asarray(g.array) for g in grad(out, wanted, allow_unused=True, materialize_grads=True)]
