@@ -88,6 +88,8 @@ class Op:
     variadic: bool = False
     several: bool = False
     complex: str | None = None
+    direct: bool = False
+    """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict)
@@ -151,6 +153,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
                   any(p.kind is p.VAR_POSITIONAL for p in arrays), several, complex,
+                  forward.__module__.startswith("gradwright.") and kind in ("elementwise", "reduction", "view"),
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made

@@ -1,6 +1,8 @@
 """No NumPy warning leaves an operation, and the user's own NumPy code keeps the user's setting."""
 
 import importlib
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -161,3 +163,29 @@ def test_a_numpy_without_the_private_names(monkeypatch):
                 assert np.geterr() == before
         finally:
             vars(quiet).update(private)
+
+
+PROGRAM = """
+import numpy as np, gradwright as gw
+x = gw.tensor([0.0, 1e30], requires_grad=True)
+for y in (1 / x, x * x * x, x.log(), (x - 1).sqrt(), (x * 1e30).sum(), x / x, x**-1, (1 / x).std(), x.log().prod()):
+    y.sum().backward()
+with np.errstate(all="raise"):
+    print((1 / x).tolist(), x.log()[0].item(), (x * x)[1].item())
+"""
+
+
+@pytest.mark.parametrize("warn", ["default", "always"])
+def test_a_fresh_program_hears_nothing(warn):
+    out = subprocess.run([sys.executable, "-W", warn, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert out.stderr == ""
+    assert out.stdout == "[inf, 1.0000000031710769e-30] -inf inf\n"
+
+
+def test_filters_that_are_gone():
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.resetwarnings()
+        assert (1 / leaf(0.0)).item() == np.inf
+        warnings.simplefilter("always")
+        assert leaf(0.0).log().item() == -np.inf
+    assert heard == []

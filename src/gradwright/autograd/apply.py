@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from gradwright.autograd.graph import Output
 from gradwright.autograd.record import recorder
 from gradwright.autograd.view import mark_view, refresh, writable
 from gradwright.backends import numpy as numpy_backend
-from gradwright.backends.quiet import restore, silence
+from gradwright.backends.quiet import FILTER, quietly
 from gradwright.errors import kind, size
 from gradwright.op import Op
 from gradwright.ops.shape import astype
@@ -38,12 +39,7 @@ class _Numbers(dict[float, Any]):
         self._make = make
 
     def __missing__(self, number: float) -> Any:
-        quiet = silence() if abs(number) > 1e38 else None  # it may be inf in float32
-        try:
-            t = wrap(self._make(number))
-        finally:
-            if quiet:
-                restore(quiet)
+        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number))  # it may be inf in float32
         if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
             self[number] = t
         return t
@@ -78,7 +74,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
     operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
     forward = op.forward
-    differentiable = bool(op.rules)
+    direct, differentiable = op.direct, bool(op.rules)
     records: list[Any] = [None] * 8
     beside_whole = _FLOATS if floating else _WHOLE
 
@@ -109,13 +105,16 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
         if reflected:
             x, y, a, b = y, x, b, a
         out = _new(made.cls)
-        quiet = silence()
+        filters = warnings.filters
         try:
-            out.array = forward(_NUMPY, a, b)
+            if direct and filters and filters[0] is FILTER:
+                out.array = forward(_NUMPY, a, b)
+            else:
+                out.array = quietly(forward, _NUMPY, a, b)
+        except FloatingPointError:  # so the user has set NumPy, for code of their own
+            out.array = quietly(forward, _NUMPY, a, b)
         except _FAILURES as e:
             raise explained(op, (x, y), {}, e) from e
-        finally:
-            restore(quiet)
         out._counter = [0]
         out._view = None
         out._node = None
@@ -144,7 +143,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `apply`.
     """
     forward = op.forward
-    differentiable = bool(op.rules)
+    direct, differentiable = op.direct, bool(op.rules)
     record: Any = None
 
     def call(input: Any) -> Any:
@@ -160,13 +159,16 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
         if x._view is not None:
             refresh(x)
         out = _new(made.cls)
-        quiet = silence()
+        filters = warnings.filters
         try:
-            out.array = forward(_NUMPY, a)
+            if direct and filters and filters[0] is FILTER:
+                out.array = forward(_NUMPY, a)
+            else:
+                out.array = quietly(forward, _NUMPY, a)
+        except FloatingPointError:
+            out.array = quietly(forward, _NUMPY, a)
         except _FAILURES as e:
             raise explained(op, (x,), {}, e) from e
-        finally:
-            restore(quiet)
         out._counter = [0]
         out._view = None
         out._node = None
@@ -207,13 +209,10 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     if half and _computes(op):
         return _in_single(op, args, static)
     xp = backends.namespace(arrays[0])
-    quiet = silence()
     try:
-        result = op.forward(xp, *arrays, **static)
+        result = quietly(op.forward, xp, *arrays, **static)
     except _FAILURES as e:
         raise explained(op, args, static, e) from e
-    finally:
-        restore(quiet)
     out: Any = [wrap(r) for r in result] if op.several else wrap(result)
     if needs and op.rules and recording.get():
         mask = tuple([x._node is not None for x in args])
@@ -255,13 +254,17 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
             raise not_for_complex(op)
         if dtypes.of(d) in _HALVES and _computes(op):
             return _in_single(op, (x,), static)
-    quiet = silence()
+    xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
+    filters = warnings.filters
     try:
-        result = op.forward(_NUMPY if a.__class__ is _ndarray else backends.namespace(a), a, **static)
+        if op.direct and filters and filters[0] is FILTER:
+            result = op.forward(xp, a, **static)
+        else:
+            result = quietly(op.forward, xp, a, **static)
+    except FloatingPointError:
+        result = quietly(op.forward, xp, a, **static)
     except _FAILURES as e:
         raise explained(op, (x,), static, e) from e
-    finally:
-        restore(quiet)
     out = wrap(result)
     if x._node is not None and op.rules and recording.get():
         record = recorder(op, _ALONE, False, complex_ and op.complex == "holomorphic")

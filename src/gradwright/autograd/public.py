@@ -174,7 +174,7 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
         if g is None:
             if t.array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if dtypes.of(t.array.dtype).is_complex:
+            if getattr(t.array.dtype, "kind", "f") == "c":
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"
                 )

@@ -114,6 +114,10 @@ def matmul(x: Any, y: Any) -> Any:
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
     """A read-only view of ``x`` in a larger shape."""
     x = np.asarray(x)
+    if not x.ndim:
+        out = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
+        out.flags.writeable = False
+        return out
     lead = len(shape) - x.ndim
     fits = lead >= 0 and all(n in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True))
     if not fits or not x.flags.c_contiguous:

@@ -1,12 +1,16 @@
 """Floating-point errors inside operations: inf and nan, as IEEE says and PyTorch does, without NumPy's warnings.
 
 NumPy keeps what to do about overflow, division by zero and invalid values in a context variable. Setting that variable
-is what `numpy.errstate` does; done directly it costs a tenth of the time, and it is done for every operation. The
-user's own NumPy code keeps the user's setting, a backward written by hand included.
+is what `numpy.errstate` does; done directly it costs a tenth of the time. The user's own NumPy code keeps the user's
+setting, a backward written by hand included.
+
+A tenth is still a fifth of a small operation. So there is a warning filter, too, for what gradwright's own modules call
+directly; and while it is the first of all filters, nothing need be set.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
@@ -31,8 +35,21 @@ except ImportError:  # not public: another NumPy may lack them
 _users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs")
 
 
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradwright\.")
+FILTER = warnings.filters[0]
+"""Ignores what NumPy's functions warn of when a module of gradwright calls them."""
+
 silence: Callable[[], Any] = partial(_set, _SILENT)
 """Turn NumPy's warnings off until ``restore`` is called with what this returns."""
+
+
+def quietly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What ``f`` returns, without NumPy's warnings."""
+    before = silence()
+    try:
+        return f(*args, **kwargs)
+    finally:
+        restore(before)
 
 
 def pass_begins() -> Any:
