@@ -23,7 +23,7 @@ from benchmarks.runner import Case, Pace, Result, amount, measure, timed
 
 LIMIT = 2.0
 SIZES = {"1,000": (1000, (25, 40), (10, 10, 10)), "1,000,000": (1_000_000, (1000, 1000), (100, 100, 100))}
-PACE = Pace(5, 0.01)
+PACE = Pace(3, 0.01)
 
 _WHY = {
     "PyTorch makes one pass on every core, NumPy one for each operator, on one core": """relu leaky_relu elu selu gelu

@@ -19,7 +19,7 @@ from gradwright.autograd.graph import Output
 from gradwright.autograd.record import recorder
 from gradwright.autograd.view import mark_view, refresh, writable
 from gradwright.backends import numpy as numpy_backend
-from gradwright.backends.quiet import FILTER, quietly
+from gradwright.backends.quiet import filtered, quietly
 from gradwright.errors import kind, size
 from gradwright.op import Op
 from gradwright.ops.shape import astype
@@ -107,7 +107,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
         out = _new(made.cls)
         filters = warnings.filters
         try:
-            if direct and filters and filters[0] is FILTER:
+            if direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
                 out.array = forward(_NUMPY, a, b)
             else:
                 out.array = quietly(forward, _NUMPY, a, b)
@@ -161,7 +161,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
         out = _new(made.cls)
         filters = warnings.filters
         try:
-            if direct and filters and filters[0] is FILTER:
+            if direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
                 out.array = forward(_NUMPY, a)
             else:
                 out.array = quietly(forward, _NUMPY, a)
@@ -257,7 +257,7 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
     xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
     filters = warnings.filters
     try:
-        if op.direct and filters and filters[0] is FILTER:
+        if op.direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
             result = op.forward(xp, a, **static)
         else:
             result = quietly(op.forward, xp, a, **static)

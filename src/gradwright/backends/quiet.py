@@ -5,11 +5,12 @@ is what `numpy.errstate` does; done directly it costs a tenth of the time. The u
 setting, a backward written by hand included.
 
 A tenth is still a fifth of a small operation. So there is a warning filter, too, for what gradwright's own modules call
-directly; and while it is the first of all filters, nothing need be set.
+directly; and while no filter before it says otherwise, nothing need be set.
 """
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -36,8 +37,37 @@ _users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass 
 
 
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradwright\.")
-FILTER = warnings.filters[0]
-"""Ignores what NumPy's functions warn of when a module of gradwright calls them."""
+_FILTER = warnings.filters[0]
+
+
+class _Filtered:
+    """Whether that filter is in force: it is while ``warnings.filters`` has this first entry and this length."""
+
+    first: Any = _FILTER
+    length = len(warnings.filters)
+    _refused: tuple[Any, int] = (None, 0)
+
+    def look(self) -> None:
+        """Look at filters that have changed."""
+        filters = warnings.filters
+        seen = (filters[0] if filters else None, len(filters))
+        if seen[0] is self._refused[0] and seen[1] == self._refused[1]:
+            return
+        ahead = list(itertools.takewhile(lambda f: f is not _FILTER, filters))
+        if len(ahead) == len(filters) or any(map(_speaks, ahead)):
+            self._refused = seen
+        else:
+            self.first, self.length = seen
+
+
+def _speaks(entry: Any) -> bool:
+    """Whether a filter lets warnings of gradwright's modules through."""
+    action, _, category, module, _ = entry
+    ours = module is None or getattr(module, "match", lambda name: name == module)("gradwright.ops") is not None
+    return action != "ignore" and issubclass(RuntimeWarning, category) and ours
+
+
+filtered = _Filtered()
 
 silence: Callable[[], Any] = partial(_set, _SILENT)
 """Turn NumPy's warnings off until ``restore`` is called with what this returns."""
@@ -45,6 +75,7 @@ silence: Callable[[], Any] = partial(_set, _SILENT)
 
 def quietly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What ``f`` returns, without NumPy's warnings."""
+    filtered.look()
     before = silence()
     try:
         return f(*args, **kwargs)
