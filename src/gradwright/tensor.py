@@ -10,8 +10,8 @@ from gradwright import backends, creation, dtypes, random, xp
 from gradwright.autograd import public
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
-from gradwright.autograd.graph import AccumulateGrad, node_of
 from gradwright.autograd.hooks import RemovableHandle
+from gradwright.autograd.node import AccumulateGrad, node_of
 from gradwright.autograd.view import alias_of, refresh
 from gradwright.errors import GradientWarning, kind, size
 from gradwright.face import elementwise as e
@@ -266,7 +266,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     @property
     def _version(self) -> int:
-        return self._counter[0]
+        return int(self._counter[0])
 
     @property
     def _base(self) -> Any:

@@ -15,9 +15,10 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, made, wrap
 from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.graph import Output
+from gradwright.autograd.node import Output
 from gradwright.autograd.record import recorder
 from gradwright.autograd.view import mark_view, refresh, writable
+from gradwright.autograd.watch import computed, recorded
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import filtered, quietly
 from gradwright.errors import kind, size
@@ -110,9 +111,9 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
             if direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
                 out.array = forward(_NUMPY, a, b)
             else:
-                out.array = quietly(forward, _NUMPY, a, b)
+                out.array = computed(op, _NUMPY, a, b)
         except FloatingPointError:  # so the user has set NumPy, for code of their own
-            out.array = quietly(forward, _NUMPY, a, b)
+            out.array = computed(op, _NUMPY, a, b)
         except _FAILURES as e:
             raise explained(op, (x, y), {}, e) from e
         out._counter = [0]
@@ -124,7 +125,10 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
             case = 2
         else:
             case = 1 if y._node is None else 3
-        if not differentiable or not recording.get():
+        if not differentiable:
+            return out
+        mode = recording.get()
+        if not mode:
             return out
         if not number and a.shape != b.shape:
             case += 4
@@ -132,6 +136,8 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
         if record is None:
             record = records[case] = recorder(op, (case & 1 == 1, case & 2 == 2), case > 4)
         out._node = record(x, y, out)
+        if mode is not True:
+            recorded(out._node)
         return out
 
     return _named(call, op)
@@ -164,19 +170,24 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             if direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
                 out.array = forward(_NUMPY, a)
             else:
-                out.array = quietly(forward, _NUMPY, a)
+                out.array = computed(op, _NUMPY, a)
         except FloatingPointError:
-            out.array = quietly(forward, _NUMPY, a)
+            out.array = computed(op, _NUMPY, a)
         except _FAILURES as e:
             raise explained(op, (x,), {}, e) from e
         out._counter = [0]
         out._view = None
         out._node = None
-        if x._node is None or not differentiable or not recording.get():
+        if x._node is None or not differentiable:
+            return out
+        mode = recording.get()
+        if not mode:
             return out
         if record is None:
             record = recorder(op, (True,))
         out._node = record(x, out)
+        if mode is not True:
+            recorded(out._node)
         return out
 
     return _named(call, op)
@@ -210,11 +221,11 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
         return _in_single(op, args, static)
     xp = backends.namespace(arrays[0])
     try:
-        result = quietly(op.forward, xp, *arrays, **static)
+        result = computed(op, xp, *arrays, **static)
     except _FAILURES as e:
         raise explained(op, args, static, e) from e
     out: Any = [wrap(r) for r in result] if op.several else wrap(result)
-    if needs and op.rules and recording.get():
+    if needs and op.rules and (mode := recording.get()):
         mask = tuple([x._node is not None for x in args])
         broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)
         record = recorder(op, mask, broadcast, complex_ and op.complex == "holomorphic")
@@ -226,6 +237,8 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
                     o._node = Output(node, k)
         else:
             out._node = node
+        if mode is not True:
+            recorded(node)
     if op.kind == "view":
         for o in out if op.several else (out,):
             if _shares(o.array, arrays[0]):
@@ -260,15 +273,17 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         if op.direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
             result = op.forward(xp, a, **static)
         else:
-            result = quietly(op.forward, xp, a, **static)
+            result = computed(op, xp, a, **static)
     except FloatingPointError:
-        result = quietly(op.forward, xp, a, **static)
+        result = computed(op, xp, a, **static)
     except _FAILURES as e:
         raise explained(op, (x,), static, e) from e
     out = wrap(result)
-    if x._node is not None and op.rules and recording.get():
+    if x._node is not None and op.rules and (mode := recording.get()):
         record = recorder(op, _ALONE, False, complex_ and op.complex == "holomorphic")
         out._node = record(x, out, static)
+        if mode is not True:
+            recorded(out._node)
     if op.kind == "view" and _shares(result, a):
         mark_view(out, x, op, static)
     return out

@@ -52,4 +52,4 @@ def wrap(array: Any, node: Any = None, counter: list[int] | None = None) -> Any:
 
 def version_of(t: TensorBase) -> int:
     """How often the memory of ``t`` has been written in place."""
-    return t._counter[0]
+    return int(t._counter[0])

@@ -8,8 +8,8 @@ from typing import Any
 
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.graph import Bundle, Node, Output
 from gradwright.autograd.hooks import as_tensor
+from gradwright.autograd.node import Bundle, Node, Output
 from gradwright.autograd.record import freed, unpack
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, users_own
@@ -99,7 +99,7 @@ class BackwardNode(Node):
         if recording.get():
             return checked
         for t in grads:
-            if t is not None and t._counter[0]:
+            if t is not None and t._counter[0] != 0:
                 raise RuntimeError(
                     f"{type(self).__name__}: backward changed its grad_output in place, but other parts of the graph "
                     "share that memory: clone() it first"

@@ -12,8 +12,9 @@ from heapq import heappop, heappush
 from typing import Any
 
 from gradwright import backends
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.graph import Node
+from gradwright.autograd import watch
+from gradwright.autograd.grad_mode import record, recording, watching
+from gradwright.autograd.node import Node
 from gradwright.backends.quiet import pass_begins, pass_ends
 
 
@@ -44,8 +45,8 @@ def run(
     route = leading_to(wanted, pending) if wanted else wanted
     leaves: list[tuple[Node, Any]] = []
     found: dict[Node, Any] = {}
-    before = recording.get()
-    recording.set(create_graph)
+    before = record(create_graph)
+    watched = watching.get()
     quiet = pass_begins()
     try:
         while heap:
@@ -64,10 +65,10 @@ def run(
                 leaves.append((node, g))
                 continue
             if hooks is None:
-                results: Any = node._run(xp, g)
+                results: Any = watch.run(node, xp, g) if watched else node._run(xp, g)
             else:
                 g = hooks.ahead(g)
-                results = hooks.after(node._run(xp, g), g)
+                results = hooks.after(watch.run(node, xp, g) if watched else node._run(xp, g), g)
             if not keep_graph:
                 node._saved = None
             for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop

@@ -21,14 +21,17 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.autograd import watch
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.context import BackwardNode
-from gradwright.autograd.grad_mode import no_grad, recording
-from gradwright.autograd.graph import Node, Output, ticket
+from gradwright.autograd.grad_mode import no_grad, recording, watching
+from gradwright.autograd.node import Node, Output, ticket
 from gradwright.autograd.record import pack
+from gradwright.autograd.version import bump
 from gradwright.autograd.view import View, check_writable, rebase, refresh
 
 _new = object.__new__
@@ -123,20 +126,22 @@ class Function(metaclass=FunctionMeta):
             else:
                 nodes.append(None)
         node.needs_input_grad = needs = tuple([n is not None for n in nodes])
-        recorded = recording.get()
-        if recorded:
+        mode = recording.get()
+        if mode:
             recording.set(False)
         try:
-            if own_context:
+            if watching.get():
+                result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
+            elif own_context:
                 result = cls.forward(node, *args)
             else:
                 result = cls.forward(*args)
                 cls.setup_context(node, args, result)
         finally:
-            if recorded:
-                recording.set(True)
+            if mode:
+                recording.set(mode)
         outputs = result if type(result) is tuple else (result,)
-        needed = recorded and True in needs
+        needed = mode and True in needs
         if node._dirty:
             _check_dirty(node, outputs, needed)
         if needed:
@@ -145,7 +150,17 @@ class Function(metaclass=FunctionMeta):
             node._next = tuple([n for n in nodes if n is not None])
             node._metas = [(a.array.shape, a.array.dtype) if isinstance(a, TensorBase) else None for a in args]
         outputs = _attached(node, args, outputs, needed)
+        if needed and mode is not True:
+            watch.recorded(node)
         return outputs if type(result) is tuple else outputs[0]
+
+
+def _forward(cls: type[Function], node: BackwardNode, args: tuple[Any, ...]) -> Any:
+    if cls.setup_context is Function.setup_context:
+        return cls.forward(node, *args)
+    result = cls.forward(*args)
+    cls.setup_context(node, args, result)
+    return result
 
 
 def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -179,7 +194,7 @@ def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> No
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
         check_writable(t, needed)
-        t._counter[0] += 1  # whatever it was written with
+        bump(t._counter)  # whatever it was written with
     if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
         raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
                            "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip

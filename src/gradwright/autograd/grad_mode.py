@@ -8,13 +8,23 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
 
-recording: ContextVar[bool] = ContextVar("recording", default=True)
+recording: ContextVar[Any] = ContextVar("recording", default=True)
+"""False while nothing is recorded; else True, or what `watching` holds if that is not empty."""
+watching: ContextVar[tuple[Any, ...]] = ContextVar("watching", default=())
+"""The watches that are on (see `gradwright.autograd.watch`), newest last."""
 _inference: ContextVar[bool] = ContextVar("inference", default=False)
 
 
 def is_grad_enabled() -> bool:
     """Whether operations on tensors that require grad are being recorded."""
-    return recording.get()
+    return bool(recording.get())
+
+
+def record(on: bool) -> Any:
+    """Switch recording on or off; returns what `recording` held."""
+    before = recording.get()
+    recording.set(on and (watching.get() or True))
+    return before
 
 
 def is_inference_mode_enabled() -> bool:
@@ -97,10 +107,8 @@ class no_grad(_Bare):
 
     __slots__ = ()
 
-    def _switch(self) -> bool:
-        before = recording.get()
-        recording.set(False)
-        return before
+    def _switch(self) -> Any:
+        return record(False)
 
 
 class enable_grad(_Bare):
@@ -108,10 +116,8 @@ class enable_grad(_Bare):
 
     __slots__ = ()
 
-    def _switch(self) -> bool:
-        before = recording.get()
-        recording.set(not _inference.get())
-        return before
+    def _switch(self) -> Any:
+        return record(not _inference.get())
 
 
 class set_grad_enabled(_Mode):
@@ -122,13 +128,13 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         self._before = []
         self.mode = bool(mode)
-        self._at_call: bool | None = None
+        self._at_call: Any = None
         self._at_call = self._switch()
 
-    def _switch(self) -> bool:
-        before = recording.get() if self._at_call is None else self._at_call
-        self._at_call = None
-        recording.set(self.mode and not _inference.get())
+    def _switch(self) -> Any:
+        before = record(self.mode and not _inference.get())
+        if self._at_call is not None:
+            before, self._at_call = self._at_call, None
         return before
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -150,12 +156,11 @@ class inference_mode(_Mode):
         self.mode = True if callable(mode) else bool(mode)
         return self(mode) if callable(mode) else self
 
-    def _switch(self) -> tuple[bool, bool]:
-        before = recording.get(), _inference.get()
+    def _switch(self) -> tuple[Any, bool]:
+        before = record(not self.mode), _inference.get()
         _inference.set(self.mode)
-        recording.set(not self.mode)
         return before
 
-    def _restore(self, before: tuple[bool, bool]) -> None:
+    def _restore(self, before: tuple[Any, bool]) -> None:
         recording.set(before[0])
         _inference.set(before[1])

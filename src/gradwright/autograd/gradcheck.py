@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
 from gradwright.autograd.view import alias_of
 from gradwright.errors import GradcheckError

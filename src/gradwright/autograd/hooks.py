@@ -38,7 +38,7 @@ class RemovableHandle:
 class Hooks:
     """All hooks of one node."""
 
-    __slots__ = ("accumulated", "metadata", "post", "pre", "retained", "tensor")
+    __slots__ = ("accumulated", "metadata", "place", "post", "pre", "retained", "tensor")
 
     def __init__(self) -> None:
         self.tensor: dict[int, Any] = {}
@@ -47,6 +47,7 @@ class Hooks:
         self.post: dict[int, Any] = {}
         self.accumulated: dict[int, Any] = {}
         self.metadata: dict[Any, Any] = {}
+        self.place: Any = None  # the line that recorded the node, under anomaly mode
 
     def retain(self, t: TensorBase) -> None:
         """Keep the gradient of ``t`` in its ``.grad`` (``t`` itself is not kept alive)."""

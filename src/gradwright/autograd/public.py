@@ -8,8 +8,8 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad
 from gradwright.autograd.hooks import added
+from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.view import refresh
 from gradwright.errors import kind
 

@@ -28,7 +28,8 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.graph import AccumulateGrad, Node, Output, operation, ticket
+from gradwright.autograd.node import AccumulateGrad, Node, Output, operation, ticket
+from gradwright.autograd.version import written_at
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY
 from gradwright.errors import size
@@ -77,7 +78,7 @@ class OpNode(Node):
 
 def pack(t: TensorBase) -> tuple[Any, ...]:
     """A tensor as a node saves it: array, counter, version, node."""
-    return (t.array, t._counter, t._counter[0], t._node)
+    return (t.array, t._counter, +t._counter[0], t._node)
 
 
 def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
@@ -112,11 +113,19 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
         maker, index = maker._edge()
         made = f", which is output {index} of {operation(maker)},"
     legacy = LEGACY.get(array.dtype.name, array.dtype.name)
+    changed = f"changed at {written_at(counter) or 'a line that is not known'}"
+    now = f"is at version {counter[0]}; expected version {version} instead."
+    if int(counter[0]) == int(version):
+        now = "was written through an array over its memory."
+        changed = f"the array was handed out at {written_at(counter)}"
+    recorded = owner._hooks.place if owner._hooks is not None else None
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{legacy} {size(array.shape)}]{made} is at version {counter[0]}; expected version {version} "
-        f"instead. ({type(owner).__name__} saved it as {name!r}: use the out-of-place form, or clone it before it is "
-        "changed.)"
+        f"[torch.{legacy} {size(array.shape)}]{made} {now} "
+        f"{type(owner).__name__} saved it as {name!r}.\n"
+        f"  {changed}\n"
+        f"  saved at {recorded or 'a line that gradwright.autograd.detect_anomaly() would note'}\n"
+        "Use the out-of-place form there, or clone the value before it is changed."
     )
 
 
@@ -178,7 +187,7 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
     needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
     tensors, others = _saved_names(op, needed, broadcast)
     outs = "out" in tensors and op.several
-    packs = [f"({n}.array, {n}._counter, {n}._counter[0], {'None' if n == 'out' else f'{n}._node'})"
+    packs = [f"({n}.array, {n}._counter, +{n}._counter[0], {'None' if n == 'out' else f'{n}._node'})"
              if n != "out" or not outs else "tuple([pack(o) for o in out])" for n in tensors]  # fmt: skip
     values = [f"{n[:-6]}.array.shape" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
     where = "_saved" if tensors else "_kept"
@@ -194,11 +203,11 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
         "def _run(self, xp, g):",
     ]
     if tensors:
-        lines += ["    if self._saved is None: raise freed(self)"]
+        lines += ["    saved = self._saved", "    if saved is None: raise freed(self)"]
     single = [n for n in tensors if n != "out" or not outs]
     if tensors or others:
         parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n in single else n for n in tensors]
-        lines += [f"    {', '.join(parts + others)}, = self.{where}"]
+        lines += [f"    {', '.join(parts + others)}, = {'saved' if tensors else 'self._kept'}"]
     for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
@@ -228,7 +237,7 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) ->
     tensors, others = _saved_names(op, [xs], False)
     values = ["pack(out)" if n == "out" else f"tuple([pack(x) for x in {xs}])" for n in tensors]
     values += [f"tuple([x.array.shape for x in {xs}])" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
-    where = "_saved" if tensors else "_kept"
+    where, source = ("_saved", "saved") if tensors else ("_kept", "self._kept")
     which = [i for i, m in enumerate(mask) if m]
     lines = [
         f"def record({xs}, out, static):",
@@ -240,8 +249,8 @@ def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) ->
         "    return node",
         "",
         "def _run(self, xp, g):",
-        *(["    if self._saved is None: raise freed(self)"] if tensors else []),
-        *([f"    {', '.join([*tensors, *others])}, = self.{where}"] if tensors or others else []),
+        *(["    saved = self._saved", "    if saved is None: raise freed(self)"] if tensors else []),
+        *([f"    {', '.join([*tensors, *others])}, = {source}"] if tensors or others else []),
         *(["    g = filled(self, xp, g)"] if op.several else []),
         *(["    g = xp.conj(g)"] if conjugate else []),
     ]

@@ -11,9 +11,11 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import enable_grad, recording
-from gradwright.autograd.graph import AccumulateGrad, operation
+from gradwright.autograd.grad_mode import enable_grad, recording, watching
+from gradwright.autograd.node import AccumulateGrad, operation
 from gradwright.autograd.record import OpNode, recorder
+from gradwright.autograd.version import bump
+from gradwright.autograd.watch import writing
 from gradwright.errors import size
 from gradwright.op import Op
 from gradwright.ops.index import write_view
@@ -130,6 +132,8 @@ def check_writable(x: Any, needs_grad: bool) -> None:
         if view is None or _locked(view.base.array):
             raise RuntimeError("unsupported operation: the written-to memory is read-only. Please clone() the tensor.")
         x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
+    if watching.get():
+        writing(x)
     if not recording.get():
         return
     if view is not None:
@@ -184,7 +188,7 @@ def assign(x: Any, out: TensorBase) -> Any:
         else:
             _rehang(x, node)
     writable(x)[...] = new
-    x._counter[0] += 1
+    bump(x._counter)
     return x
 
 
@@ -205,7 +209,7 @@ def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
         if array is old:
             saved[k] = (array.copy(), [0], 0, origin)
         elif counter is out._counter:
-            saved[k] = (x.array, x._counter, x._counter[0] + 1, origin)
+            saved[k] = (x.array, x._counter, int(x._counter[0]) + 1, origin)
     node._saved = tuple(saved)
 
 

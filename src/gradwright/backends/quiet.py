@@ -11,6 +11,7 @@ directly; and while no filter before it says otherwise, nothing need be set.
 from __future__ import annotations
 
 import itertools
+import threading
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -46,9 +47,19 @@ class _Filtered:
     first: Any = _FILTER
     length = len(warnings.filters)
     _refused: tuple[Any, int] = (None, 0)
+    _held = 0
+    _lock = threading.Lock()
+
+    def hold(self, more: int) -> None:
+        """While held (1 more, or -1), the filter does not count, so that every operation is run by a slower way."""
+        with self._lock:
+            self._held += more
+            self.first = self._refused = (None, 0)
 
     def look(self) -> None:
         """Look at filters that have changed."""
+        if self._held:
+            return
         filters = warnings.filters
         seen = (filters[0] if filters else None, len(filters))
         if seen[0] is self._refused[0] and seen[1] == self._refused[1]:

@@ -23,7 +23,7 @@ import gradwright
 SHARED = frozenset({
     "torch",
     "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
-    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph",
+    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.node",
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.special",
     "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils",

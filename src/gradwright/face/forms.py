@@ -10,7 +10,7 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.graph import ticket
+from gradwright.autograd.node import ticket
 from gradwright.autograd.view import assign
 from gradwright.errors import kind
 from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype

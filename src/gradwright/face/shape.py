@@ -11,7 +11,7 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import wrap
 from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.view import alias_of, writable
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, sizes, tensor_arg

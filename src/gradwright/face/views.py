@@ -10,6 +10,7 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import no_grad
+from gradwright.autograd.version import bump
 from gradwright.autograd.view import alias_of, writable
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, sizes, tensor_arg
@@ -225,7 +226,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         flat = writable(self).reshape(-1)
         grown = flat[:n] if n <= flat.size else _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0)
         self.array, self._view = grown.reshape(shape), None
-        self._counter[0] += 1
+        bump(self._counter)
     return self
 
 

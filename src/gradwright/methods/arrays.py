@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
-from gradwright.autograd.view import alias_of, writable
+from gradwright.autograd.version import lend
+from gradwright.autograd.view import writable
 from gradwright.face.arguments import one_dim
 from gradwright.neighbours import numpy as neighbour
 
@@ -28,6 +29,7 @@ class Arrays:
     __slots__ = ()
     __array_priority__ = 1000
     array: Any
+    _counter: list[Any]
     requires_grad: bool
 
     @property
@@ -39,16 +41,19 @@ class Arrays:
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The same memory as a NumPy array; RuntimeError if it requires grad (unless ``force``, which detaches)."""
+        return self._lent(None, force)
+
+    def _lent(self, holder: Any, force: bool = False) -> Any:
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        return writable(alias_of(self))
+        return lend(writable(self), self._counter, holder)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        return self.numpy().__array_interface__
+        return self._lent(self).__array_interface__  # whoever takes the memory so holds the tensor
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return neighbour.ufunc(ufunc, method, inputs, options)

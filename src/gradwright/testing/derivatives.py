@@ -14,7 +14,7 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.autograd.base import wrap
-from gradwright.autograd.graph import AccumulateGrad
+from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
 from gradwright.op import Op, Sample
 from gradwright.testing.samples import draw

@@ -1,0 +1,65 @@
+"""Where in the user's program something happened: the innermost line that is not gradwright's own."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType
+from typing import NamedTuple
+
+_HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_OWN = {__file__: True}
+_new = tuple.__new__
+
+
+class Place(NamedTuple):
+    """A point of a program: code and an offset in it, which is all that is kept; a frame would keep its variables."""
+
+    code: CodeType
+    offset: int
+
+    @property
+    def line(self) -> int:
+        """The number of the source line."""
+        found = self.code.co_firstlineno
+        for start, end, line in self.code.co_lines():
+            if start <= self.offset < end and line is not None:
+                found = line
+        return found
+
+    @property
+    def source(self) -> str:
+        """The text of the line, as far as it can be found."""
+        return linecache.getline(self.code.co_filename, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.code.co_filename}:{self.line}{f': {self.source}' if self.source else ''}"
+
+
+def here() -> Place | None:
+    """The line of the user's program that runs now; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        own = _OWN.get(code.co_filename)
+        if own is None:
+            own = _OWN[code.co_filename] = _is_own(code.co_filename)
+        if not own:
+            return _new(Place, (code, frame.f_lasti))
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _is_own(filename: str) -> bool:
+    return filename.startswith((_HOME, "<gradwright"))
+
+
+def places() -> Iterator[Place]:
+    """All lines of the user's program that run now, innermost first."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not _is_own(frame.f_code.co_filename):
+            yield Place(frame.f_code, frame.f_lasti)
+        frame = frame.f_back  # type: ignore[assignment]
