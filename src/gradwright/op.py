@@ -23,9 +23,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from gradwright import backends
+from gradwright.backends.quiet import unheard
 
 KINDS = ("elementwise", "reduction", "linear", "view", "general")
 COMPLEX = (None, "holomorphic", "general")
@@ -93,6 +95,11 @@ class Op:
     defaults: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict)
+
+    @cached_property
+    def unheard(self) -> Callable[..., Any]:
+        """The formula, if ``direct``, such that it gives no warnings."""
+        return unheard(self.forward)
 
     def vjp(self, **rules: Callable[..., Any]) -> Op:
         """Declare the derivative of each named input: ``name=lambda xp, g, <what it needs>: cotangent``.

@@ -189,18 +189,3 @@ def test_filters_that_are_gone():
         warnings.simplefilter("always")
         assert leaf(0.0).log().item() == -np.inf
     assert heard == []
-
-
-def test_filters_of_others_are_looked_at():
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.resetwarnings()
-        warnings.filters.append(quiet._FILTER)
-        for action, category, module in (("default", UserWarning, ""), ("error", RuntimeWarning, "somewhere")):
-            warnings.filterwarnings(action, category=category, module=module)
-            (1 / leaf(0.0)).item()
-            assert quiet.filtered.first is warnings.filters[0]
-        for action, category, module in (("always", RuntimeWarning, ""), ("always", Warning, "gradwright")):
-            warnings.filterwarnings(action, category=category, module=module)
-            (1 / leaf(0.0)).item()
-            assert quiet.filtered.first is not warnings.filters[0]
-    assert heard == []

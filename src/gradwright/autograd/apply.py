@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,9 +17,9 @@ from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.node import Output
 from gradwright.autograd.record import recorder
 from gradwright.autograd.view import mark_view, refresh, writable
-from gradwright.autograd.watch import computed, recorded
+from gradwright.autograd.watch import computed, recorded, watches
 from gradwright.backends import numpy as numpy_backend
-from gradwright.backends.quiet import filtered, quietly
+from gradwright.backends.quiet import quietly
 from gradwright.errors import kind, size
 from gradwright.op import Op
 from gradwright.ops.shape import astype
@@ -74,7 +73,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
     converts its arguments and uses `apply`, or returns NotImplemented. So do whole numbers and booleans if the
     operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
-    forward = op.forward
+    forward = op.unheard if op.direct else op.forward
     direct, differentiable = op.direct, bool(op.rules)
     records: list[Any] = [None] * 8
     beside_whole = _FLOATS if floating else _WHOLE
@@ -106,9 +105,8 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
         if reflected:
             x, y, a, b = y, x, b, a
         out = _new(made.cls)
-        filters = warnings.filters
         try:
-            if direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
+            if direct and not watches:
                 out.array = forward(_NUMPY, a, b)
             else:
                 out.array = computed(op, _NUMPY, a, b)
@@ -148,7 +146,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
 
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `apply`.
     """
-    forward = op.forward
+    forward = op.unheard if op.direct else op.forward
     direct, differentiable = op.direct, bool(op.rules)
     record: Any = None
 
@@ -165,9 +163,8 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
         if x._view is not None:
             refresh(x)
         out = _new(made.cls)
-        filters = warnings.filters
         try:
-            if direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
+            if direct and not watches:
                 out.array = forward(_NUMPY, a)
             else:
                 out.array = computed(op, _NUMPY, a)
@@ -268,10 +265,9 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         if dtypes.of(d) in _HALVES and _computes(op):
             return _in_single(op, (x,), static)
     xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
-    filters = warnings.filters
     try:
-        if op.direct and filters and filters[0] is filtered.first and len(filters) == filtered.length:
-            result = op.forward(xp, a, **static)
+        if op.direct and not watches:
+            result = op.unheard(xp, a, **static)
         else:
             result = computed(op, xp, a, **static)
     except FloatingPointError:

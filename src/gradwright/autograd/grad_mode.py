@@ -108,7 +108,9 @@ class no_grad(_Bare):
     __slots__ = ()
 
     def _switch(self) -> Any:
-        return record(False)
+        before = recording.get()
+        recording.set(False)
+        return before
 
 
 class enable_grad(_Bare):

@@ -7,11 +7,10 @@ import os
 import sys
 from collections.abc import Iterator
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
-_OWN = {__file__: True}
-_new = tuple.__new__
+_OWN: dict[str, bool] = {}
 
 
 class Place(NamedTuple):
@@ -38,22 +37,24 @@ class Place(NamedTuple):
         return f"{self.code.co_filename}:{self.line}{f': {self.source}' if self.source else ''}"
 
 
-def here() -> Place | None:
-    """The line of the user's program that runs now; None if there is none."""
-    frame = sys._getframe(1)
+def here(depth: int = 1) -> tuple[CodeType, int] | None:
+    """The line of the user's program that runs now, as `Place` takes it; None if there is none.
+
+    The search begins ``depth`` frames up, since each frame that is looked at costs.
+    """
+    frame: Any = sys._getframe(depth)
     while frame is not None:
         code = frame.f_code
-        own = _OWN.get(code.co_filename)
-        if own is None:
-            own = _OWN[code.co_filename] = _is_own(code.co_filename)
-        if not own:
-            return _new(Place, (code, frame.f_lasti))
-        frame = frame.f_back  # type: ignore[assignment]
+        name = code.co_filename
+        if not (_OWN[name] if name in _OWN else _is_own(name)):
+            return code, frame.f_lasti
+        frame = frame.f_back
     return None
 
 
 def _is_own(filename: str) -> bool:
-    return filename.startswith((_HOME, "<gradwright"))
+    own = _OWN[filename] = filename.startswith((_HOME, "<gradwright"))
+    return own
 
 
 def places() -> Iterator[Place]:

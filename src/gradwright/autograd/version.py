@@ -17,10 +17,14 @@ import numpy as np
 from gradwright.autograd.place import Place, here
 
 
-def bump(counter: list[Any]) -> None:
-    """Count a write, and note the line of the user's program that made it."""
+def bump(counter: list[Any], depth: int = 3) -> None:
+    """Count a write, and note the line of the user's program that made it, at least ``depth`` frames up."""
     counter[0] += 1
-    counter[1:] = (here(),)
+    place = here(depth + 1)
+    if len(counter) > 1:
+        counter[1] = place
+    else:
+        counter.append(place)
 
 
 def written_at(counter: list[Any]) -> Place | None:
@@ -29,8 +33,8 @@ def written_at(counter: list[Any]) -> Place | None:
     if isinstance(version, Lent):
         for loan in version.loans:
             if loan.fingerprint() != loan.first:
-                return loan.place
-    return counter[1] if len(counter) > 1 else None
+                return Place(*loan.place) if loan.place else None
+    return Place(*counter[1]) if len(counter) > 1 and counter[1] else None
 
 
 class _Holder:

@@ -12,8 +12,12 @@ from functools import partial
 from typing import Any
 
 from gradwright.autograd.grad_mode import record, recording, watching
-from gradwright.backends.quiet import filtered, quietly
+from gradwright.backends.quiet import quietly
 from gradwright.op import Op
+
+
+watches: list[Watch] = []
+"""Those that are on anywhere and see operations computed; while there are none, no operation asks for its own."""
 
 
 class Watch:
@@ -41,18 +45,17 @@ class Watch:
 
     def __enter__(self) -> Any:
         if self.computes:
-            filtered.hold(1)
+            watches.append(self)
         watching.set((*watching.get(), self))
         record(bool(recording.get()))
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self.computes:
-            filtered.hold(-1)
-        watches = list(watching.get())
-        watches.reverse()
-        watches.remove(self)
-        watching.set(tuple(reversed(watches)))
+            watches.remove(self)
+        mine = list(watching.get())[::-1]
+        mine.remove(self)
+        watching.set(tuple(mine[::-1]))
         record(bool(recording.get()))
 
 

@@ -4,18 +4,16 @@ NumPy keeps what to do about overflow, division by zero and invalid values in a 
 is what `numpy.errstate` does; done directly it costs a tenth of the time. The user's own NumPy code keeps the user's
 setting, a backward written by hand included.
 
-A tenth is still a fifth of a small operation. So there is a warning filter, too, for what gradwright's own modules call
-directly; and while no filter before it says otherwise, nothing need be set.
+A tenth is still a fifth of a small operation. A formula that calls NumPy's ufuncs directly needs no setting at all: it
+runs as if its module had no name (`unheard`), and the interpreter drops the warnings of such a module.
 """
 
 from __future__ import annotations
 
-import itertools
-import threading
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -37,48 +35,17 @@ except ImportError:  # not public: another NumPy may lack them
 _users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs")
 
 
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradwright\.")
-_FILTER = warnings.filters[0]
+_unnamed: dict[int, dict[str, Any]] = {}
 
 
-class _Filtered:
-    """Whether that filter is in force: it is while ``warnings.filters`` has this first entry and this length."""
+def unheard(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f``, such that what it calls directly gives no warnings: those of a module whose name is None are dropped."""
+    scope = f.__globals__
+    unnamed = _unnamed.setdefault(id(scope), {**scope, "__name__": None})
+    silent = FunctionType(f.__code__, unnamed, f.__name__, f.__defaults__, f.__closure__)
+    silent.__kwdefaults__ = f.__kwdefaults__
+    return silent
 
-    first: Any = _FILTER
-    length = len(warnings.filters)
-    _refused: tuple[Any, int] = (None, 0)
-    _held = 0
-    _lock = threading.Lock()
-
-    def hold(self, more: int) -> None:
-        """While held (1 more, or -1), the filter does not count, so that every operation is run by a slower way."""
-        with self._lock:
-            self._held += more
-            self.first = self._refused = (None, 0)
-
-    def look(self) -> None:
-        """Look at filters that have changed."""
-        if self._held:
-            return
-        filters = warnings.filters
-        seen = (filters[0] if filters else None, len(filters))
-        if seen[0] is self._refused[0] and seen[1] == self._refused[1]:
-            return
-        ahead = list(itertools.takewhile(lambda f: f is not _FILTER, filters))
-        if len(ahead) == len(filters) or any(map(_speaks, ahead)):
-            self._refused = seen
-        else:
-            self.first, self.length = seen
-
-
-def _speaks(entry: Any) -> bool:
-    """Whether a filter lets warnings of gradwright's modules through."""
-    action, _, category, module, _ = entry
-    ours = module is None or getattr(module, "match", lambda name: name == module)("gradwright.ops") is not None
-    return action != "ignore" and issubclass(RuntimeWarning, category) and ours
-
-
-filtered = _Filtered()
 
 silence: Callable[[], Any] = partial(_set, _SILENT)
 """Turn NumPy's warnings off until ``restore`` is called with what this returns."""
@@ -86,7 +53,6 @@ silence: Callable[[], Any] = partial(_set, _SILENT)
 
 def quietly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What ``f`` returns, without NumPy's warnings."""
-    filtered.look()
     before = silence()
     try:
         return f(*args, **kwargs)

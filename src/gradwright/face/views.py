@@ -226,7 +226,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         flat = writable(self).reshape(-1)
         grown = flat[:n] if n <= flat.size else _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0)
         self.array, self._view = grown.reshape(shape), None
-        bump(self._counter)
+        bump(self._counter, 2)
     return self
 
 
