@@ -124,7 +124,8 @@ class Op:
         for array in arrays:
             if hasattr(array, "_apply"):
                 return array._apply(self, arrays, self.defaults | static)
-        return self.forward(backends.namespace(arrays[0]), *arrays, **static)
+        formula = self.unheard if self.direct else self.forward
+        return formula(backends.namespace(arrays[0]), *arrays, **static)
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.inputs)})>"

@@ -146,7 +146,7 @@ def test_the_error_says_which_operation_saved_it():
     y = gradwright.ones(2, requires_grad=True) * 2
     z = y.sin()
     y.add_(1)
-    with pytest.raises(RuntimeError, match=r"SinBackward0 saved it as 'x': use the out-of-place form, or clone it"):
+    with pytest.raises(RuntimeError, match=r"SinBackward0 saved it as 'x'"):
         z.sum().backward()
 
 

@@ -56,7 +56,7 @@ class Loan:
 
     __slots__ = ("array", "first", "holders", "place")
 
-    def __init__(self, array: Any, place: Place | None) -> None:
+    def __init__(self, array: Any, place: tuple[Any, int] | None) -> None:
         self.array = array
         self.place = place
         self.first = self.fingerprint()

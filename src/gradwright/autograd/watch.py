@@ -15,7 +15,6 @@ from gradwright.autograd.grad_mode import record, recording, watching
 from gradwright.backends.quiet import quietly
 from gradwright.op import Op
 
-
 watches: list[Watch] = []
 """Those that are on anywhere and see operations computed; while there are none, no operation asks for its own."""
 

@@ -39,9 +39,17 @@ _unnamed: dict[int, dict[str, Any]] = {}
 
 
 def unheard(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f``, such that what it calls directly gives no warnings: those of a module whose name is None are dropped."""
+    """``f``, such that what it and gradwright's functions under it call directly gives no warnings.
+
+    The interpreter drops those of a module whose name is None: it runs in a copy of its module that has none.
+    """
     scope = f.__globals__
-    unnamed = _unnamed.setdefault(id(scope), {**scope, "__name__": None})
+    unnamed = _unnamed.get(id(scope))
+    if unnamed is None:
+        unnamed = _unnamed[id(scope)] = {**scope, "__name__": None}
+        for name, value in scope.items():
+            if type(value) is FunctionType and value.__module__.startswith("gradwright."):
+                unnamed[name] = unheard(value)
     silent = FunctionType(f.__code__, unnamed, f.__name__, f.__defaults__, f.__closure__)
     silent.__kwdefaults__ = f.__kwdefaults__
     return silent
