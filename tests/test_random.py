@@ -108,3 +108,59 @@ def test_without_replacement_nothing_comes_twice():
 def test_refused(T, call, message):
     with pytest.raises(RuntimeError, match=message):
         call(T)
+
+
+def test_states(T):
+    T.manual_seed(5)
+    T.rand(3)
+    state = T.get_rng_state()
+    assert (state.dtype, state.dim()) == (T.uint8, 1)
+    first = [T.rand(2).tolist(), T.randint(0, 9, (3,)).tolist(), T.randn(3).tolist()]
+    T.manual_seed(6)
+    T.set_rng_state(state)
+    assert [T.rand(2).tolist(), T.randint(0, 9, (3,)).tolist(), T.randn(3).tolist()] == first
+    T.random.set_rng_state(state)
+    assert T.rand(2).tolist() == first[0]
+    assert T.initial_seed() == 5
+    assert T.get_rng_state().tolist() != state.tolist()
+
+
+def test_states_that_are_none(T):
+    for wrong in (3, T.zeros(3)):
+        with pytest.raises(TypeError, match=r"torch\.ByteTensor"):
+            T.set_rng_state(wrong)
+    with pytest.raises(RuntimeError, match="found the input RNG state size to be 3"):
+        T.set_rng_state(T.zeros(3, dtype=T.uint8))
+
+
+def test_negative_seeds_come_back():
+    gw.manual_seed(-3)
+    state = gw.get_rng_state()
+    gw.manual_seed(4)
+    gw.set_rng_state(state)
+    assert gw.initial_seed() == -3
+
+
+def test_fork(T):
+    T.manual_seed(5)
+    with T.random.fork_rng():
+        T.manual_seed(9)
+        inside = T.rand(2).tolist()
+    outside = T.rand(2).tolist()
+    with pytest.raises(KeyError), T.random.fork_rng(devices=[]):
+        T.rand(2)
+        raise KeyError
+    again = T.rand(2).tolist()
+    T.manual_seed(5)
+    assert [T.rand(2).tolist(), T.rand(2).tolist()] == [outside, again]
+    with T.random.fork_rng(enabled=False):
+        T.manual_seed(9)
+    assert T.rand(2).tolist() == inside
+
+    @T.random.fork_rng()
+    def decorated():
+        T.rand(2)
+
+    T.manual_seed(5)
+    decorated()
+    assert T.rand(2).tolist() == outside

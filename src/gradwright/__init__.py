@@ -10,7 +10,8 @@ from gradwright.tensor import Tensor
 
 from math import e, inf, nan, pi
 
-from gradwright import autograd, fft, linalg, masked, nn, random, signal, special, xp
+from gradwright import autograd, fft, linalg, masked, nn, random, signal, special, utils, xp
+from gradwright.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from gradwright.autograd.functional import value_and_grad
 from gradwright.autograd.grad_mode import (
     enable_grad,
@@ -76,7 +77,7 @@ from gradwright.dtypes import int16 as short
 from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
-from gradwright.errors import GradcheckError, GradientWarning
+from gradwright.errors import AnomalyError, GradcheckError, GradientWarning
 from gradwright.face.activation import *
 from gradwright.face.arguments import result_type
 from gradwright.face.arithmetic import *
@@ -118,7 +119,7 @@ from gradwright.xp.creation import from_dlpack
 __version__ = "0.1.0"
 
 newaxis = None
-_MODULES = ("autograd", "fft", "linalg", "masked", "nn", "random", "signal", "special", "xp")
+_MODULES = ("autograd", "fft", "linalg", "masked", "nn", "profiler", "random", "signal", "special", "utils", "xp")
 
 __all__ = [
     name for name, value in globals().items()

@@ -1,6 +1,7 @@
 """The exceptions and warnings that are gradwright's own.
 
     RuntimeError
+      AnomalyError        an operation that made a NaN or an infinity, under anomaly mode
       GradcheckError      a derivative that failed its check
       LinAlgError         a matrix that has no such inverse or factors
     UserWarning
@@ -10,6 +11,34 @@ Everything else is raised with Python's and PyTorch's own types (RuntimeError, T
 """
 
 from __future__ import annotations
+
+from typing import Any
+
+
+class AnomalyError(RuntimeError):
+    """Raised under `gradwright.autograd.detect_anomaly` by the first operation that makes a NaN or an infinity.
+
+    Attributes:
+        operation: its name, ``divide``; of a backward, the node's: ``SqrtBackward0``.
+        backward: whether it is the backward of an operation that made it.
+        what: ``nan`` or ``inf``.
+        output: which of its results holds it; of a backward, the gradient of which input.
+        index: where in that, the first one; a tuple.
+        count: how many there are in that.
+        place: the line of your program that ran it; of a backward, the line that ran the backward pass.
+        recorded: of a backward, the line that recorded the operation; None if that was not noted.
+        inputs: what it was given: for each label a record of shape, dtype, low, high, nans and infs.
+    """
+
+    operation: str
+    backward: bool
+    what: str
+    output: int
+    index: tuple[int, ...]
+    count: int
+    place: str | None
+    recorded: str | None
+    inputs: dict[str, Any]
 
 
 class GradcheckError(RuntimeError):

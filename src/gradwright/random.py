@@ -2,20 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase
-from gradwright.backends.generator import generator, initial_seed, manual_seed, seed
+from gradwright.backends.generator import generator, get_state, initial_seed, manual_seed, seed, set_state
 from gradwright.creation import finish, like, size_of
+from gradwright.errors import kind
 from gradwright.face.arguments import tensor_arg
 
 __all__ = [
-    "bernoulli", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand", "rand_like", "randint",
-    "randint_like", "randn", "randn_like", "randperm", "seed",
+    "bernoulli", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
 ]  # fmt: skip
+
+
+def get_rng_state() -> Any:
+    """The state of the random numbers, a uint8 tensor for `set_rng_state`. Its bytes are not PyTorch's."""
+    return finish(np.frombuffer(get_state(), np.uint8).copy(), None, None, False)
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Draw on as from where `get_rng_state` returned ``new_state``.
+
+    Raises TypeError if that is no uint8 tensor, RuntimeError if it is of another size.
+    """
+    if not isinstance(new_state, TensorBase):
+        raise TypeError(f"expected a torch.ByteTensor, but got {kind(new_state)}")
+    if new_state.array.dtype != np.uint8:
+        raise TypeError(f"RNG state must be a torch.ByteTensor, but its dtype is {dtypes.of(new_state.array.dtype)}")
+    set_state(new_state.array.tobytes())
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, device_type: Any = None) -> Iterator[None]:
+    """Go back, after a ``with`` block, to the random numbers as they were before it, unless not ``enabled``.
+
+    ``devices`` and ``device_type`` are accepted and do nothing: all tensors are on the CPU.
+
+        >>> import gradwright
+        >>> _ = gradwright.manual_seed(0)
+        >>> with gradwright.random.fork_rng():
+        ...     first = gradwright.rand(2)
+        >>> bool((gradwright.rand(2) == first).all())
+        True
+    """
+    before = get_state() if enabled else b""
+    try:
+        yield
+    finally:
+        if enabled:
+            set_state(before)
 
 
 def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:

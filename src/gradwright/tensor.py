@@ -12,7 +12,8 @@ from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.node import AccumulateGrad, node_of
-from gradwright.autograd.view import alias_of, refresh
+from gradwright.autograd.version import UNTRACKED
+from gradwright.autograd.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
 from gradwright.errors import GradientWarning, kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
@@ -21,6 +22,7 @@ from gradwright.face import linalg as m
 from gradwright.face import shape as s
 from gradwright.face.arguments import to_dtype
 from gradwright.face.forms import inplace_operator, operator
+from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
 from gradwright.methods.arrays import Arrays
 from gradwright.methods.complex import Complex
@@ -94,7 +96,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def stride(self, dim: int | None = None) -> Any:
         """For each dim (or one), how many elements apart its neighbours lie in memory."""
-        steps = tuple(s // self.array.itemsize for s in getattr(self.array, "strides", ()))
+        steps = strides(self.array)
         return steps if dim is None else steps[dim]
 
     def is_contiguous(self) -> bool:
@@ -190,29 +192,28 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     @property
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded. May be set on leaves."""
-        if self._view is not None:
-            refresh(self)
-        return self._node is not None
+        return self._node is not None if self._view is None else requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if self._node is not None and type(self._node) is not AccumulateGrad:
+        if not self.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
                 "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if not value:
-            self._node = None
+            freeze(self)
         elif dtypes.of(self.array.dtype).category < dtypes.FLOAT:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        elif self._node is None:
-            self._view = None  # a leaf is the base of its own history
-            self._node = AccumulateGrad(self)
+        else:
+            thaw(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
-        if self._node is None or not requires_grad:
+        if not requires_grad or dtypes.of(self.array.dtype).category < dtypes.FLOAT:
             self.requires_grad = requires_grad
+        else:
+            thaw(self)
         return self
 
     @property
@@ -253,27 +254,36 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not noticed by the graph."""
         out = alias_of(self)
-        out._counter = [0]
+        if not self.is_inference():
+            out._counter = [0]
         return out
 
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {kind(value)}")
-        self.array = value.array
+        if value.is_inference() or self.is_inference():
+            self._counter = [value._counter[0]]
+        self.array, self._view = value.array, None
         if type(self._node) is AccumulateGrad:
             self._node._array = value.array
 
+    def is_inference(self) -> bool:
+        """Whether it was made in `inference_mode`, so that it can never be saved for a backward pass."""
+        return self._counter[0] is UNTRACKED
+
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
         return int(self._counter[0])
 
     @property
     def _base(self) -> Any:
-        return None if self._view is None else self._view.base
+        return base_of(self)
 
     def _is_view(self) -> bool:
-        return self._view is not None
+        return self._view is not None and not self._view.itself
 
     @property
     def output_nr(self) -> int:
@@ -291,9 +301,9 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def detach_(self) -> Tensor:
         """Cut this tensor from its history, making it a leaf. RuntimeError for a view."""
-        if self._view is not None:
+        if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        self._node = None
+        freeze(self)
         return self
 
     def retain_grad(self) -> None:
@@ -313,6 +323,8 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         """Call ``hook(grad)`` with this tensor's gradient on backward; what it returns, if not None, replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._view is not None:
+            refresh(self)
         return RemovableHandle(self._node._hooked().tensor, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:

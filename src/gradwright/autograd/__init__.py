@@ -1,14 +1,21 @@
 """The engine, its extension contract and its checkers, under PyTorch's names."""
 
 from gradwright.autograd import graph
+from gradwright.autograd.anomaly import (
+    detect_anomaly,
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    set_detect_anomaly,
+)
 from gradwright.autograd.function import Function
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 from gradwright.autograd.node import Node
 from gradwright.autograd.public import Variable, backward, grad
-from gradwright.errors import GradcheckError
+from gradwright.errors import AnomalyError, GradcheckError
 
 __all__ = [
-    "Function", "GradcheckError", "Node", "Variable", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck",
-    "graph", "inference_mode", "no_grad", "set_grad_enabled",
+    "AnomalyError", "Function", "GradcheckError", "Node", "Variable", "backward", "detect_anomaly", "enable_grad",
+    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
+    "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

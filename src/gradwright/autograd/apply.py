@@ -39,7 +39,8 @@ class _Numbers(dict[float, Any]):
         self._make = make
 
     def __missing__(self, number: float) -> Any:
-        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number))  # it may be inf in float32
+        # It may be inf in float32.
+        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number), None, [0])
         if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
             self[number] = t
         return t
@@ -74,7 +75,8 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
     operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
     forward = op.unheard if op.direct else op.forward
-    direct, differentiable = op.direct, bool(op.rules)
+    differentiable = bool(op.rules)
+    slower: Any = watches if op.direct else True
     records: list[Any] = [None] * 8
     beside_whole = _FLOATS if floating else _WHOLE
 
@@ -106,7 +108,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
             x, y, a, b = y, x, b, a
         out = _new(made.cls)
         try:
-            if direct and not watches:
+            if not slower:
                 out.array = forward(_NUMPY, a, b)
             else:
                 out.array = computed(op, _NUMPY, a, b)
@@ -114,7 +116,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
             out.array = computed(op, _NUMPY, a, b)
         except _FAILURES as e:
             raise explained(op, (x, y), {}, e) from e
-        out._counter = [0]
+        out._counter = made.counter() if made.inference else [0]
         out._view = None
         out._node = None
         if x._node is None:
@@ -147,7 +149,8 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `apply`.
     """
     forward = op.unheard if op.direct else op.forward
-    direct, differentiable = op.direct, bool(op.rules)
+    differentiable = bool(op.rules)
+    slower: Any = watches if op.direct else True
     record: Any = None
 
     def call(input: Any) -> Any:
@@ -164,7 +167,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             refresh(x)
         out = _new(made.cls)
         try:
-            if direct and not watches:
+            if not slower:
                 out.array = forward(_NUMPY, a)
             else:
                 out.array = computed(op, _NUMPY, a)
@@ -172,7 +175,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             out.array = computed(op, _NUMPY, a)
         except _FAILURES as e:
             raise explained(op, (x,), {}, e) from e
-        out._counter = [0]
+        out._counter = made.counter() if made.inference else [0]
         out._view = None
         out._node = None
         if x._node is None or not differentiable:

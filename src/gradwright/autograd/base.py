@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -32,10 +33,13 @@ class TensorBase:
 
 class _Made:
     cls: type[TensorBase] = TensorBase
+    inference = 0  # how many threads are in inference mode
+    counter: Callable[[], list[Any]] = staticmethod(lambda: [0])
 
 
 made = _Made()
-"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor."""
+"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor. While ``made.inference``, a new
+tensor's counter is to be had from ``made.counter()``; else it is ``[0]``."""
 
 _new = object.__new__
 
@@ -45,7 +49,7 @@ def wrap(array: Any, node: Any = None, counter: list[int] | None = None) -> Any:
     t = _new(made.cls)
     t.array = array
     t._node = node
-    t._counter = [0] if counter is None else counter
+    t._counter = counter if counter is not None else made.counter() if made.inference else [0]
     t._view = None
     return t
 

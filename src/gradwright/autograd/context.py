@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.grad_mode import recording, watching
 from gradwright.autograd.hooks import as_tensor
 from gradwright.autograd.node import Bundle, Node, Output
 from gradwright.autograd.record import freed, unpack
+from gradwright.autograd.saved import raw
+from gradwright.autograd.version import noted, written_at
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, users_own
 from gradwright.errors import GradientWarning, kind, size
@@ -25,22 +30,32 @@ class BackwardNode(Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_materialize", "_metas", "_outputs", "_ports",
+                 "_to_save", "needs_input_grad")  # fmt: skip
+    # so that ``__dict__`` holds the user's attributes alone
+
     _function: Any
     needs_input_grad: tuple[bool, ...]
-    _to_save: tuple[Any, ...] = ()
-    _dirty: tuple[Any, ...] = ()
-    _flat: tuple[Any, ...] = ()
-    _materialize = True
+    _to_save: tuple[Any, ...]
+    _dirty: tuple[Any, ...]
+    _flat: tuple[Any, ...]
+    _materialize: bool
+    _attributes: Any
+    """The user's attributes that hold tensors, packed, if the node is a `gradwright.autograd.attributes.Keeping`."""
     _metas: list[tuple[tuple[int, ...], Any] | None]
     """Shape and dtype of each input; None for one that is no tensor."""
     _outputs: list[tuple[tuple[int, ...], Any] | None]
     """Shape and dtype of each output; None for one that is no tensor."""
-    _ports: dict[int, Any] | None = None
+    _ports: dict[int, Any] | None
     """If there are several outputs: weak references to the `Output` of each differentiable one."""
 
     @property
     def _mask(self) -> Sequence[bool]:  # type: ignore[override]
         return [n for n, meta in zip(self.needs_input_grad, self._metas, strict=True) if meta is not None]
+
+    @property
+    def _several(self) -> int | None:  # type: ignore[override]
+        return len(self._outputs) if self._ports is not None else None
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Keep tensors (or None) for backward, guarded against being changed in place in between.
@@ -73,38 +88,68 @@ class BackwardNode(Node):
 
         Raises RuntimeError once the graph has been freed, or if a saved tensor was changed in place since.
         """
-        if self._saved is None:
+        saved = self._saved
+        if saved is None:
             raise freed(self)
         if self._to_save:  # still inside forward
             return self._to_save
-        return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(self._saved)])
+        return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(saved)])
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given, as objects on which ``register_hooks(pack_hook, unpack_hook)`` works."""
+        if self._saved is None:
+            raise freed(self)
+        return tuple([raw(self, k) for k in range(len(self._saved))])
 
     def _unpacked(self, k: int, packed: tuple[Any, ...]) -> Any:
         array, counter, version, node = packed
         if not isinstance(node, int):
             return unpack(self, packed, f"saved_tensors[{k}]")
         out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
-        if self._ports is not None:
-            out._node = self._ports[node]() or Output(self, node)
+        out._node = self._port(node)
         return out
+
+    def _port(self, index: int) -> Node:
+        """The history of an output."""
+        return self if self._ports is None else self._ports[index]() or Output(self, index)
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
+        recorded = recording.get()
+        versions = [None if t is None else noted(t._counter[0]) for t in grads] if recorded else None
         quiet = users_own()
         try:
             result = self._function._derivative()(self, *grads)
         finally:
             restore(quiet)
         checked = _checked(self, result if type(result) is tuple else (result,))
-        if recording.get():
-            return checked
-        for t in grads:
-            if t is not None and t._counter[0] != 0:
-                raise RuntimeError(
-                    f"{type(self).__name__}: backward changed its grad_output in place, but other parts of the graph "
-                    "share that memory: clone() it first"
-                )
-        return [None if r is None else r.array for r in checked]
+        if versions is None:  # `as_tensor` has just made them
+            for t in grads:
+                if t is not None and t._counter[0] != 0:
+                    self._check_cotangent(t, 0, g)
+            return [None if r is None else r.array for r in checked]
+        for t, version in zip(grads, versions, strict=True):
+            if t is not None and t._counter[0] != version:
+                self._check_cotangent(t, version, g)
+        return checked
+
+    def _check_cotangent(self, t: Any, version: int, g: Any) -> None:
+        """Raise RuntimeError for a cotangent that backward has changed, unless nobody else holds its memory."""
+        if not recording.get():
+            several = isinstance(g, Bundle)
+            if not any(t.array is a for a in (g.values() if several else (g,))):  # a number that became an array, say
+                return
+            watches = len(watching.get())
+            own = _OWN - several + (watches and 2 + 2 * watches)  # each holds it twice: `watch.run`
+            if t.array.base is None and sys.getrefcount(t.array) <= own:
+                return
+        how = "through an array that was handed out" if int(t._counter[0]) == version else "changed"
+        raise RuntimeError(
+            f"{type(self).__name__}: backward changed its grad_output in place, but other parts of the graph share "
+            "that memory: clone() it first\n"
+            f"  {how} at {written_at(t._counter, int(version)) or 'a line that is not known'}"
+        )
 
     def _filled(self, g: Bundle) -> list[Any]:
         """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
@@ -120,6 +165,24 @@ class BackwardNode(Node):
         return self._function._derivative()(self, *grads)
 
     __call__ = apply
+
+
+def _references() -> int:
+    """How many references `BackwardNode._check_cotangent` counts when nobody else holds a cotangent."""
+
+    def check(t: Any, g: Any) -> int:
+        return sys.getrefcount(t.array)
+
+    def run(xp: Any, g: Any) -> int:
+        grads = [as_tensor(g)]
+        for t in grads:
+            count = check(t, g)
+        return count
+
+    return run(None, np.zeros(1))
+
+
+_OWN = _references()
 
 
 def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:

@@ -25,13 +25,13 @@ from functools import partial
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd import watch
+from gradwright.autograd import attributes, watch
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.grad_mode import no_grad, recording, watching
 from gradwright.autograd.node import Node, Output, ticket
 from gradwright.autograd.record import pack
-from gradwright.autograd.version import bump
+from gradwright.autograd.version import bump, noted, written_at
 from gradwright.autograd.view import View, check_writable, rebase, refresh
 
 _new = object.__new__
@@ -55,6 +55,7 @@ class Function(metaclass=FunctionMeta):
     """
 
     _node_class: type[BackwardNode]
+    _keeping: type[BackwardNode]
     _defaults: tuple[Any, ...]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -92,6 +93,14 @@ class Function(metaclass=FunctionMeta):
     vjp = backward
 
     @classmethod
+    def _keeping_class(cls) -> type[BackwardNode]:
+        """The class of nodes with tensors among their attributes."""
+        if "_keeping" not in cls.__dict__:
+            node = cls._node_class
+            cls._keeping = type(node.__name__, (attributes.Keeping, node), {"__slots__": ()})
+        return cls._keeping
+
+    @classmethod
     def _derivative(cls) -> Callable[..., Any]:
         """The user's backward, or vjp, which is another name of it."""
         if cls.vjp is Function.vjp:
@@ -116,15 +125,21 @@ class Function(metaclass=FunctionMeta):
             args = _with_defaults(cls, args)
         node: BackwardNode = _new(cls._node_class)
         node._hooks = None
-        node._saved = ()
-        nodes = []
+        node._saved = node._to_save = node._dirty = node._flat = ()
+        node._materialize = True
+        node._ports = None
+        nodes: list[Any] = []
+        versions: list[Any] = []
         for a in args:
             if isinstance(a, TensorBase):
                 if a._view is not None:
                     refresh(a)
                 nodes.append(a._node)
+                version = a._counter[0]
+                versions.append(version if version.__class__ is int else noted(version))
             else:
                 nodes.append(None)
+                versions.append(None)
         node.needs_input_grad = needs = tuple([n is not None for n in nodes])
         mode = recording.get()
         if mode:
@@ -142,6 +157,10 @@ class Function(metaclass=FunctionMeta):
                 recording.set(mode)
         outputs = result if type(result) is tuple else (result,)
         needed = mode and True in needs
+        if needed:
+            for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
+                if version is not None and a._counter[0] != version:
+                    _check_changed(cls, node, args, a, version, outputs)
         if node._dirty:
             _check_dirty(node, outputs, needed)
         if needed:
@@ -188,6 +207,40 @@ def _with_defaults(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...
     return args if _among(inspect.Parameter.empty, rest) else (*args, *rest)
 
 
+def _check_changed(cls: type[Function], node: BackwardNode, args: Sequence[Any], changed: Any, version: int,
+                   outputs: Sequence[Any]) -> None:  # fmt: skip
+    """Raise RuntimeError for an input that forward has changed in place, unless that was declared.
+
+    What needs no gradient and is not returned may be changed: it is a buffer, such as a running mean.
+    """
+    counter = changed._counter
+    if any(t._counter is counter for t in node._dirty):
+        return
+    k = next(k for k, a in enumerate(args) if a is changed)
+    if not node.needs_input_grad[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
+        return
+    name = _parameter(cls, k)
+    how = "through an array that was handed out" if int(counter[0]) == int(version) else "changed"
+    raise RuntimeError(
+        f"{cls.__name__}: forward changed its input {name!r} in place and did not say so.\n"
+        f"  {how} at {written_at(counter, int(version)) or 'a line that is not known'}\n"
+        f"Change a clone() of it; or call ctx.mark_dirty({name}) and return {name}, if the caller is to see the change."
+    )
+
+
+def _parameter(cls: type[Function], k: int) -> str:
+    """What forward calls its input number k."""
+    parameters = list(inspect.signature(cls.forward).parameters.values())
+    if cls.setup_context is Function.setup_context:
+        del parameters[0]
+    for n, p in enumerate(parameters):
+        if p.kind is p.VAR_POSITIONAL:
+            return f"{p.name}[{k - n}]"
+        if n == k:
+            return p.name
+    return f"argument {k}"
+
+
 def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
     for t in node._dirty:
         if not _among(t, outputs):
@@ -230,7 +283,14 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
     node._to_save = ()
     if node._dirty or node._flat:  # they may be this node's own outputs, which would then keep it alive
         node._dirty = node._flat = ()
+    for value in node.__dict__.values():
+        if isinstance(value, _MAY_HOLD_TENSORS):
+            attributes.keep(node, outputs)
+            break
     return owned
+
+
+_MAY_HOLD_TENSORS = (TensorBase, list, tuple, dict)
 
 
 def _among(t: Any, many: Sequence[Any]) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import Any
+
+from gradwright.autograd.base import made
+from gradwright.autograd.version import UNTRACKED
 
 recording: ContextVar[Any] = ContextVar("recording", default=True)
 """False while nothing is recorded; else True, or what `watching` holds if that is not empty."""
@@ -160,9 +164,25 @@ class inference_mode(_Mode):
 
     def _switch(self) -> tuple[Any, bool]:
         before = record(not self.mode), _inference.get()
-        _inference.set(self.mode)
+        _infer(self.mode)
         return before
 
     def _restore(self, before: tuple[Any, bool]) -> None:
         recording.set(before[0])
-        _inference.set(before[1])
+        _infer(before[1])
+
+
+_lock = threading.Lock()
+
+
+def _infer(on: bool) -> None:
+    with _lock:
+        made.inference += on - _inference.get()
+    _inference.set(on)
+
+
+def _counter() -> list[Any]:
+    return [UNTRACKED if _inference.get() else 0]
+
+
+made.counter = _counter

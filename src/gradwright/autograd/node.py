@@ -16,6 +16,7 @@ import re
 import sys
 import weakref
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 from gradwright import dtypes
@@ -25,6 +26,8 @@ from gradwright.errors import size
 
 ticket = itertools.count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
+_lock = Lock()
+"""Held while a node gets its first hook."""
 
 
 class Node:
@@ -38,6 +41,8 @@ class Node:
     _saved: Any
     _mask: Sequence[bool] = ()
     """Which inputs of the operation the entries of ``_next`` belong to."""
+    _several: int | None = None
+    """How many outputs it has, if their cotangents come in a `Bundle`."""
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         """The cotangents for ``_next``, given the cotangent of this node; ``xp`` is the namespace of ``g``."""
@@ -57,16 +62,26 @@ class Node:
         return self, 0
 
     def _hooked(self) -> Hooks:
-        if self._hooks is None:
-            self._hooks = Hooks()
-        return self._hooks
+        hooks = self._hooks
+        if hooks is None:
+            with _lock:  # another thread may be about to
+                hooks = self._hooks = self._hooks or Hooks()
+        return hooks
 
     def register_hook(self, fn: Any) -> RemovableHandle:
-        """Call ``fn(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs."""
+        """Call ``fn(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs.
+
+        Both are tuples: one gradient, or None, for each of `next_functions`, and one for each output. ``fn`` returns
+        None or a tuple like grad_inputs, in which None drops a gradient.
+        """
         return RemovableHandle(self._hooked().post, fn)
 
     def register_prehook(self, fn: Any) -> RemovableHandle:
-        """Call ``fn(grad_outputs)`` before this node runs; what it returns replaces grad_outputs."""
+        """Call ``fn(grad_outputs)`` before this node runs; what it returns replaces grad_outputs.
+
+        ``fn`` returns None or a tuple like grad_outputs, in which None drops a gradient; the node does not run if
+        none is left.
+        """
         return RemovableHandle(self._hooked().pre, fn)
 
     @property
@@ -113,6 +128,23 @@ class Output(Node):
         return self._next[0], self.index
 
 
+class NotDifferentiable(Node):
+    """The node of an operation that has no derivative: running it raises NotImplementedError."""
+
+    __slots__ = ("operation",)
+    _mask = (True,)
+
+    def __init__(self, before: Node, operation: str) -> None:
+        self._seq = ticket()
+        self._next = (before,)
+        self._hooks = None
+        self._saved = ()
+        self.operation = operation
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        raise NotImplementedError(f"the derivative for '{self.operation}' is not implemented.")
+
+
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: adds its cotangent to the leaf's ``.grad``."""
 
@@ -154,14 +186,8 @@ class AccumulateGrad(Node):
             alone = sys.getrefcount(g) <= _ALONE and getattr(g, "base", None) is None
             holder._grad = wrap(g if alone or not hasattr(g, "copy") else g.copy())
         else:
-            if hasattr(old.array, "__setitem__"):
-                old.array += g
-            else:
-                old.array = old.array + g
+            old.array += g
             old._counter[0] += 1
-        if self._hooks is not None and leaf is not None:
-            for fn in list(self._hooks.accumulated.values()):
-                fn(leaf)
         return ()
 
     def _fitted(self, xp: Any, g: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.autograd import engine
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.graph import GradientEdge, value_of
 from gradwright.autograd.hooks import added
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.view import refresh
@@ -31,6 +32,9 @@ def backward(
         create_graph: record the pass itself, so that it can be differentiated again.
         inputs: accumulate only into these tensors (leaves or not).
 
+    A `GradientEdge` may stand for a tensor in ``tensors`` and ``inputs``. As an input it keeps a gradient only where a
+    tensor does: at a leaf, or after `retain_grad`.
+
     Raises:
         RuntimeError: a tensor requires no grad, a cotangent is missing or of the wrong shape, or the graph has been
             freed by an earlier pass.
@@ -44,18 +48,13 @@ def backward(
     targets = _sequence("backward", "inputs", inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_node(t) for t in targets])
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_target(t)[0] for t in targets])
     for t in dict.fromkeys(targets):
+        if isinstance(t, GradientEdge) or type(t._node) is AccumulateGrad or t.retains_grad:  # it has its gradient
+            continue
         g = found.get(t._node)
         if g is not None:
-            _accumulate(t, g)
-
-
-def _accumulate(t: Any, g: Any) -> None:
-    if type(t._node) is AccumulateGrad:
-        t._node._run(backends.namespace(g), g)
-    elif not t.retains_grad:  # else it has its gradient already
-        t._grad = added(t.grad, g)
+            t._grad = added(t.grad, g)
 
 
 def grad(
@@ -72,7 +71,7 @@ def grad(
     """The gradients of ``outputs`` with respect to ``inputs``, returned rather than accumulated.
 
     Args:
-        outputs, inputs: a tensor or a sequence of tensors each.
+        outputs, inputs: a tensor or a sequence of tensors each; a `GradientEdge` may stand for a tensor.
         grad_outputs: cotangents of the outputs; None where an output has one element.
         retain_graph, create_graph: as in `backward`.
         allow_unused: give None for an input that no output depends on, instead of raising.
@@ -101,12 +100,18 @@ def grad(
         allow_unused = True
     roots = _roots(outs, grad_outputs, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    nodes = [_node(t) for t in ins]
-    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=nodes)
+    targets = [_target(t) for t in ins]
+    found = engine.run(
+        roots, keep_graph=keep, create_graph=create_graph, targets=[node for node, _ in targets], accumulate=False
+    )
     results: list[Any] = []
-    for i, (t, node) in enumerate(zip(ins, nodes, strict=True)):
+    for i, (t, (node, k)) in enumerate(zip(ins, targets, strict=True)):
         g = found.get(node)
+        if g is not None and k is not None:
+            g = g.get(k)
         if g is None and materialize_grads:
+            if isinstance(t, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             g = backends.namespace(t.array).zeros_like(t.array)
         elif g is None and not allow_unused:
             raise RuntimeError(
@@ -139,23 +144,30 @@ class Variable(metaclass=_AnyTensor):
 
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, TensorBase):
-        values: tuple[Any, ...] = (value,)
-    elif isinstance(value, (list, tuple)):
-        values = tuple(value)
-    else:
+        if value._view is not None:
+            refresh(value)
+        return (value,)
+    if isinstance(value, GradientEdge):
+        return (value,)
+    if not isinstance(value, (list, tuple)):
         raise TypeError(f"{function}: {argument} must be a Tensor or a sequence of Tensors, got {kind(value)}")
-    for i, v in enumerate(values):
+    for i, v in enumerate(value):
+        if v.__class__ is GradientEdge:
+            continue
         if not isinstance(v, TensorBase):
             raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(v)}")
         if v._view is not None:
             refresh(v)
-    return values
+    return tuple(value)
 
 
-def _node(t: Any) -> Any:
+def _target(t: Any) -> tuple[Any, int | None]:
+    """The node at which the gradient of an input is found, and which of its outputs it is if that node has them all."""
+    if isinstance(t, GradientEdge):
+        return t.node, None if t.node._several is None else t.output_nr
     if t._node is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return t._node
+    return t._node, None
 
 
 def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple[Any, Any]]:
@@ -169,6 +181,8 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
     roots = []
     for i, t in enumerate(outputs):
         g = given[i]
+        if t.__class__ is GradientEdge:
+            t = value_of(t, g)
         if t._node is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if g is None:

@@ -29,6 +29,8 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.node import AccumulateGrad, Node, Output, operation, ticket
+from gradwright.autograd.saved import raw
+from gradwright.autograd.place import Place
 from gradwright.autograd.version import written_at
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY
@@ -60,6 +62,10 @@ class OpNode(Node):
                     if self._packed and self._saved is None:
                         raise freed(self)
                     return self._unpacked(k)
+        if name.startswith("_raw_saved_"):
+            names = [_SAVED_AS.get(n, n) for n in self._names[: self._packed]]
+            if name[11:] in names:
+                return raw(self, names.index(name[11:]))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _unpacked(self, k: int) -> Any:
@@ -96,12 +102,20 @@ def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
 
 def freed(owner: Node) -> RuntimeError:
     """The error for using a graph whose saved values are gone."""
+    place = recorded_at(owner)
+    at = f", recorded at {place}" if place else ""
     return RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         f"been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
-        f"saved tensors after calling backward. (The node is {type(owner).__name__}.)"
+        f"saved tensors after calling backward. (The node is {type(owner).__name__}{at}.)"
     )
+
+
+def recorded_at(node: Node) -> Place | None:
+    """The line that recorded a node, if anomaly mode was on."""
+    place = node._hooks.place if node._hooks is not None else None
+    return Place(*place) if place else None
 
 
 def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
@@ -113,12 +127,12 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
         maker, index = maker._edge()
         made = f", which is output {index} of {operation(maker)},"
     legacy = LEGACY.get(array.dtype.name, array.dtype.name)
-    changed = f"changed at {written_at(counter) or 'a line that is not known'}"
+    changed = f"changed at {written_at(counter, int(version)) or 'a line that is not known'}"
     now = f"is at version {counter[0]}; expected version {version} instead."
     if int(counter[0]) == int(version):
         now = "was written through an array over its memory."
-        changed = f"the array was handed out at {written_at(counter)}"
-    recorded = owner._hooks.place if owner._hooks is not None else None
+        changed = f"the array was handed out at {written_at(counter, int(version))}"
+    recorded = recorded_at(owner)
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{legacy} {size(array.shape)}]{made} {now} "
@@ -153,6 +167,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
     scope["Class"] = type(name, (OpNode,), {
         "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask),
         "_names": names, "_packed": packed, "_variadic": op.variadic,
+        **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
     })  # fmt: skip
     return scope["record"]
 

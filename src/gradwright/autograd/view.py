@@ -6,16 +6,20 @@ A view knows its base and the chain of view operations between them. Writing thr
 
 from __future__ import annotations
 
+import sys
+import weakref
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import enable_grad, recording, watching
+from gradwright.autograd.grad_mode import enable_grad, is_inference_mode_enabled, record, recording, watching
 from gradwright.autograd.node import AccumulateGrad, operation
 from gradwright.autograd.record import OpNode, recorder
-from gradwright.autograd.version import bump
+from gradwright.autograd.version import UNTRACKED, bump
 from gradwright.autograd.watch import writing
+from gradwright.backends.generic import overlapping
 from gradwright.errors import size
 from gradwright.op import Op
 from gradwright.ops.index import write_view
@@ -30,16 +34,18 @@ class View:
         steps: the view operations from the base: a chain of pairs, all but the last operation, and that one with its
             static arguments; () at the base.
         version: the version at which the view's node was last read from the base.
-        origin: None, or why in-place writes through it are refused: "no_grad", "several" or "function".
+        origin: None, or why in-place writes through it are refused: "no_grad", "inference", "several" or "function".
+        itself: whether it is the tensor's own former self that it is a view of, so that nobody need know.
     """
 
-    __slots__ = ("_base", "origin", "steps", "version")
+    __slots__ = ("_base", "itself", "origin", "steps", "version")
 
-    def __init__(self, base: TensorBase, steps: tuple[Any, ...], origin: str | None) -> None:
+    def __init__(self, base: TensorBase, steps: tuple[Any, ...], origin: str | None, itself: bool = False) -> None:
         self._base = base
         self.steps = steps
         self.version = base._counter[0]
         self.origin = origin
+        self.itself = itself
 
     @property
     def base(self) -> Any:
@@ -62,12 +68,15 @@ def read(array: Any, steps: tuple[Any, ...]) -> Any:
 
 def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
     """Note that ``out`` is the view of ``x`` that ``op`` makes."""
+    out._counter = x._counter
+    if x._counter[0] is UNTRACKED:
+        return
     parent = x._view
     steps = (() if parent is None else parent.steps), (op, static)
-    origin = None if parent is None else parent.origin
-    if origin is None:
-        origin = "no_grad" if not recording.get() else "several" if op.several else None
-    out._counter = x._counter
+    if not recording.get():
+        origin = "inference" if is_inference_mode_enabled() else "no_grad"
+    else:
+        origin = "several" if op.several else None if parent is None else parent.origin
     out._view = View(x if parent is None else parent.base, steps, origin)
 
 
@@ -76,16 +85,51 @@ def refresh(x: Any) -> None:
 
     Raises RuntimeError if that cannot be done, because of where the view comes from.
     """
-    view = x._view
-    if view.version == x._counter[0]:
+    view, node = x._view, x._node
+    current = view.version == x._counter[0]
+    if current and (node is not None or view._base._node is None):
+        return
+    base = view.base
+    if base._node is None and (node is None or type(node) is AccumulateGrad) or base._node is node:
+        if node is not None and node._leaf is _nobody:
+            x._node = None
+        return
+    if current:  # its base took up a history without being written
+        x._node = severed()
         return
     if view.origin is not None:
-        if recording.get() and (x._node is not None or view.base._node is not None):
+        if recording.get():
             raise _forbidden(x, "its base or another view of its base has been")
         return
     with enable_grad():
-        _rehang(x, read(view.base, view.steps)._node if view.base._node is not None else None)
+        if base._node is None:
+            base = wrap(base.array, severed())
+        _rehang(x, read(base, view.steps)._node)
     view.version = x._counter[0]
+
+
+def requires_grad(x: Any) -> bool:
+    """Whether operations on ``x`` are recorded: a view's are, too, where those on its base are."""
+    view, node = x._view, x._node
+    if view is None:
+        return node is not None
+    if view.base._node is not None:
+        return True
+    return node is not None and not (type(node) is AccumulateGrad and node._leaf is _nobody)
+
+
+_frozen = wrap(None)
+
+
+def _nobody() -> Any:
+    return _frozen
+
+
+def severed() -> AccumulateGrad:
+    """The end of a history that leads nowhere: gradients that reach it are nobody's."""
+    end = AccumulateGrad(_frozen)
+    end._leaf = _nobody  # type: ignore[assignment]
+    return end
 
 
 def _rehang(x: Any, node: Any) -> None:
@@ -101,6 +145,10 @@ _ORIGINS = {
     "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
     "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
     "outside (if you want the inplace to be tracked).",
+    "inference": "A view was created in inference mode and {what} modified inplace in normal mode. Given that this use "
+    "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+    "inplace either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside "
+    "(if you want the inplace to be tracked).",
     "several": "Output {nr} of {name} is a view and {what} modified inplace. This view is the output of a function "
     "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
     "replace the inplace operation by an out-of-place one.",
@@ -122,6 +170,7 @@ def check_writable(x: Any, needs_grad: bool) -> None:
 
     ``needs_grad``: whether the new value carries history.
     """
+    check_tracked(x)
     if _overlaps(x.array):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -134,14 +183,21 @@ def check_writable(x: Any, needs_grad: bool) -> None:
         x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
     if watching.get():
         writing(x)
+    check_history(x, needs_grad)
+
+
+def check_history(x: Any, needs_grad: bool = False) -> None:
+    """Raise RuntimeError if the history of ``x`` may not be changed now."""
     if not recording.get():
         return
+    view = x._view
     if view is not None:
-        refresh(x)
         base = view.base._node
-        if view.origin is not None and (needs_grad or x._node is not None or base is not None):
+        needs = x._node is not None or base is not None
+        if view.origin is not None and (needs or needs_grad):
             raise _forbidden(x, "is being")
-        if type(base) is AccumulateGrad:
+        refresh(x)
+        if needs and (base is None or type(base) is AccumulateGrad):
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if type(x._node) is AccumulateGrad:
         raise RuntimeError(
@@ -150,17 +206,21 @@ def check_writable(x: Any, needs_grad: bool) -> None:
         )
 
 
+def check_tracked(x: Any) -> None:
+    """Raise RuntimeError if ``x`` is an inference tensor, which may be changed in inference mode only."""
+    if x._counter[0] is UNTRACKED and not is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
 def _overlaps(array: Any) -> bool:
     """Whether two entries of an array may lie at one place, as in an expanded tensor or in sliding windows."""
     flags = getattr(array, "flags", None)
     if flags is None or flags.forc or not array.size:
         return False
-    reach = array.itemsize
-    for step, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
-        if step < reach:
-            return True
-        reach += step * (n - 1)
-    return False
+    return overlapping(array.shape, [step // array.itemsize for step in array.strides])
 
 
 def _locked(array: Any) -> bool:
@@ -201,8 +261,8 @@ def writable(x: Any) -> Any:
 
 def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
     """What the node saved of ``old``, the values of ``x``, becomes a copy; what it saved of the result is now ``x``."""
-    if not isinstance(node, OpNode) or node._variadic or not node._packed:
-        return
+    if not isinstance(node, OpNode) or node._variadic or not node._packed or type(node._saved) is not tuple:
+        return  # the last if a watch has taken it, for which `aside` or `writing` has made copies
     saved = list(node._saved)
     for k in range(node._packed):
         array, counter, _, origin = saved[k]
@@ -224,3 +284,76 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
 def alias_of(t: Any) -> Any:
     """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
     return wrap(writable(t), None, t._counter)
+
+
+def base_of(x: Any) -> Any:
+    """The tensor whose memory ``x`` is a view of; None if it is none."""
+    view = x._view
+    if view is None or view.itself:
+        return None
+    base = view.base
+    return base.__dict__.get("_now", _nothing)() or base
+
+
+def _nothing() -> None:
+    return None
+
+
+def freeze(x: Any) -> None:
+    """Make ``x`` a leaf that needs no gradient; `thaw` finds its hooks and its place in existing graphs again."""
+    if type(x._node) is AccumulateGrad and x._node._leaf is not _nobody:
+        x.__dict__["_frozen"] = x._node
+    _hang(x, None)
+
+
+def thaw(x: Any) -> None:
+    """Make a leaf, which may have been frozen, need a gradient."""
+    if x._node is not None and not (type(x._node) is AccumulateGrad and x._node._leaf is _nobody):
+        return
+    if x._counter[0] is UNTRACKED and not is_inference_mode_enabled():
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    node = x.__dict__.pop("_frozen", None) or AccumulateGrad(x)
+    node._array, node._counter = x.array, x._counter
+    _hang(x, node)
+
+
+def _hang(x: Any, node: Any) -> None:
+    x._node = node
+    if x._view is not None and x._view.itself:
+        x._view.base._node = node
+
+
+def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
+    """Let ``x`` be the view ``form(x)`` of its memory from now on; returns ``x``."""
+    check_tracked(x)
+    check_history(x)
+    shared = x._view is not None or sys.getrefcount(x._counter) > _ALONE
+    leaf, view = type(x._node) is AccumulateGrad, x._view
+    before = wrap(x.array, x._node, x._counter)
+    before._view = view
+    mode = record(view is None or view.origin is None or bool(recording.get()))  # right, whatever the mode
+    try:
+        out = form(before)
+    finally:
+        recording.set(mode)
+    x.array = out.array
+    if leaf:
+        x._node._array = x.array
+    else:
+        x._node = out._node
+    if x._counter[0] is UNTRACKED:
+        return x
+    bump(x._counter)
+    if view is not None:
+        x._view = View(view._base, out._view.steps, view.origin, view.itself)
+        if not mode:
+            x._view.version = view.version
+    elif shared:
+        before.__dict__["_now"] = weakref.ref(x)
+        x._view = View(before, out._view.steps, None, True)
+    return x
+
+
+_one = wrap(None)
+_ALONE = sys.getrefcount(_one._counter)
+"""How many references a counter has that belongs to one tensor, and to no node."""

@@ -27,9 +27,15 @@ class Watch:
 
     computes = True
     """Whether it sees operations computed, too, and not only what is recorded."""
+    keeps = False
+    """Whether it may hold on to the memory of what a node has just saved."""
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
-        """What the operation of this name makes of these arrays: ``call()``."""
+        """What the operation of this name makes of these inputs: ``call()``.
+
+        The inputs are arrays and static arguments, the result an array or several; a Function's are as its user wrote
+        them, with tensors for arrays, and so are those of a hook, which counts as an operation.
+        """
         return call()
 
     def recorded(self, node: Any) -> None:
@@ -62,7 +68,7 @@ def computed(op: Op, xp: Any, *arrays: Any, **static: Any) -> Any:
     """What the formula of ``op`` makes of arrays, without NumPy's warnings."""
     if not watching.get():
         return quietly(op.forward, xp, *arrays, **static)
-    return seen(op.name, arrays, partial(quietly, op.forward, xp, *arrays, **static))
+    return seen(op.name, (*arrays, *static.values()), partial(quietly, op.forward, xp, *arrays, **static))
 
 
 def seen(name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
@@ -70,6 +76,11 @@ def seen(name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
     for watch in watching.get():
         call = partial(watch.compute, name, inputs, call)
     return call()
+
+
+def joined(a: Any, b: Any) -> Any:
+    """The sum of two cotangents; where they are tensors, `add` is seen anyway."""
+    return a + b if hasattr(a, "_node") else seen("add", (a, b), lambda: a + b)
 
 
 def recorded(node: Any) -> None:

@@ -35,6 +35,30 @@ def seed() -> int:
     return _State.seed
 
 
+_FIELDS = 5
+_BYTES = 16
+
+
+def get_state() -> bytes:
+    """All that decides the random numbers to come, and the seed they started from."""
+    state = generator().bit_generator.state
+    numbers = (state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"], _State.seed)
+    return b"".join([(n % 256**_BYTES).to_bytes(_BYTES, "little") for n in numbers])
+
+
+def set_state(state: bytes) -> None:
+    """Go back to what `get_state` returned. RuntimeError if ``state`` is not of that size."""
+    if len(state) != _FIELDS * _BYTES:
+        raise RuntimeError(f"Expected a state of size {_FIELDS * _BYTES}, as get_rng_state() returns, but found the "
+                           f"input RNG state size to be {len(state)}")  # fmt: skip
+    parts = [int.from_bytes(state[i : i + _BYTES], "little") for i in range(0, len(state), _BYTES)]
+    generator().bit_generator.state = {
+        "bit_generator": "PCG64", "state": {"state": parts[0], "inc": parts[1]},
+        "has_uint32": parts[2], "uinteger": parts[3],
+    }  # fmt: skip
+    _State.seed = parts[4] if parts[4] < 2**64 else parts[4] - 256**_BYTES
+
+
 def initial_seed() -> int:
     """The seed that the random numbers started from."""
     generator()

@@ -6,6 +6,7 @@ positions 0, 1, 2, ... at that index says which entries it names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -132,6 +133,25 @@ def unstride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) ->
     return xp.reshape(xp.take(memory, xp.reshape(places(*target), (-1,)), axis=0), target[0])
 
 
+def restride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) -> Any:
+    """`unstride`, in which entries of ``x`` that ``source`` lays on one place are one entry: there is their mean."""
+    out = unstride(xp, x, source=source, target=target, write=write)
+    if not overlapping(*source[:2]):
+        return out
+    count = unstride(xp, ones_like(xp, x), source=source, target=target, write=write)
+    return out / xp.maximum(count, ones_like(xp, count))
+
+
+def overlapping(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether two entries may lie at one place, as in an expanded tensor or in sliding windows."""
+    reach = 1
+    for step, n in sorted((abs(s), n) for s, n in zip(strides, shape, strict=True) if n > 1):
+        if step < reach:
+            return True
+        reach += step * (n - 1)
+    return False
+
+
 def write_view(xp: Any, base: Any, value: Any, *, read: Any) -> Any:
     """A copy of ``base`` in which the region that the view function ``read`` shows is ``value``."""
     return _write(xp, base, value, read(_positions(xp, base)), accumulate=False)
@@ -172,10 +192,9 @@ class Extended:
         self.special = Special(xp)
         for f in (
             at, conj, einsum, exp2, fmod, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod,
-            take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view, zeros_like,
+            restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
-        self.restride = self.unstride
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)
 
     def __getattr__(self, name: str) -> Any:

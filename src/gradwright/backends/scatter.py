@@ -27,7 +27,7 @@ def at(x: Any, *, key: Any) -> Any:
     first = key[0]
     if len(key) == 1 and first.dtype == bool and first.shape == x.shape:
         return x.reshape(-1).take(np.flatnonzero(first))
-    if _is_line(key):
+    if _is_line(key) and x.ndim:
         return x.take(key[-1], axis=len(key) - 1)
     return np.asarray(x[key], order="C")
 
@@ -132,7 +132,7 @@ def restride(x: Any, *, source: Any, target: Any) -> Any:
             if owner is not x:
                 first += x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
             return np.ndarray(shape, x.dtype, owner, first, tuple(s * size for s in strides))
-    return unstride(x, source=source, target=target)
+    return generic.restride(np, x, source=source, target=target, write=put)
 
 
 def unstride(x: Any, *, source: Any, target: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one, binary, unary
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import recording, watching
 from gradwright.autograd.node import ticket
-from gradwright.autograd.view import assign
+from gradwright.autograd.view import assign, refresh
 from gradwright.errors import kind
 from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype
 from gradwright.op import Op, Rule
@@ -133,6 +133,8 @@ def inplace(function: Any) -> Callable[..., Any]:
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal composite
+        if watching.get() and (there := aside(self)) is not self:
+            return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
         start = ticket()
         if not composite:
             out = function(self, *args, **kwargs)
@@ -150,10 +152,24 @@ def inplace_operator(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
     """`inplace` for an operator of two arguments."""
 
     def call(self: Any, other: Any) -> Any:
-        out = method(self, other)
+        there = aside(self) if watching.get() else self
+        out = method(there, there if other is self else other)
         return out if out is NotImplemented else store(self, out)
 
     return call
+
+
+def aside(x: Any) -> Any:
+    """What an in-place form computes on: ``x``, or where a watch may hold on to what is saved of it, a copy of its own.
+
+    The copy has the history of ``x``.
+    """
+    mode = recording.get()
+    if type(mode) is not tuple or not isinstance(x, TensorBase) or not any(watch.keeps for watch in mode):
+        return x
+    if x._view is not None:
+        refresh(x)
+    return wrap(x.array.copy(), x._node)
 
 
 def store(x: Any, out: Any) -> Any:

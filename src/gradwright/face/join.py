@@ -144,19 +144,20 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, i
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis, n = _divided("tensor_split", x, dim)
     if isinstance(how, (tuple, list)):
-        cuts = [slice(a, b).indices(n)[:2] for a, b in pairwise([None, *how, None])]
-        sizes = [max(b - a, 0) for a, b in cuts]
-        if sum(sizes) != n or any(b < a for a, b in cuts):  # the indices are out of order, and pieces overlap
-            key = (slice(None),) * axis
-            return tuple(x[(*key, slice(a, max(a, b)))] for a, b in cuts)
-        return split_with_sizes(x, sizes, axis)
+        return _cut(x, [None, *how, None], axis)
     if how is None or not hasattr(how, "__index__"):
         raise TypeError(f"tensor_split(): argument 'indices_or_sections' must be int or list of ints, not {kind(how)}")
     pieces = how.__index__()
     if pieces < 1:
         raise RuntimeError(f"number of sections must be larger than 0, got {pieces}")
     small, more = divmod(n, pieces)
-    return split_with_sizes(x, [small + (k < more) for k in range(pieces)], axis)
+    return _cut(x, [k * small + min(k, more) for k in range(pieces + 1)], axis)
+
+
+def _cut(x: Any, at: Any, axis: int) -> tuple[Any, ...]:
+    """Slices along an axis, each of which may be written in place, as the views that `split` gives may not."""
+    cuts = [slice(a, b).indices(x.array.shape[axis])[:2] for a, b in pairwise(at)]
+    return tuple(x[(*(slice(None),) * axis, slice(a, max(a, b)))] for a, b in cuts)
 
 
 def _splitting(name: str, least: int, dim: int) -> Callable[..., Any]:

@@ -9,10 +9,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
-from gradwright.autograd.base import wrap
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.node import AccumulateGrad
-from gradwright.autograd.view import alias_of, writable
+from gradwright.autograd.view import alias_of, rearrange, writable
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, sizes, tensor_arg
 from gradwright.face.complex import conj
@@ -85,7 +82,7 @@ def view(self: Any, *shape: Any, **named: Any) -> Any:
 @listed("size")
 def _view(x: Any, shape: Any) -> Any:
     out = apply(_shape.reshape, (x,), {"shape": _inferred("view", x, shape)})
-    if out._view is None and out.array.size and out.array.ndim and x.array.ndim:
+    if out._counter is not x._counter and out.array.size and out.array.ndim and x.array.ndim:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
@@ -378,13 +375,7 @@ def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a view function: the tensor itself takes on the new shape; its memory stays as it is."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if recording.get() and type(self._node) is AccumulateGrad:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        before = wrap(self.array, self._node, self._counter)
-        before._view = self._view
-        out = f(before, *args, **kwargs)
-        self.array, self._node, self._view = out.array, out._node, out._view
-        return self
+        return rearrange(self, lambda before: f(before, *args, **kwargs))
 
     call.__name__ = call.__qualname__ = f"{f.__name__}_"
     call.__doc__ = f"In-place form of `{f.__name__}`."

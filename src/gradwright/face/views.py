@@ -9,9 +9,10 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import no_grad
+from gradwright.autograd.grad_mode import no_grad, recording
+from gradwright.autograd.node import NotDifferentiable
 from gradwright.autograd.version import bump
-from gradwright.autograd.view import alias_of, writable
+from gradwright.autograd.view import alias_of, check_history, check_tracked, writable
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, sizes, tensor_arg
 from gradwright.face.diagonal import diagonal
@@ -81,6 +82,15 @@ def slice_view(input: Any, dim: int = 0, start: int | None = None, end: int | No
     return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(start, end, step), ...)})
 
 
+def strides(array: Any) -> tuple[int, ...]:
+    """How many elements apart neighbours along each dim of an array lie."""
+    shape, size = array.shape, array.itemsize
+    dense = [math.prod(max(n, 1) for n in shape[k + 1 :]) for k in range(len(shape))]
+    if not hasattr(array, "strides"):
+        return tuple(dense)
+    return tuple(s // size if s or n > 1 else d for s, n, d in zip(array.strides, shape, dense, strict=True))
+
+
 def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """How a tensor lies in its memory: shape, stride of each dim, and where it starts, all in elements."""
     array, start = writable(x), 0
@@ -97,10 +107,6 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def _overlaps(x: Any) -> bool:
-    return any(s == 0 and n > 1 for s, n in zip(x.array.strides, x.array.shape, strict=True))
-
-
 def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     """A view of windows of ``size`` entries, ``step`` apart, along ``dimension``; the window is the last dim."""
     x = tensor_arg("unfold", self)
@@ -114,7 +120,7 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
         raise RuntimeError(f"step is {step} but must be > 0")
     if not x.array.ndim:
         return x[None][:size]
-    shape, strides, start = _layout(clone(x) if _overlaps(x) else x)
+    shape, strides, start = _layout(x)
     lead, tail = (slice(axis), slice(axis + 1, None))
     target = (
         (*shape[lead], (n - size) // step + 1, *shape[tail], size),
@@ -148,8 +154,6 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
             f"setStorage: sizes {_text(shape)}, strides {_text(steps)}, storage offset {start} requiring a storage of "
             f"{last + 1} elements are out of bounds for storage of {room}"
         )
-    if x._node is not None and _overlaps(x):
-        raise RuntimeError("as_strided(): no gradient for an expanded tensor; .clone() it first")
     return apply(_strided, (x,), {"source": source, "target": (shape, steps, start)})
 
 
@@ -214,19 +218,54 @@ def contiguous(self: Any, memory_format: Any = None) -> Any:
     return self if self.array.flags.c_contiguous else clone(self)
 
 
+def storage_offset(self: Any) -> int:
+    """How many elements from the start of its memory its first element lies."""
+    return _layout(self)[2]
+
+
+def set_(self: Any, source: Any = None) -> Any:
+    """Let this tensor show the memory of ``source``, which from then on they share without sharing versions.
+
+    RuntimeError for a leaf that requires grad and for another dtype. There is no derivative: what was recorded of this
+    tensor cannot be gone back through.
+    """
+    x = tensor_arg("set_", self)
+    source = x.new_empty(0) if source is None else tensor_arg("set_", source, "source", 2)
+    if source.array.dtype != x.array.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {dtypes.of(source.array.dtype)} to a tensor of type "
+            f"{dtypes.of(x.array.dtype)}"
+        )
+    check_tracked(x)
+    check_history(x)
+    x.array, x._view = writable(source), None
+    bump(x._counter)
+    if x._node is not None and recording.get():
+        x._node = NotDifferentiable(x._node, "set_")
+    return x
+
+
 def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
-    """Give this tensor, which must need no gradient, another size in row-major order; new entries are 0."""
+    """Give this tensor, which must need no gradient, another size in row-major order.
+
+    What its memory holds stays. If that is too small, the tensor gets its own, in which new entries are 0.
+    """
     shape = sizes("resize_", size)
-    if self._node is not None:
+    if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {_text(shape)}")
-    n = math.prod(shape)
-    if shape != self.array.shape:
-        flat = writable(self).reshape(-1)
-        grown = flat[:n] if n <= flat.size else _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0)
-        self.array, self._view = grown.reshape(shape), None
-        bump(self._counter, 2)
+    if shape == self.array.shape:
+        return self
+    n, (_, _, start) = math.prod(shape), _layout(self)
+    if start + n <= _owner(self.array).nbytes // self.array.itemsize:
+        dense = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
+        return as_strided_(self, shape, dense, start)
+    check_tracked(self)
+    flat = self.array.reshape(-1)
+    self.array = _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0).reshape(shape)
+    self._view = None
+    bump(self._counter, 2)
     return self
 
 

@@ -53,7 +53,10 @@ class Arrays:
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        return self._lent(self).__array_interface__  # whoever takes the memory so holds the tensor
+        array = self.numpy()
+        if not array.flags.c_contiguous or not array.size:
+            return self._lent(self).__array_interface__  # whoever takes the memory so holds the tensor
+        return {**array.__array_interface__, "data": array.reshape(-1).view(np.uint8)}  # or, better, only this array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return neighbour.ufunc(ufunc, method, inputs, options)

@@ -9,7 +9,7 @@ from gradwright.face import arithmetic as a
 from gradwright.face import compare as c
 from gradwright.face import elementwise as e
 from gradwright.face.arguments import tensor_arg
-from gradwright.face.forms import inplace, store
+from gradwright.face.forms import aside, inplace, store
 
 
 class Elementwise:
@@ -70,7 +70,7 @@ class Elementwise:
 
     def float_power_(self, exponent: Any) -> Any:
         """In-place form of `float_power`; RuntimeError unless this tensor is of double precision."""
-        out = e.float_power(self, exponent)
+        out = e.float_power(aside(self), exponent)
         if out.dtype is not self.dtype:  # type: ignore[attr-defined]
             raise RuntimeError(f"float_power_(): the base is of {self.dtype}, but the result of {out.dtype}")  # type: ignore[attr-defined]
         return store(self, out)

@@ -39,4 +39,4 @@ class Shapes:
     select_scatter, slice_scatter, diagonal_scatter, as_strided_scatter = (
         v.select_scatter, v.slice_scatter, v.diagonal_scatter, v.as_strided_scatter,
     )  # fmt: skip
-    resize_, resize_as_ = v.resize_, v.resize_as_
+    resize_, resize_as_, set_, storage_offset = v.resize_, v.resize_as_, v.set_, v.storage_offset

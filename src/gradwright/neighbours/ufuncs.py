@@ -32,7 +32,7 @@ from gradwright.face import (
 from gradwright.face import complex as numbers
 from gradwright.face import linalg as matrices
 from gradwright.face import special as functions
-from gradwright.face.forms import store
+from gradwright.face.forms import aside, store
 
 _HOMES = (
     arithmetic, compare, diagonal, differences, einsum, elementwise, functions, indexing, join, matrices, numbers,
@@ -168,7 +168,7 @@ def ufunc(which: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
     home = _named(which)
     name = home if method == "__call__" else f"{home}.{method}"
     out = options.pop("out", (None,))[0]
-    args = [tensors(x) for x in inputs]
+    args = [tensors(aside(x) if x is out else x) for x in inputs]
     if method == "__call__":
         call = _counterpart(home, which)
         if call is not None and not options:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from gradwright import dtypes
 from gradwright.autograd.grad_mode import no_grad
+from gradwright.autograd.hooks import Registry as HookRegistry
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.nn.parameter import Parameter
 from gradwright.nn.registry import Registry
@@ -57,14 +58,14 @@ class Module(Registry):
     """
 
     training: bool
-    _forward_pre_hooks: dict[int, Callable[..., Any]]
-    _forward_hooks: dict[int, Callable[..., Any]]
+    _forward_pre_hooks: HookRegistry
+    _forward_hooks: HookRegistry
 
     def __init__(self) -> None:
         super().__init__()
         self.training = True
-        self._forward_pre_hooks = {}
-        self._forward_hooks = {}
+        self._forward_pre_hooks = HookRegistry()
+        self._forward_hooks = HookRegistry()
 
     # -- calling --
 

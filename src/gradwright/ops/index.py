@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradwright.backends.generic import overlapping
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.shape import permute_dims
 
@@ -109,6 +110,7 @@ _LAYOUTS = [
     Sample(A(3, 4), source=((3, 4), (4, 1), 0), target=((2, 2), (4, 2), 5)),
     Sample(A(5), source=((5,), (1,), 0), target=((3, 3), (1, 1), 0)),
     Sample(A(4), source=((4,), (2,), 1), target=((7,), (1,), 1)),
+    Sample(A(2, 2), source=((2, 2), (1, 1), 1), target=((5,), (1,), 0)),
 ]
 
 
@@ -116,7 +118,8 @@ _LAYOUTS = [
 def restride(xp, x, *, source, target):
     """Memory that ``x`` lays out as ``source``, read as ``target``: both a shape, a stride an axis, where it starts.
 
-    A view, if x really lies so, and then it shows memory that x does not; else that is 0.
+    A view, if x really lies so, and then it shows memory that x does not; else that is 0. Entries of x in one place are
+    one entry, and share its cotangent.
     """
     return xp.restride(x, source=source, target=target)
 
@@ -131,7 +134,15 @@ def unstride(xp, x, *, source, target):
     return xp.unstride(x, source=source, target=target)
 
 
-restride.vjp(x=lambda xp, g, source, target: unstride(g, source=target, target=source))
+def _shared(xp, g, source, target):
+    """The cotangent of each entry: its part of that of its place."""
+    out = unstride(g, source=target, target=source)
+    if not overlapping(*source[:2]):
+        return out
+    return out / xp.unstride(xp.ones_like(g, shape=source[0]), source=source, target=source)
+
+
+restride.vjp(x=_shared)
 unstride.vjp(x=lambda xp, g, source, target: unstride(g, source=target, target=source))
 
 

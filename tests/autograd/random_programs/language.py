@@ -36,6 +36,11 @@ def places(T: Any, x: Any, k: int) -> Any:
     return index.view(-1, *[1] * (x.dim() - 1)).expand(-1, *x.shape[1:])
 
 
+def own(x: Any) -> Any:
+    """``x``, unless it is a view: which it says to be even when it is made to show other memory."""
+    return x.detach() if x._is_view() else x
+
+
 ORDINARY = {
     "sin": lambda T, x, y, k: x.sin(), "tanh": lambda T, x, y, k: x.tanh(), "square": lambda T, x, y, k: x**2,
     "exp": lambda T, x, y, k: (x * 0.3).exp(), "add": lambda T, x, y, k: x + y, "mul": lambda T, x, y, k: x * like(x, y),
@@ -44,8 +49,7 @@ ORDINARY = {
     "clone": lambda T, x, y, k: x.clone(), "where": lambda T, x, y, k: T.where(x > 0, x, full(x, y)),
     "cat": lambda T, x, y, k: T.cat([x, full(x, y)]), "stack": lambda T, x, y, k: T.stack([x, full(x, y)]),
     "take": lambda T, x, y, k: x[T.tensor([k % 2, 0, k % 2])], "pick": lambda T, x, y, k: x[[0, -1]],
-    "mask": lambda T, x, y, k: x[x > 0.1 * k], "detach": lambda T, x, y, k: x.detach(),
-    "max": lambda T, x, y, k: x.max(), "matmul": lambda T, x, y, k: x @ full(x, y).transpose(-1, -2),
+    "mask": lambda T, x, y, k: x[x > 0.1 * k], "max": lambda T, x, y, k: x.max(), "matmul": lambda T, x, y, k: x @ full(x, y).transpose(-1, -2),
     "cumsum": lambda T, x, y, k: x.cumsum(0), "softmax": lambda T, x, y, k: x.softmax(-1),
     "index_select": lambda T, x, y, k: x.index_select(0, some(T, x, k)), "flip": lambda T, x, y, k: x.flip(0),
     "gather": lambda T, x, y, k: x.gather(0, places(T, x, k)), "clamp": lambda T, x, y, k: x.clamp(-0.1 * k, 0.2 * k),
@@ -63,13 +67,13 @@ VIEWS = {
     "select": lambda T, x, y, k: x.select(-1, k % 3), "unbind": lambda T, x, y, k: x.unbind(-1)[-1],
     "split": lambda T, x, y, k: x.split(1)[-1], "chunk": lambda T, x, y, k: x.chunk(2)[0],
     "tensor_split": lambda T, x, y, k: x.tensor_split(2, -1)[0], "diagonal": lambda T, x, y, k: x.diagonal(),
-    "view as": lambda T, x, y, k: x.view_as(y), "permute": lambda T, x, y, k: x.permute(*range(x.dim())[::-1]),
+    "view as": lambda T, x, y, k: x.view_as(y), "permute": lambda T, x, y, k: x.permute(tuple(range(x.dim())[::-1])),
     "movedim": lambda T, x, y, k: x.movedim(0, -1), "unfold": lambda T, x, y, k: x.unfold(-1, 2, 1 + k % 2),
     "as_strided": lambda T, x, y, k: x.as_strided((2,), (1,), k % 4),
-    "as_strided 2": lambda T, x, y, k: x.as_strided((2, 2), (1 + k % 2, 1)),
+    "as_strided 2": lambda T, x, y, k: (x if x.numel() else y).as_strided((2, 2), (1 + k % 2, 1)),
     "contiguous": lambda T, x, y, k: x.contiguous(), "real": lambda T, x, y, k: x.real,
     "unflatten": lambda T, x, y, k: x.unflatten(-1, (-1, 1)), "broadcast": lambda T, x, y, k: x.broadcast_to(y.shape),
-    "data": lambda T, x, y, k: x.data, "expand as": lambda T, x, y, k: x.expand_as(y),
+    "data": lambda T, x, y, k: x.data, "detach": lambda T, x, y, k: x.detach(), "expand as": lambda T, x, y, k: x.expand_as(y),
 }  # fmt: skip
 WRITES = {
     "add_": lambda T, x, y, k: x.add_(y), "add_ like": lambda T, x, y, k: x.add_(like(x, y)),
@@ -107,13 +111,12 @@ OVERWRITES = {
     "zero_": lambda T, x, y, k: x.zero_(), "fill_": lambda T, x, y, k: x.fill_(0.5),
     "fill_ tensor": lambda T, x, y, k: x.fill_(y.sum()), "copy_": lambda T, x, y, k: x.copy_(y),
     "copy_ like": lambda T, x, y, k: x.copy_(like(x, y)), "put all": lambda T, x, y, k: put(x, ..., like(x, y)),
-    "set": lambda T, x, y, k: x.set_(y.detach()), "set data": lambda T, x, y, k: setattr(x, "data", full(x, y).detach().clone()),
-    "set other data": lambda T, x, y, k: setattr(x, "data", y.detach()),
+    "set": lambda T, x, y, k: own(x).set_((full(x, y) if x.requires_grad else y).detach()), "set data": lambda T, x, y, k: setattr(own(x), "data", full(x, y).detach().clone()),
 }  # fmt: skip
 REARRANGES = {
     "t_": lambda T, x, y, k: x.t_(), "squeeze_": lambda T, x, y, k: x.squeeze_(),
     "unsqueeze_": lambda T, x, y, k: x.unsqueeze_(0), "transpose_": lambda T, x, y, k: x.transpose_(0, -1),
-    "as_strided_": lambda T, x, y, k: x.as_strided_((2,), (1,), k % 2),
+    "as_strided_": lambda T, x, y, k: x.as_strided_((x.numel(),), (1,)),
     "resize_": lambda T, x, y, k: x.resize_(x.shape[::-1]), "shrink_": lambda T, x, y, k: x.resize_(max(1, math.prod(x.shape) - 1)),
     "detach_": lambda T, x, y, k: x.detach_(), "freeze": lambda T, x, y, k: x.requires_grad_(False),
     "thaw": lambda T, x, y, k: x.requires_grad_(), "retain": lambda T, x, y, k: x.retain_grad(),

@@ -12,8 +12,8 @@ from gradwright.face.activation import floating_arg, hardshrink, prelu
 from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.elementwise import abs as absolute
 from gradwright.face.elementwise import sigmoid, softplus, tanh, where
+from gradwright.face.forms import aside, store
 from gradwright.face.forms import inplace as in_place
-from gradwright.face.forms import store
 from gradwright.face.join import split
 from gradwright.face.linalg import linear
 from gradwright.nn.functional.sparse import one_hot
@@ -32,12 +32,12 @@ __all__ = [
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def _written(input: Any, out: Any, inplace: bool) -> Any:
-    return store(input, out) if inplace else out
+def _applied(op: Any, x: Any, inplace: bool, static: dict[str, Any]) -> Any:
+    return store(x, apply_one(op, aside(x), static)) if inplace else apply_one(op, x, static)
 
 
 def _run(op: Any, name: str, input: Any, inplace: bool = False, **static: Any) -> Any:
-    return _written(input, apply_one(op, floating_arg(name, input), static), inplace)
+    return _applied(op, floating_arg(name, input), inplace, static)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -87,7 +87,7 @@ def rrelu(
     if not training:
         return leaky_relu(x, (lower + upper) / 2, inplace)
     factor = where(x.detach() > 0, 1.0, lower + (upper - lower) * rand_like(x))
-    return _written(input, x * factor, inplace)
+    return store(input, x * factor) if inplace else x * factor
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -110,7 +110,7 @@ def _clipped(name: str, input: Any, low: float, high: float, inplace: bool) -> A
     if kind == "u" and low < 0:
         raise RuntimeError(f"{name}(): cannot do hardtanh on an unsigned type with negative limits")
     bounds = (int(low), int(high)) if kind in "iu" else (low, high)
-    return _written(input, apply_one(_ops.hardtanh, x, dict(zip(("min", "max"), bounds, strict=True))), inplace)
+    return _applied(_ops.hardtanh, x, inplace, dict(zip(("min", "max"), bounds, strict=True)))
 
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
@@ -120,7 +120,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     if kind in "bc":
         raise NotImplementedError(f"threshold(): not implemented for {x.dtype}")
     static = {"threshold": threshold, "value": int(value) if kind in "iu" else value}
-    return _written(input, apply_one(_ops.threshold, x, static), inplace)
+    return _applied(_ops.threshold, x, inplace, static)
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
@@ -136,7 +136,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 def silu(input: Any, inplace: bool = False) -> Any:
     """x `sigmoid` (x)."""
     if tensor_arg("silu", input).is_complex():
-        return _written(input, apply_one(_ops.silu, input, {}), inplace)
+        return _applied(_ops.silu, input, inplace, {})
     return _run(_ops.silu, "silu", input, inplace)
 
 

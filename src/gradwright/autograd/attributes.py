@@ -1,0 +1,222 @@
+"""What a user's forward leaves on ctx as attributes: tensors among it are checked for changes, as saved tensors are.
+
+After forward, attributes that hold tensors are taken off the node and packed up, so that the node refers to no tensor
+(one of its own outputs would keep it alive for ever); asking for one checks it and gives it back.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.record import modified, pack, unpack
+from gradwright.autograd.version import UNTRACKED
+
+_DEPTH = 8
+"""Lists in lists deeper than this are not looked into."""
+
+
+class Keeping(BackwardNode):
+    """A node with packed attributes; of a class of its own, since ``__getattr__`` slows down every attribute there is.
+
+    While its backward runs, an attribute is checked when it is first asked for, and from then on an ordinary one: what
+    backward itself does to it is its own affair.
+    """
+
+    __slots__ = ()
+    _attributes: _Attributes
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._attributes:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return self._attributes.give(self, name)
+
+    def __delattr__(self, name: str) -> None:
+        if self._attributes.pop(name, self) is self or name in self.__dict__:
+            super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._attributes]
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        self._attributes.running += 1
+        try:
+            return super()._run(xp, g)
+        finally:
+            self._attributes.running -= 1
+            self._attributes.take_back(self)
+
+
+class _Attributes(dict[str, Any]):
+    """Packed attributes by name.
+
+    Attributes:
+        running: how many runs of backward are under way.
+        given: those that they have been given, which are ordinary ones meanwhile.
+    """
+
+    __slots__ = ("given", "running")
+
+    def __init__(self, packed: dict[str, Any]) -> None:
+        super().__init__(packed)
+        self.running = 0
+        self.given: dict[str, Any] = {}
+
+    def give(self, node: Any, name: str) -> Any:
+        """The value of an attribute. Raises RuntimeError if a tensor in it was changed in place since forward."""
+        value = _unpacked(node, self[name])
+        if self.running:
+            self.given[name] = node.__dict__[name] = value
+        return value
+
+    def take_back(self, node: Any) -> None:
+        """Leave on the node only what backward itself has set."""
+        own = node.__dict__
+        while self.given:
+            name, value = self.given.popitem()
+            if own.get(name) is value:
+                del own[name]
+
+
+def keep(node: Any, outputs: Sequence[Any]) -> None:
+    """Pack the attributes of ``node`` that hold tensors; ``outputs`` are what its forward returned."""
+    found = {}
+    own = node.__dict__
+    for name, value in own.items():
+        one = _packed(node, outputs, f"ctx.{name}", value, _DEPTH)
+        if one is not value:
+            found[name] = one
+    if found:
+        for name in found:
+            del own[name]
+        node._attributes = _Attributes(found)
+        node.__class__ = node._function._keeping_class()
+
+
+def _packed(node: Any, outputs: Sequence[Any], name: str, value: Any, depth: int) -> Any:
+    """``value`` with its tensors packed; ``value`` itself if there are none in it."""
+    if isinstance(value, TensorBase):
+        return value if value._counter[0] is UNTRACKED else _Tensor(node, outputs, name, value)
+    if not isinstance(value, _CONTAINERS) or not depth:
+        return value
+    if not any(isinstance(v, (TensorBase, *_CONTAINERS)) for v in _values(value)):
+        return value
+    parts = [_packed(node, outputs, f"{name}[{k!r}]", v, depth - 1) for k, v in _items(value)]
+    if all(p is v for p, v in zip(parts, _values(value), strict=True)):
+        return value
+    return _Rebuilt(value, parts) if isinstance(value, tuple) or any(map(_owned, parts)) else _Shared(name, value)
+
+
+_CONTAINERS = (list, tuple, dict)
+
+
+def _items(value: Any) -> Any:
+    return value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def _values(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value
+
+
+def _owned(part: Any) -> bool:
+    """Whether an output of the node is in there."""
+    if isinstance(part, _Tensor):
+        return part.index is not None
+    return isinstance(part, _Rebuilt) and any(map(_owned, part.parts))
+
+
+def _unpacked(node: Any, value: Any) -> Any:
+    return value.get(node) if isinstance(value, (_Tensor, _Rebuilt, _Shared)) else value
+
+
+class _Tensor:
+    """A packed tensor: the same again while others hold it, else another over the same memory.
+
+    Attributes:
+        index: which output of the node it is; -1 if it only shares memory with one, None if neither.
+    """
+
+    __slots__ = ("index", "name", "packed", "ref")
+
+    def __init__(self, node: Any, outputs: Sequence[Any], name: str, t: Any) -> None:
+        self.name, self.ref = name, weakref.ref(t)
+        self.packed = pack(t)
+        self.index: int | None = None
+        if _is_newer(t, node) or (t._view is not None and _is_newer(t._view.base, node)):
+            self.index = next((k for k, out in enumerate(outputs) if out is t), -1)
+            self.packed = (*self.packed[:3], None)
+
+    def get(self, node: Any) -> Any:
+        array, counter, version, source = self.packed
+        if self.index is not None and self.index >= 0:
+            source = node._port(self.index)
+        check(node, self.name, (array, counter, version, source))
+        t = self.ref()
+        if t is not None and t.array is array and t._counter is counter and (t._node is source or self.index == -1):
+            return t
+        return unpack(node, (array, counter, version, source), self.name)
+
+
+def _is_newer(t: Any, node: Any) -> bool:
+    return t._node is not None and t._node._seq >= node._seq
+
+
+def check(node: Any, name: str, packed: tuple[Any, ...]) -> None:
+    """Raise RuntimeError if what was packed has been changed in place since."""
+    if packed[1][0] != packed[2]:
+        raise modified(node, name, packed)
+
+
+class _Rebuilt:
+    """A tuple with tensors in it, or a list or dictionary with outputs of the node: a copy with packed ones in it."""
+
+    __slots__ = ("like", "parts")
+
+    def __init__(self, value: Any, parts: list[Any]) -> None:
+        self.like, self.parts = _filled(value, [None] * len(parts)), parts
+
+    def get(self, node: Any) -> Any:
+        return _filled(self.like, [_unpacked(node, part) for part in self.parts])
+
+
+def _filled(like: Any, values: list[Any]) -> Any:
+    """A copy of a container with these values in it."""
+    if isinstance(like, tuple):
+        return tuple.__new__(type(like), values)
+    made = copy.copy(like)
+    if isinstance(like, dict):
+        made.update(zip(like, values, strict=True))
+    else:
+        made[:] = values
+    return made
+
+
+class _Shared:
+    """A list or dictionary with tensors in it: others may add to it, so it must stay itself."""
+
+    __slots__ = ("name", "value", "versions")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        self.versions = {id(t._counter): pack(t) for _, t in _tensors(name, value, _DEPTH)}
+
+    def get(self, node: Any) -> Any:
+        for name, t in _tensors(self.name, self.value, _DEPTH):
+            packed = self.versions.get(id(t._counter))
+            if packed is not None and packed[1] is t._counter:
+                check(node, name, packed)
+        return self.value
+
+
+def _tensors(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, TensorBase):
+        if value._counter[0] is not UNTRACKED:
+            yield name, value
+    elif isinstance(value, _CONTAINERS) and depth:
+        for k, v in _items(value):
+            if isinstance(v, (TensorBase, *_CONTAINERS)):
+                yield from _tensors(f"{name}[{k!r}]", v, depth - 1)

@@ -1,0 +1,129 @@
+"""What is diagnosed: a function of tensors at a point, and what is known of it besides its numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.diagnosis.residual import Part
+from gradwright.autograd.engine import walk
+from gradwright.autograd.function import Function
+from gradwright.autograd.jacobian import Subject, named, parameters
+from gradwright.autograd.node import AccumulateGrad
+from gradwright.errors import GradientWarning
+
+
+class Case(Subject):
+    """A `Subject` that also knows where it comes from.
+
+    Attributes:
+        name: what to call it.
+        function: the Function class whose derivative it is, if it is that of one and no other.
+        node: the ctx of the first run of that Function.
+        arguments: the names of all arguments, tensors or not.
+        rows, columns: a `Part` for each varied input, and for each output.
+        warnings: what gradwright had to say about gradients.
+    """
+
+    def __init__(self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
+                 name: str | None = None) -> None:  # fmt: skip
+        self.function = function_of(f)
+        self.warnings: list[str] = []
+        self._labels = outputs
+        func = f.apply if isinstance(f, type) and issubclass(f, Function) else f
+        inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+        self.arguments = list(names) if names is not None else parameters(func, len(inputs))
+        if len(self.arguments) != len(inputs):
+            raise ValueError(f"diagnose: got {len(inputs)} inputs but {len(self.arguments)} names")
+        with self.listening():
+            super().__init__(func, inputs, self.arguments)
+        if not self.varied:
+            raise ValueError("diagnose: none of the inputs requires grad, so there is no derivative to look at: give "
+                             "those that matter requires_grad=True")  # fmt: skip
+        unique = {id(x): (n, x) for n, x in zip(reversed(self.names), reversed(self.varied), strict=True)}
+        self.names, self.varied = [n for n, _ in unique.values()][::-1], [x for _, x in unique.values()][::-1]
+        self.rows = tuple(_parts(self.names, self.varied, apart=True))
+        self.columns = tuple(_parts(self._output_names(), self.outputs))
+        nodes = [n for n in walk([t._node for t in self.outputs if t._node is not None]) if isinstance(n, BackwardNode)]
+        self.node: Any = nodes[-1] if nodes else None
+        if self.function is None and len({type(n) for n in nodes}) == 1:
+            self.function = self.node._function
+        self.name = name or name_of(f, self.function)
+
+    def _output_names(self) -> list[str]:
+        labels = list(self._labels) if self._labels is not None else []
+        if len(labels) == len(self.outputs):
+            return labels
+        with self.listening():
+            found = [n for n, _ in named(self.func(*self.inputs), "out")]
+        return [found[i] for i in self._which]
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take note of gradwright's warnings about gradients instead of issuing them."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", GradientWarning)
+            yield
+        for w in caught:
+            if issubclass(w.category, GradientWarning):
+                if str(w.message) not in self.warnings:
+                    self.warnings.append(str(w.message))
+            else:
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+
+    def elsewhere(self, points: Sequence[Any]) -> Subject:
+        """The same function with tensors of its own, of these values."""
+        fresh = {id(x): leaf(p, x) for x, p in zip(self.varied, points, strict=True)}
+        there = Subject(self.func, tuple(_replaced(a, fresh) for a in self.inputs), self.arguments)
+        there.varied, there.names = list(fresh.values()), self.names
+        return there
+
+
+def leaf(values: Any, like: Any) -> Any:
+    """A tensor of its own memory that requires grad, of the dtype of ``like``."""
+    t = wrap(np.array(values, dtype=like.array.dtype))
+    t._node = AccumulateGrad(t)
+    return t
+
+
+def _replaced(value: Any, by_id: dict[int, Any]) -> Any:
+    if isinstance(value, TensorBase):
+        return by_id.get(id(value), value)
+    if isinstance(value, dict):
+        return {k: _replaced(v, by_id) for k, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_replaced(v, by_id) for v in value])
+    if isinstance(value, (tuple, list)):
+        return type(value)([_replaced(v, by_id) for v in value])
+    return value
+
+
+def _parts(names: Sequence[str], tensors: Sequence[Any], apart: bool = False) -> Iterator[Part]:
+    start = 0
+    for name, t in zip(names, tensors, strict=True):
+        part = Part(name, tuple(t.array.shape), t.array.dtype.kind == "c", start)
+        start += 0 if apart else part.size
+        yield part
+
+
+def function_of(f: Any) -> type[Function] | None:
+    """The Function class that ``f`` is, or whose ``apply`` it is."""
+    owner = f if isinstance(f, type) else getattr(f, "__self__", None)
+    return owner if isinstance(owner, type) and issubclass(owner, Function) else None
+
+
+def name_of(f: Any, function: type[Function] | None) -> str:
+    """What a report calls ``f``."""
+    named_so = function_of(f)
+    if named_so is not None:
+        return named_so.__name__
+    name = getattr(f, "__name__", type(f).__name__)
+    if name != "<lambda>":
+        return str(name)
+    return function.__name__ if function is not None else "the function"

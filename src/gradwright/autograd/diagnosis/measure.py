@@ -1,0 +1,117 @@
+"""Measures the Jacobians of a case both ways, with error bars, and finds where there is no derivative."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright.autograd.diagnosis.case import Case
+from gradwright.autograd.diagnosis.residual import Residual
+from gradwright.autograd.jacobian import Differences, analytical, central, here, richardson, rounding, step
+
+LEVELS = 8
+FIRST = 0.1
+"""Steps go from a tenth of an entry down by halves; doubtful rows again from a 5,000th of it."""
+FINE = 2e-4
+
+
+class Rungs(NamedTuple):
+    """The central differences of all outputs by one input with each step: (step, row), (step, row, column)."""
+
+    steps: Any
+    slopes: Any
+
+
+def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
+    """The residual of each input, and how its numeric Jacobian came out with each step."""
+    with case.listening():
+        said = [analytical(case, i) for i in range(len(case.outputs))] if case.differentiable else []
+    measured = []
+    for j, x in enumerate(case.varied):
+        shape = (case.rows[j].size, sum(c.size for c in case.columns))
+        backward = np.zeros(shape) if not said else np.hstack([_real(b.jacobians[j], c) for b, c in
+                                                               zip(said, case.columns, strict=True)])  # fmt: skip
+        given = tuple(bool(b.dtypes[j]) for b in said) or (False,) * len(case.columns)
+        with case.listening():
+            numbers, rungs = _numbers(case, x)
+        measured.append((case.rows[j], backward, given, numbers, rungs))
+    largest = max((_largest(n) for *_, n, _ in measured), default=0.0)
+    residuals = []
+    for (row, backward, given, n, _), x in zip(measured, case.varied, strict=True):
+        unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
+        scale = _largest(n) or 1e-3 * largest
+        allowed = 5 * n.bar + 1e-7 * np.abs(n.value) + unit ** (2 / 3) * scale
+        residuals.append(
+            Residual(row, case.columns, backward, n.value, n.bar, allowed, n.kinks, n.left, n.right, given, unit)
+        )
+    return tuple(residuals), tuple(rungs for *_, rungs in measured)
+
+
+class _Numbers(NamedTuple):
+    value: Any
+    bar: Any
+    kinks: Any
+    left: Any
+    right: Any
+    floor: Any
+    """How large a difference of the slopes rounding can make."""
+
+
+def _largest(n: _Numbers) -> float:
+    known = np.abs(n.value[~n.kinks & np.isfinite(n.value) & np.isfinite(n.bar)])
+    return float(known.max()) if known.size else 0.0
+
+
+def _real(matrix: Any, column: Any) -> Any:
+    return np.hstack((matrix.real, matrix.imag)) if column.is_complex else matrix
+
+
+def _numbers(case: Case, x: Any) -> tuple[_Numbers, Rungs]:
+    with np.errstate(all="ignore"):
+        first, rungs = _climb(case, x, FIRST, LEVELS, None)
+        unclear = first.kinks | ~(first.bar <= 1e-6 * np.nanmax(np.abs(first.value), initial=0.0))
+        rows = np.flatnonzero(unclear.any(1))
+        if rows.size:
+            again, fine = _climb(case, x, FINE, 6, rows)
+            steps = ~fine.slopes[-3:].any(0) & (first.left[rows] != 0) & (first.right[rows] != 0)
+            blunt = ~first.kinks[rows] & ~(again.bar < first.bar[rows])  # the finer steps drown in rounding
+            blind = first.kinks[rows] & ~again.kinks & ~(again.floor < 0.25 * np.abs(first.right - first.left)[rows])
+            keep = steps | blunt | blind
+            for whole, part in zip(first, again, strict=True):
+                whole[rows] = np.where(keep, whole[rows], part)
+    return first, rungs
+
+
+def _climb(case: Case, x: Any, first: float, levels: int, rows: Any) -> tuple[_Numbers, Rungs]:
+    """The derivatives by ``x`` from a ladder of steps."""
+    steps = np.array([step(x, first, rows, small=0.05) / 2**i for i in range(levels)])
+    all_of = [central(case, x, h, rows) for h in steps]
+    at = [np.array(a).reshape(-1) for a in case.values()]
+    found = []
+    for k, (_, dtype) in enumerate(case.shapes):
+        column, middle = case.columns[k], _real(here(at[k])[None], case.columns[k])
+        sides = [d.one_sided(at)[k] for d in all_of]
+        left, right = (np.array([_real(s[side], column) for s in sides]) for side in (0, 1))
+        jumps, wide = right - left, steps[:, :, None]
+        bends = jumps * wide  # f(x + h) + f(x - h) - 2 f(x), which falls to a quarter with each step if f is smooth
+        rough = np.max([np.abs(bends[i - 1] - 4 * bends[i]) for i in range(levels - 2, levels)], 0) / 5
+        rough = np.where(np.isfinite(rough), rough, 0)
+        unit = rounding(dtype) * np.max(np.abs(middle), initial=0.0)
+        growth = np.array([np.abs(jumps[i] / jumps[i - 1]) for i in range(levels - 3, levels)])
+        kinks = (np.min(growth, 0) > 0.75) & (np.max(growth, 0) < 1.2 * np.min(growth, 0)) & (np.max(growth, 0) < 2.5)
+        floor = np.broadcast_to(20 * unit / wide[-1], kinks.shape)
+        kinks &= np.abs(jumps[-1]) > floor
+        rough = np.where(kinks, 0, rough)
+        if column.is_complex:
+            n = rough.shape[1] // 2
+            rough = np.maximum(rough[:, :n], rough[:, n:])
+        e = richardson(all_of, steps, k, dtype, rough)
+        bar = np.hstack((e.bar, e.bar)) if column.is_complex else e.bar
+        ladder = np.array([_real(m, column) for m in e.ladder])
+        found.append((np.array(_real(e.value, column)), np.array(bar), kinks, left[-1], right[-1], floor, ladder))
+    *parts, ladder = (np.concatenate(p, -1) for p in zip(*found, strict=True))
+    numbers = _Numbers(*parts)
+    big = np.nanmax(np.abs(numbers.value), initial=0.0)
+    numbers.kinks[...] &= np.abs(numbers.right - numbers.left) > 1e-5 * big
+    return numbers, Rungs(steps, ladder)

@@ -1,0 +1,108 @@
+"""What a diagnosis says: plain records."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Verdict(enum.StrEnum):
+    """What is known of a derivative; only VERIFIED is a pass."""
+
+    VERIFIED = "VERIFIED"
+    """Every entry agrees with its numeric value, and those are known well enough to tell."""
+    WRONG = "WRONG"
+    """An entry differs from its numeric value by more than its error bar allows, or a rule of backward is broken."""
+    INCONCLUSIVE = "INCONCLUSIVE"
+    """Finite differences cannot tell here: at a kink, under noise, ...; the diagnosis says what would settle it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a Jacobian: how an entry of an output moves with an entry of an input.
+
+    Attributes:
+        input, index: which entry of which argument.
+        output, output_index: which entry of which output.
+        part: ``""``, or for complex numbers which parts: ``"real by imag"`` is the real part of the output by the
+            imaginary part of the input.
+        analytic: what backward says. numeric: what finite differences say. bar: how far those may be off.
+    """
+
+    input: str
+    index: tuple[int, ...]
+    output: str
+    output_index: tuple[int, ...]
+    part: str
+    analytic: float
+    numeric: float
+    bar: float
+
+    def __str__(self) -> str:
+        part = f" ({self.part})" if self.part else ""
+        return f"d {_at(self.output, self.output_index)} / d {_at(self.input, self.index)}{part}"
+
+
+def _at(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A possible cause.
+
+    Attributes:
+        name: of the kind of cause: ``factor``, ``sign``, ``kink``, ...
+        sentence: what is supposed, in plain words.
+        evidence: how much of the error it explains, from 0 to 1; 1 is all of it, within the error bars.
+        mend: what to do about it.
+        argument: the argument whose gradient it is about; ``""`` if about all.
+    """
+
+    name: str
+    sentence: str
+    evidence: float
+    mend: str
+    argument: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The Jacobian of one output by one input, as real matrices: a row per entry of the input, a column per entry of
+    the output; of complex ones first all real parts, then all imaginary parts.
+
+    Attributes:
+        analytic, numeric, bar: by backward; by finite differences; how far those may be off.
+        wrong: which entries differ by more than that. kinks: which have no derivative, as the two slopes differ.
+        slopes: (left, right) one-sided slopes.
+    """
+
+    input: str
+    output: str
+    analytic: Any
+    numeric: Any
+    bar: Any
+    wrong: Any
+    kinks: Any
+    slopes: tuple[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The worst entry against the step it was measured with: ``numeric[k]`` is the central difference of ``steps[k]``."""
+
+    steps: Any
+    numeric: Any
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the diagnosed function can be imported from; ``why_not`` says why it cannot be."""
+
+    module: str
+    qualname: str
+    file: str
+    why_not: str = ""
+    attribute: str = field(default="")
+    """``apply`` for a Function class."""

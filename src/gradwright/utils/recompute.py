@@ -1,0 +1,230 @@
+"""Running a checkpointed function again: what it takes, and what nodes save meanwhile.
+
+The first time, every value that a node inside saves is replaced by a `Lost`. The first of these that backward needs
+runs the function again, which saves the same values in the same order: each fills its `Lost`, is given out once, and
+is gone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import Any
+
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.grad_mode import enable_grad, watching
+from gradwright.autograd.node import Node, ticket
+from gradwright.autograd.place import here
+from gradwright.autograd.record import pack, unpack
+from gradwright.autograd.saved import Entry, Packing
+from gradwright.autograd.watch import Watch, recorded
+from gradwright.backends.quiet import restore, users_own
+from gradwright.dtypes import Size, of
+from gradwright.random import fork_rng, set_rng_state
+
+
+class CheckpointError(RuntimeError):
+    """Raised where a checkpointed function, run again, does not do what it did the first time."""
+
+
+class _StopRecomputation(BaseException):
+    """Ends a run that has given all that is needed; no Exception, so that the function does not catch it."""
+
+
+class Checkpoint(Node):
+    """One call of a checkpointed function: what it takes to run it again, and what it saved the first time.
+
+    As a node, which is in no graph, it saves the arguments, so that they go through whatever hooks are on; those of a
+    checkpoint around this one, too.
+    """
+
+    __slots__ = (
+        "args", "compares", "complete", "early_stop", "first", "function", "further", "kwargs", "lock", "lost",
+        "place", "random", "saved",
+    )  # fmt: skip
+
+    first: Any
+    further: Any
+    compares: bool
+    random: Any
+    early_stop: bool
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._seq, self._next, self._hooks = ticket(), (), None
+        self._saved = tuple([pack(a) for a in args if isinstance(a, TensorBase)])
+        self.args = [_TENSOR if isinstance(a, TensorBase) else a for a in args]
+        self.function, self.kwargs = function, kwargs
+        self.place = here()
+        self.lock = RLock()
+        self.complete = False
+        self.lost: list[weakref.ref[Lost]] = []
+        self.saved: list[tuple[str, tuple[int, ...], Any]] = []
+        if watching.get():
+            recorded(self)
+
+    def arguments(self) -> list[Any]:
+        """The arguments of the function; RuntimeError if one was changed in place since."""
+        values, k = [], 0
+        for i, a in enumerate(self.args):
+            if a is _TENSOR:
+                a, k = unpack(self, self._saved[k], f"args[{i}]"), k + 1
+            values.append(a)
+        return values
+
+    def recompute(self) -> None:
+        """Run the function again, and fill what nodes have lost."""
+        args = self.arguments()
+        again = Remember(self)
+        quiet = users_own()
+        done = False
+        try:
+            with again, enable_grad(), fork_rng(enabled=self.random is not None), self.further:
+                if self.random is not None:
+                    set_rng_state(self.random)
+                try:
+                    self.function(*args, **self.kwargs)
+                except _StopRecomputation:
+                    again.stopped = True
+            again.check()
+            done = True
+        finally:
+            restore(quiet)
+            if not done:
+                for ref in self.lost:
+                    lost = ref()
+                    if lost is not None:
+                        lost.value = None
+
+    def told(self, message: str) -> CheckpointError:
+        """The error of a run that was not like the first."""
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        where = f"\nThe function is {name}, checkpointed at {self.place or 'a line that is not known'}.\n"
+        if not isinstance(self.first, Log):
+            return CheckpointError(
+                f"torch.utils.checkpoint: {message}{where}"
+                "Tip: To see a more detailed error message, either pass `debug=True` to "
+                "`torch.utils.checkpoint.checkpoint(...)` or wrap the code block with `with "
+                "torch.utils.checkpoint.set_checkpoint_debug_enabled(True):`"
+            )
+        return CheckpointError(
+            f"torch.utils.checkpoint: {message}{where}"
+            "You are seeing this error because you passed `debug=True` to checkpoint.\n"
+            f"Operations executed during the original forward:\n{self.first}\n"
+            f"Operations executed during recomputation:\n{self.further}"
+        )
+
+
+_TENSOR: Any = object()
+"""Where a tensor was among the arguments."""
+
+
+class Lost(Entry):
+    """A saved value that was not kept."""
+
+    __slots__ = ("region", "value")
+
+    def __init__(self, region: Checkpoint, node: Any) -> None:
+        self.region, self.node = region, node
+        self.value: tuple[Any, ...] | None = None
+
+    def entry(self) -> tuple[Any, ...]:
+        with self.region.lock:
+            if self.value is None:
+                self.region.recompute()
+            value, self.value = self.value, None
+        if value is None:
+            raise self.region.told("a value was used up by a backward pass inside the function.")
+        return (*value, self.node)
+
+
+class Forget(Packing):
+    """Lets nodes lose what they save, for a checkpoint that notes what it was."""
+
+    def __init__(self, region: Checkpoint) -> None:
+        self.region = region
+
+    def replaced(self, owner: Node, entry: tuple[Any, ...], out: bool) -> Any:
+        array, _, _, node = entry
+        lost = Lost(self.region, node)
+        self.region.lost.append(weakref.ref(lost))
+        self.region.saved.append((type(owner).__name__, array.shape, array.dtype))
+        return lost
+
+
+class Remember(Packing):
+    """Fills what nodes have lost from what their likes save when the function is run again."""
+
+    def __init__(self, region: Checkpoint) -> None:
+        self.region = region
+        self.count = 0
+        self.stopped = self.too_many = False
+        self.different: list[str] = []
+
+    def replaced(self, owner: Node, entry: tuple[Any, ...], out: bool) -> Any:
+        region, k = self.region, self.count
+        self.count += 1
+        if k >= len(region.lost):
+            if not region.complete:  # the function runs backward through its own beginning: the rest is of no use
+                self.too_many = True
+                return entry
+            raise region.told(
+                "trying to save more tensors during recomputation than during the original forward pass.\n"
+                f"Number of tensors saved during forward: {len(region.lost)}\n"
+                f"The next is saved by {type(owner).__name__} at {here() or 'a line that is not known'}."
+            )
+        array = entry[0]
+        name, shape, dtype = region.saved[k]
+        again = (type(owner).__name__, array.shape, array.dtype)
+        if region.compares and (name, shape, dtype) != again:
+            self.different.append(
+                f"tensor at position {k}:\nsaved metadata: {_metadata(name, shape, dtype)}\n"
+                f"recomputed metadata: {_metadata(*again)}, at {here() or 'a line that is not known'}"
+            )
+        lost = region.lost[k]()
+        if lost is not None:  # else a backward pass inside the function has used it up
+            lost.value = entry[:3]
+        if region.early_stop and self.count == len(region.lost):
+            raise _StopRecomputation
+        return entry
+
+    def check(self) -> None:
+        """Raise CheckpointError if the run was not like the first."""
+        if self.too_many:
+            return
+        expected = len(self.region.lost)
+        if self.count != expected:
+            hint = f"\nThe first that differs is the {self.different[0]}" if self.different else ""
+            raise self.region.told(
+                "A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {expected}\n"
+                f"Number of tensors saved during recomputation: {self.count}.{hint}"
+            )
+        if self.different:
+            raise self.region.told(
+                "Recomputed values for the following tensors have different metadata than during the forward pass.\n"
+                + "\n".join(self.different)
+            )
+
+
+def _metadata(name: str, shape: tuple[int, ...], dtype: Any) -> str:
+    return f"{{'shape': {Size(shape)}, 'dtype': {of(dtype)}, 'operation': {name}}}"
+
+
+class Log(Watch):
+    """The operations of a run, with their lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __enter__(self) -> Any:
+        self.lines = []
+        return super().__enter__()
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        shapes = [list(a.shape) for a in inputs if hasattr(a, "shape")]
+        self.lines.append(f"  {name} of {', '.join(map(str, shapes))} at {here() or 'a line that is not known'}")
+        return call()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
