@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import linecache
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -15,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
-PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/how-it-works.md"]
+PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/debugging.md", "docs/how-it-works.md"]
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")
@@ -70,10 +71,14 @@ def anchor(title: str) -> str:
 
 
 def run(block: Block, page: Path, scope: dict[str, Any]) -> str:
-    """What a program prints; an error in it is reported at its line of the page."""
+    """What a program prints; an error in it is reported at its line of the page, or of the file that it says it is."""
+    text, filename = "\n" * (block.line - 1) + block.text, str(page)
+    if file := re.match(r"# (\w+\.py)\n", block.text):
+        text, filename = block.text, file[1]
+        linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec", dont_inherit=True), scope)  # noqa: S102 - our own pages
+        exec(compile(text, filename, "exec", dont_inherit=True), scope)  # noqa: S102 - our own pages
     return printed.getvalue()
 
 

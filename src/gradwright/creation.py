@@ -176,10 +176,11 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 def like(make: Any, name: str) -> Any:
     """The function of a tensor that ``make`` is of a size."""
 
-    def made_like(input: Any, *values: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    def made_like(input: Any, *values: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                  **options: Any) -> Any:  # fmt: skip
         x = tensor_arg(name, input)
         d = dtypes.of(x.array.dtype if dtype is None else dtype)
-        return make(x.array.shape, *values, dtype=d, device=device, requires_grad=requires_grad)
+        return make(x.array.shape, *values, dtype=d, device=device, requires_grad=requires_grad, **options)
 
     made_like.__name__ = made_like.__qualname__ = name
     made_like.__doc__ = f"`{make.__name__}` of the size and dtype of ``input``."

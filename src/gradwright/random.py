@@ -10,20 +10,88 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase
-from gradwright.backends.generator import generator, get_state, initial_seed, manual_seed, seed, set_state
+from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.errors import kind
 from gradwright.face.arguments import tensor_arg
 
 __all__ = [
-    "bernoulli", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand",
-    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state",
+    "Generator", "bernoulli", "default_generator", "get_rng_state", "initial_seed", "manual_seed",
+    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "seed", "set_rng_state",
 ]  # fmt: skip
+
+
+class Generator:
+    """Random numbers of their own, drawn by what is given this as ``generator=``.
+
+    ``device`` is the CPU. The stream is NumPy's PCG64; a new generator always starts from the same seed.
+
+        >>> import gradwright
+        >>> g = gradwright.Generator().manual_seed(0)
+        >>> state = g.get_state()
+        >>> first = gradwright.rand(2, generator=g)
+        >>> bool((gradwright.rand(2, generator=g.set_state(state)) == first).all())
+        True
+    """
+
+    __slots__ = ("_source", "device")
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = dtypes.device(device)
+        self._source = Source(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start anew from ``seed``; RuntimeError if that is no whole number of 64 bits."""
+        self._source.manual_seed(seed)
+        return self
+
+    def seed(self) -> int:
+        """Start anew from a seed that nobody chose, and return it."""
+        return self._source.seed()
+
+    def initial_seed(self) -> int:
+        """The seed that it started from."""
+        return self._source.initial_seed()
+
+    def get_state(self) -> Any:
+        """Its state, a uint8 tensor for `set_state`. The bytes are not PyTorch's."""
+        return finish(np.frombuffer(self._source.get_state(), np.uint8).copy(), None, None, False)
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on as from where `get_state` returned ``new_state``.
+
+        Raises TypeError if that is no uint8 tensor, RuntimeError if it is of another size.
+        """
+        if not isinstance(new_state, TensorBase):
+            raise TypeError(f"expected a torch.ByteTensor, but got {kind(new_state)}")
+        if new_state.array.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but it is of {dtypes.of(new_state.array.dtype)}")
+        self._source.set_state(new_state.array.tobytes())
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator that will draw the same numbers."""
+        return Generator(self.device).set_state(self.get_state())
+
+
+default_generator = Generator()
+"""What is drawn from where no other generator is named."""
+default_generator._source = shared
+
+
+def _source(generator: Any) -> Any:
+    """NumPy's generator behind one of ours, or behind None, which is the default one."""
+    if generator is None:
+        return shared.generator()
+    if not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator' must be a torch.Generator or None, not {kind(generator)}")
+    return generator._source.generator()
 
 
 def get_rng_state() -> Any:
     """The state of the random numbers, a uint8 tensor for `set_rng_state`. Its bytes are not PyTorch's."""
-    return finish(np.frombuffer(get_state(), np.uint8).copy(), None, None, False)
+    return default_generator.get_state()
 
 
 def set_rng_state(new_state: Any) -> None:
@@ -31,11 +99,7 @@ def set_rng_state(new_state: Any) -> None:
 
     Raises TypeError if that is no uint8 tensor, RuntimeError if it is of another size.
     """
-    if not isinstance(new_state, TensorBase):
-        raise TypeError(f"expected a torch.ByteTensor, but got {kind(new_state)}")
-    if new_state.array.dtype != np.uint8:
-        raise TypeError(f"RNG state must be a torch.ByteTensor, but its dtype is {dtypes.of(new_state.array.dtype)}")
-    set_state(new_state.array.tobytes())
+    default_generator.set_state(new_state)
 
 
 @contextmanager
@@ -51,12 +115,12 @@ def fork_rng(devices: Any = None, enabled: bool = True, device_type: Any = None)
         >>> bool((gradwright.rand(2) == first).all())
         True
     """
-    before = get_state() if enabled else b""
+    before = shared.get_state() if enabled else b""
     try:
         yield
     finally:
         if enabled:
-            set_state(before)
+            shared.set_state(before)
 
 
 def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
@@ -69,39 +133,41 @@ def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
     return np.asarray(draw(size, np.float32 if d is dtypes.float32 else np.float64)).astype(d.dtype, copy=False)
 
 
-def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
+         requires_grad: bool = False) -> Any:  # fmt: skip
     """Uniform random numbers from [0, 1); complex ones have both parts from it."""
-    return finish(_real("rand", generator().random, size, dtype), None, device, requires_grad)
+    return finish(_real("rand", _source(generator).random, size, dtype), None, device, requires_grad)
 
 
-def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
+          requires_grad: bool = False) -> Any:  # fmt: skip
     """Normal random numbers of mean 0 and variance 1; for complex ones the variance of both parts together."""
-    return finish(_real("randn", generator().standard_normal, size, dtype), None, device, requires_grad)
+    return finish(_real("randn", _source(generator).standard_normal, size, dtype), None, device, requires_grad)
 
 
-def randint(low: int, high: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
             requires_grad: bool = False) -> Any:  # fmt: skip
     """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
     if size is None:
         low, high, size = 0, low, high
     if low >= high:
         raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
-    array = np.asarray(generator().integers(low, high, size_of("randint", (size,))))
+    array = np.asarray(_source(generator).integers(low, high, size_of("randint", (size,))))
     return finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
 
 
-def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
-                 requires_grad: bool = False) -> Any:  # fmt: skip
+def randint_like(input: Any, low: int, high: int | None = None, *, generator: Any = None, dtype: Any = None,
+                 device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
     """`randint` of the size and dtype of ``input``."""
     x = tensor_arg("randint_like", input)
     bounds = (0, low) if high is None else (low, high)
     return randint(*bounds, x.shape, dtype=x.dtype if dtype is None else dtype, device=device,
-                   requires_grad=requires_grad)  # fmt: skip
+                   requires_grad=requires_grad, generator=generator)  # fmt: skip
 
 
-def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Any:
+def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """The numbers 0 to n - 1 in random order."""
-    array = generator().permutation(*size_of("randperm", (n,)))
+    array = _source(generator).permutation(*size_of("randperm", (n,)))
     return finish(array, dtypes.int64 if dtype is None else dtype, device, False)
 
 
@@ -114,17 +180,17 @@ def _chances(function: str, p: Any) -> Any:
     return p
 
 
-def bernoulli(input: Any, p: Any = None) -> Any:
+def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     """1 with the probabilities in ``input`` (or with probability ``p`` everywhere), else 0, of its size and dtype."""
     x = tensor_arg("bernoulli", input)
     if p is None and not x.is_floating_point():
         raise RuntimeError(f"bernoulli(): argument 'input' must hold probabilities, but its dtype is {x.dtype}")
     chances = _chances("bernoulli", x.array if p is None else np.asarray(p, np.float64))
-    return finish((generator().random(x.array.shape) < chances).astype(x.array.dtype), None, None, False)
+    return finish((_source(generator).random(x.array.shape) < chances).astype(x.array.dtype), None, None, False)
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, device: Any = None,
-           requires_grad: bool = False) -> Any:  # fmt: skip
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None,
+           device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
     """Normal random numbers of these means and standard deviations: tensors, or numbers with a ``size``.
 
     Raises RuntimeError for a negative standard deviation.
@@ -135,19 +201,19 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, dtype: Any = None, de
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
     d = dtypes.of(dtype) if dtype is not None else dtypes.of(tensors[0].array.dtype) if tensors else dtypes.default()
-    array = np.asarray(parts[0] + parts[1] * generator().standard_normal(shape)).astype(d.dtype)
+    array = np.asarray(parts[0] + parts[1] * _source(generator).standard_normal(shape)).astype(d.dtype)
     return finish(array, None, device, requires_grad)
 
 
-def poisson(input: Any) -> Any:
+def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson random numbers of the rates in ``input``, of its size and dtype."""
     x = tensor_arg("poisson", input)
     if x.array.size and x.array.min() < 0:
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
-    return finish(np.asarray(generator().poisson(x.array)).astype(x.array.dtype), None, None, False)
+    return finish(np.asarray(_source(generator).poisson(x.array)).astype(x.array.dtype), None, None, False)
 
 
-def multinomial(input: Any, num_samples: int, replacement: bool = False) -> Any:
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Indices drawn from each row of weights in ``input`` (1 or 2 dims), with or without ``replacement``.
 
     Raises RuntimeError if weights are negative or not finite, sum to 0, or are too few.
@@ -168,10 +234,10 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False) -> Any:
         raise RuntimeError("multinomial(): invalid multinomial distribution (too few nonzero probabilities)")
     if replacement:
         ends = np.cumsum(rows, 1)
-        draws = generator().random((len(rows), num_samples)) * ends[:, -1:]
+        draws = _source(generator).random((len(rows), num_samples)) * ends[:, -1:]
         drawn = (draws[:, :, None] >= ends[:, None, :]).sum(-1)
     else:  # the largest of log w + Gumbel noise come as if drawn one after the other
-        keys = np.log(np.where(rows > 0, rows, 1)) + generator().gumbel(size=rows.shape)
+        keys = np.log(np.where(rows > 0, rows, 1)) + _source(generator).gumbel(size=rows.shape)
         drawn = np.argsort(np.where(rows > 0, -keys, np.inf), 1)[:, :num_samples]
     return finish(drawn.reshape(*x.array.shape[:-1], num_samples), dtypes.int64, None, False)
 
@@ -180,59 +246,59 @@ def _filled(self: Any, values: Any) -> Any:
     return self.copy_(finish(np.asarray(values).astype(self.array.dtype), None, None, False))
 
 
-def uniform_(self: Any, a: float = 0.0, b: float = 1.0) -> Any:
+def uniform_(self: Any, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with uniform random numbers from [a, b)."""
     if a > b:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return self.copy_(a + (b - a) * rand(self.array.shape, dtype=self.array.dtype))
+    return self.copy_(a + (b - a) * rand(self.array.shape, dtype=self.array.dtype, generator=generator))
 
 
-def normal_(self: Any, mean: float = 0.0, std: float = 1.0) -> Any:
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with normal random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return self.copy_(mean + std * randn(self.array.shape, dtype=self.array.dtype))
+    return self.copy_(mean + std * randn(self.array.shape, dtype=self.array.dtype, generator=generator))
 
 
-def bernoulli_(self: Any, p: Any = 0.5) -> Any:
+def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0."""
     chances = _chances("bernoulli_", np.asarray(p.array if isinstance(p, TensorBase) else p))
-    return _filled(self, generator().random(self.array.shape) < chances)
+    return _filled(self, _source(generator).random(self.array.shape) < chances)
 
 
-def exponential_(self: Any, lambd: float = 1.0) -> Any:
+def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with exponential random numbers of rate ``lambd``."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return _filled(self, generator().exponential(1 / lambd, self.array.shape))
+    return _filled(self, _source(generator).exponential(1 / lambd, self.array.shape))
 
 
-def geometric_(self: Any, p: float) -> Any:
+def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """Fill in place with the numbers of tries up to a first success of probability ``p``."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return _filled(self, generator().geometric(p, self.array.shape))
+    return _filled(self, _source(generator).geometric(p, self.array.shape))
 
 
-def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0) -> Any:
+def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with Cauchy random numbers."""
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    return _filled(self, median + sigma * generator().standard_cauchy(self.array.shape))
+    return _filled(self, median + sigma * _source(generator).standard_cauchy(self.array.shape))
 
 
-def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0) -> Any:
+def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Fill in place with exponentials of normal random numbers."""
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    return _filled(self, generator().lognormal(mean, std, self.array.shape))
+    return _filled(self, _source(generator).lognormal(mean, std, self.array.shape))
 
 
-def random_(self: Any, low: int = 0, high: int | None = None) -> Any:
+def random_(self: Any, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
     """Fill in place with whole random numbers from ``low`` to below ``high`` (what the dtype holds exactly)."""
     if high is None:
         bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "bool": 1}
         low, high = 0, low or 2 ** bits.get(self.dtype.name, 8 * self.array.itemsize - 1)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return _filled(self, generator().integers(low, high, self.array.shape))
+    return _filled(self, _source(generator).integers(low, high, self.array.shape))

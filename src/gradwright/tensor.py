@@ -196,7 +196,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if not self.is_leaf:
+        if self._node is not None and type(self._node) is not AccumulateGrad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
                 "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
@@ -220,7 +220,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def grad_fn(self) -> Any:
         """The node of the operation that made it; None for a leaf."""
         if self._view is not None:
-            refresh(self)
+            refresh(self, always=True)
         return node_of(self)
 
     @property
@@ -262,8 +262,6 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def data(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {kind(value)}")
-        if value.is_inference() or self.is_inference():
-            self._counter = [value._counter[0]]
         self.array, self._view = value.array, None
         if type(self._node) is AccumulateGrad:
             self._node._array = value.array
@@ -308,9 +306,9 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in ``.grad`` on backward."""
-        if self._node is None:
+        if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if not self.is_leaf and not self.retains_grad:
+        if self._node is not None and type(self._node) is not AccumulateGrad and not self.retains_grad:
             self._node._hooked().retain(self)
 
     @property
@@ -324,7 +322,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self._view is not None:
-            refresh(self)
+            refresh(self, always=True)
         return RemovableHandle(self._node._hooked().tensor, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:

@@ -1,5 +1,7 @@
 """Hooks on tensors and nodes: their order, what they may change, and what they may not."""
 
+import weakref
+
 import pytest
 
 import gradwright
@@ -138,35 +140,6 @@ def test_a_hook_belongs_to_the_value_it_was_put_on(leaf):
     y.register_hook(lambda g: log.append(("new", g.tolist())))
     (y * y).sum().backward()
     assert log == [("new", [12, 12]), ("old", [36, 36])]
-
-
-class MishapError(Exception):
-    pass
-
-
-def test_an_exception_in_a_hook_reaches_the_caller(leaf):
-    def hook(g):
-        raise MishapError("in hook")
-
-    x = leaf(2.0)
-    y = x * x
-    y.register_hook(hook)
-    with pytest.raises(MishapError, match="in hook"):
-        y.backward()
-    assert x.grad is None
-
-
-@pytest.mark.parametrize(("result", "error", "message"), [
-    (1.0, TypeError, "a tensor hook returned float; expected a Tensor or None"),
-    (gradwright.ones(3), RuntimeError, r"a tensor hook returned shape \[3\] for a gradient of shape \[2\]"),
-    (gradwright.ones(2, dtype=gradwright.float64), RuntimeError, "changed the gradient's type to float64; expected "),
-])  # fmt: skip
-def test_what_a_hook_returns_must_fit(result, error, message):
-    x = gradwright.ones(2, requires_grad=True)
-    x.register_hook(lambda g: result)
-    with pytest.raises(error, match=message):
-        (x * 2).sum().backward()
-    assert x.grad is None
 
 
 def test_hooks_need_a_history(T, leaf):
@@ -324,14 +297,6 @@ def test_node_hooks_can_be_removed(leaf):
     assert x.grad.item() == 3
 
 
-def test_a_post_hook_must_return_as_many():
-    x = gradwright.ones(2, requires_grad=True)
-    y = x * x
-    y.grad_fn.register_hook(lambda gi, go: (gi[0],))
-    with pytest.raises(RuntimeError, match="a post-hook returned 1 gradients, but the node has 2 inputs"):
-        y.sum().backward()
-
-
 def test_post_accumulate_hooks_may_use_and_drop_the_gradient(leaf):
     x = leaf(2.0)
 
@@ -365,3 +330,152 @@ def test_node_hooks_do_not_run_where_the_node_does_not(T, leaf):
     y.grad_fn.register_prehook(lambda grad_outputs: (grad_outputs[0] * 10,))
     (g,) = T.autograd.grad(y * 5, y)
     assert g.item() == 5
+
+
+def test_node_hooks_get_one_gradient_for_each_edge(leaf, T):
+    seen = []
+    x, constant = leaf([1.0, 2.0]), T.ones(2, dtype=T.float64)
+
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, factor, b, c):
+            return a * factor * b * c
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None, None, g * 2
+
+    for y in (x * constant, F.apply(x, 3, constant, x)):
+        y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.append([as_list(grad_inputs), len(grad_outputs)]))
+        y.sum().backward()
+    assert seen == [[[[1, 1], None], 1], [[[1, 1], None, [2, 2]], 1]]
+
+
+def as_list(grads):
+    return [None if g is None else g.tolist() for g in grads]
+
+
+def test_node_hooks_on_several_outputs_get_one_gradient_for_each(leaf):
+    x, seen = leaf([1.0, 2.0]), []
+    a, _ = x.unbind()
+    a.grad_fn.register_prehook(lambda grad_outputs: seen.append(as_list(grad_outputs)))
+    a.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.append(as_list((*grad_inputs, *grad_outputs))))
+    (a * 2).backward()
+    assert seen == [[2, None], [[2, 0], 2, None]]
+
+
+def test_node_hooks_may_drop_a_gradient(leaf):
+    x, y = leaf(2.0), leaf(3.0)
+    z = x * y
+    handle = z.grad_fn.register_hook(lambda grad_inputs, grad_outputs: (None, grad_inputs[1]))
+    z.backward(retain_graph=True)
+    assert x.grad is None
+    assert y.grad.item() == 2
+    handle.remove()
+    z.grad_fn.register_prehook(lambda grad_outputs: (None,))
+    z.backward()
+    assert x.grad is None
+
+
+def test_node_hooks_of_a_leaf_run_where_it_accumulates(T, leaf):
+    x, log = leaf([1.0, 2.0]), []
+    node = (x * 1).grad_fn.next_functions[0][0]
+    x.register_hook(lambda g: log.append("tensor"))
+    x.register_post_accumulate_grad_hook(lambda t: log.append(("post-accumulate", T.is_grad_enabled())))
+    node.register_prehook(lambda grad_outputs: log.append("pre"))
+    node.register_hook(lambda grad_inputs, grad_outputs: log.append("post"))
+    T.autograd.grad((x * 1).sum(), x)
+    assert log == ["tensor"]
+    (x * 1).sum().backward(inputs=[x])
+    assert log[1:] == ["tensor", "pre", ("post-accumulate", False), "post"]
+
+
+def test_hooks_of_what_is_not_needed_do_not_run(T, leaf):
+    x, w, log = leaf(2.0), leaf(5.0), []
+    z = w * 2
+    z.register_hook(lambda g: log.append("z"))
+    T.autograd.grad((z, x * 1), x, (T.ones((), dtype=T.float64),) * 2)
+    assert log == []
+
+
+# ---- what hooks do to other hooks, and to gradients ------------------------------------------------------
+
+
+def test_hooks_of_the_same_tensor_are_those_there_were_when_its_turn_came(leaf):
+    log, y = [], leaf(1.0) * 2
+
+    def first(g):
+        log.append("first")
+        second.remove()
+        y.register_hook(lambda g: log.append("late"))
+
+    y.register_hook(first)
+    second = y.register_hook(lambda g: log.append("second"))
+    y.backward(retain_graph=True)
+    assert log == ["first", "second"]
+
+
+def test_hooks_may_take_off_and_add_hooks_to_come(leaf):
+    log, y = [], leaf(1.0) * 2
+    z = y * 3
+    old = y.register_hook(lambda g: log.append("old"))
+
+    def change(g):
+        old.remove()
+        y.register_hook(lambda g: log.append("new"))
+        y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: log.append("post"))
+
+    z.register_hook(change)
+    z.backward()
+    assert log == ["new", "post"]
+
+
+def test_a_hook_may_change_the_gradient_in_place(T, leaf):
+    x, v = leaf([1.0, 2.0]), T.ones(2, dtype=T.float64)
+    x.register_hook(lambda g: (g.mul_(10), None)[1])
+    x.register_hook(lambda g: g.add_(1))
+    (x * 1).backward(v)
+    assert x.grad.tolist() == [11, 11]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_what_a_hook_changes_in_place_is_nobody_elses(create_graph):  # (in PyTorch y and v get it, too)
+    x, y, v = gradwright.ones(2, requires_grad=True), gradwright.ones(2, requires_grad=True), gradwright.ones(2)
+    x.register_hook(lambda g: (g.mul_(10), None)[1])
+    (x + y).backward(v, create_graph=create_graph)
+    assert (x.grad.tolist(), y.grad.tolist(), v.tolist()) == ([10, 10], [1, 1], [1, 1])
+
+
+def test_hooks_stay_with_the_value_through_views(leaf):
+    log, x = [], leaf([1.0, 2.0])
+    y = x * 1
+    v = y[:1]
+    y.register_hook(lambda g: log.append(("y before", g.tolist())))
+    y.retain_grad()
+    v.mul_(3)
+    y.register_hook(lambda g: log.append(("y after", g.tolist())))
+    v.register_hook(lambda g: log.append("v after, which leads nowhere"))
+    (y * 2).sum().backward()
+    assert log == [("y after", [2, 2]), ("y before", [6, 2])]
+    assert y.grad.tolist() == [2, 2]
+
+
+def test_hooks_of_a_leaf_that_was_dropped(leaf):
+    log, x = [], leaf(2.0)
+    x.register_post_accumulate_grad_hook(lambda t: log.append((t.item(), t.grad.item())))
+    x.register_hook(lambda g: log.append(g.item()))
+    y = x * 1
+    del x
+    y.backward()
+    assert log == [1, (2, 1)]
+
+
+def test_handles_number_hooks_and_keep_nothing_alive():
+    x = gradwright.ones(2, requires_grad=True)
+    y = x * 2
+    first, second = y.register_hook(print), y.register_hook(print)
+    assert first.id < second.id
+    gone = weakref.ref(y.grad_fn)
+    del y
+    assert gone() is None
+    first.remove()

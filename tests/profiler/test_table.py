@@ -55,7 +55,7 @@ def test_the_limit():
 
 
 def test_a_wrong_order_or_limit_says_what_there_is():
-    with pytest.raises(ValueError, match="sort_by must be one of total, self, .*, but got 'cuda_time'"):
+    with pytest.raises(ValueError, match=r"sort_by must be one of total, self, .*, but got 'cuda_time'"):
         rows().table(sort_by="cuda_time")
     with pytest.raises(ValueError, match="row_limit must be a number of rows, or -1 for all, but got -2"):
         rows().table(row_limit=-2)

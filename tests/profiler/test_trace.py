@@ -116,7 +116,7 @@ def test_the_file_is_written_at_once(prof, tmp_path, monkeypatch):
 
 
 def test_a_path_that_cannot_be_written(prof, tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no directory '.*missing' for the file"):
+    with pytest.raises(FileNotFoundError, match=r"there is no directory '.*missing' for the file"):
         prof.export_chrome_trace(tmp_path / "missing" / "trace.json")
     with pytest.raises(IsADirectoryError, match="is a directory; give the name of a file"):
         prof.export_chrome_trace(tmp_path)

@@ -87,7 +87,7 @@ def test_every_pass_runs_the_function_once(T):
 
 def test_second_derivatives(T):
     x, w = vector(T), vector(T)
-    f = lambda x: (x.sin() * x).exp()  # noqa: E731
+    f = lambda x: (x.sin() * x).exp()
     for g, t in ((without(T), x), (lambda f, x: f(x), w)):
         (first,) = T.autograd.grad(g(f, t).sum(), t, create_graph=True)
         (second,) = T.autograd.grad((first * first).sum(), t, create_graph=True)
@@ -188,8 +188,8 @@ def test_nested(T, reentrant):
 
 def test_nested_to_second_order(T):
     checkpoint = without(T)
-    f = lambda x: checkpoint(lambda y: checkpoint(T.sin, y * 2).exp() * y, x.cos())  # noqa: E731
-    plain = lambda x: (lambda y: (y * 2).sin().exp() * y)(x.cos())  # noqa: E731
+    f = lambda x: checkpoint(lambda y: checkpoint(T.sin, y * 2).exp() * y, x.cos())
+    plain = lambda x: (x.cos() * 2).sin().exp() * x.cos()
     found = []
     for g in (f, plain):
         x = vector(T)
@@ -324,6 +324,22 @@ def test_backward_under_no_grad(T, reentrant):
     close(x.grad, x.cos() * x.sin().exp())
 
 
+@WAYS
+def test_backward_under_inference_mode(T, reentrant):
+    """Nothing can be recorded again there."""
+    y = module(T).checkpoint(lambda x: (x * 2).sin(), vector(T), use_reentrant=reentrant).sum()
+    message = "none of output has requires_grad=True" if reentrant else "A different number of tensors was saved"
+    with pytest.raises(RuntimeError, match=message), T.inference_mode():
+        y.backward()
+
+
+def test_under_anomaly_mode(T):
+    x = vector(T)
+    with T.autograd.detect_anomaly():
+        without(T)(lambda x: x.sin().exp(), x).sum().backward()
+    close(x.grad, x.cos() * x.sin().exp())
+
+
 def test_modes_inside_of_the_function(T):
     x, seen = vector(T), []
 
@@ -396,7 +412,7 @@ def test_early_stop_is_not_caught():
     def f(x):
         try:
             return x.sin() + 1
-        except Exception as e:  # noqa: BLE001
+        except Exception as e:
             raise AssertionError from e
 
     x = vector(gradwright)
@@ -619,9 +635,9 @@ def test_random_pieces_of_random_networks(T, seed):
 
 
 def _peak(use):
-    layers = [gradwright.nn.Linear(64, 64) for _ in range(32)]
+    layers = [gradwright.nn.Linear(8, 8) for _ in range(16)]
     steps = [s for layer in layers for s in (layer, gradwright.tanh, gradwright.exp, gradwright.sin)]
-    x = gradwright.rand(256, 64, requires_grad=True)
+    x = gradwright.rand(1024, 8, requires_grad=True)
     use(steps, x).sum().backward()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -637,9 +653,9 @@ def _peak(use):
 def test_less_memory(reentrant):
     sequential = module(gradwright).checkpoint_sequential
     plain = _peak(lambda steps, x: _chain(steps)(x))
-    held, peak = _peak(lambda steps, x: sequential(steps, 8, x, use_reentrant=reentrant))
-    assert held < 0.3 * plain[0]
-    assert peak < 0.5 * plain[1]
+    held, peak = _peak(lambda steps, x: sequential(steps, 4, x, use_reentrant=reentrant))
+    assert held < 0.45 * plain[0]
+    assert peak < 0.7 * plain[1]
 
 
 def test_nested_checkpoints_hold_less_still():
@@ -649,9 +665,9 @@ def test_nested_checkpoints_hold_less_still():
         half = len(steps) // 2
         return without(gradwright)(lambda x: nested(steps[half:], nested(steps[:half], x)), x)
 
-    flat = _peak(lambda steps, x: module(gradwright).checkpoint_sequential(steps, 16, x, use_reentrant=False))
+    flat = _peak(lambda steps, x: module(gradwright).checkpoint_sequential(steps, 8, x, use_reentrant=False))
     held, peak = _peak(nested)
-    assert held < 0.3 * flat[0]
+    assert held < 0.5 * flat[0]
     assert peak < flat[1]
 
 

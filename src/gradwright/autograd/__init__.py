@@ -16,6 +16,6 @@ from gradwright.errors import AnomalyError, GradcheckError
 
 __all__ = [
     "AnomalyError", "Function", "GradcheckError", "Node", "Variable", "backward", "detect_anomaly", "enable_grad",
-    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled",
-    "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

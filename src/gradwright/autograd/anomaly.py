@@ -24,9 +24,10 @@ is, unless adding to a ``.grad`` makes it.
 While the mode is on, nodes note the line that recorded them. The errors for a changed saved value and for a freed graph
 give that line, and an exception raised in backward carries it as a note.
 
-The mode holds for the thread (or asyncio task) that entered it. Cost, measured: a training step of an MLP (32 x 64 x 64)
-takes 1.6 times as long, a chain of operations on one element 4 times; ``check_nan=False`` costs half of that or less. While
-it is off it costs nothing.
+The mode holds for the thread (or asyncio task) that entered it. It costs about 25 µs for an operation and its backward,
+and a pass over what they compute: measured, a training step of an MLP of 3 layers takes 1.5 times as long at batch 64
+and width 256, 2.4 times at batch 32 and width 64, and a chain of operations on one element 6 times; with
+``check_nan=False`` 1.1, 1.3 and 2 times. While it is off it costs nothing.
 """
 
 from __future__ import annotations
@@ -108,6 +109,8 @@ def _holds(values: Iterable[Any]) -> tuple[bool, bool]:
     """Whether there is a NaN in values, and whether there is an infinity."""
     nan = inf = False
     for array in _arrays(values):
+        if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind in "fc" and np.isfinite(array).all():
+            continue  # what follows says the same, for any array, in four times the time
         xp = backends.namespace(array)
         if dtypes.of(array.dtype).category >= dtypes.FLOAT and not xp.all(xp.isfinite(array)):
             nan = nan or bool(xp.any(xp.isnan(array)))
@@ -115,18 +118,42 @@ def _holds(values: Iterable[Any]) -> tuple[bool, bool]:
     return nan, inf
 
 
+def _either(a: tuple[bool, bool], b: tuple[bool, bool]) -> tuple[bool, bool]:
+    return a[0] or b[0], a[1] or b[1]
+
+
+def _is_users(value: Any) -> bool:
+    """Whether an input went to a Function or a hook, which may write it in place."""
+    return isinstance(value, (TensorBase, list, tuple))
+
+
 class _Found(NamedTuple):
     """What was made: nan or inf, in which result, and where in it."""
 
     what: str
     output: int
-    index: tuple[int, ...]
-    count: int
+    at: tuple[int, ...]
+    many: int
     total: int
     value: Any
 
     def __str__(self) -> str:
-        return f"{self.count} of {self.total} values, the first at {size(self.index)}: {self.value}"
+        return f"{self.many} of {self.total} values, the first at {size(self.at)}: {self.value}"
+
+
+class _Running:
+    """While a node runs: a declared derivative is not looked into, and what is raised gets the recording line."""
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def __enter__(self) -> None:
+        self._before = _inside.set(not isinstance(self._node, BackwardNode))
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        _inside.reset(self._before)
+        if error is not None:
+            error.add_note(f"in {type(self._node).__name__}, recorded at {_recorded(self._node)}")
 
 
 class Anomaly(Watch):
@@ -142,9 +169,9 @@ class Anomaly(Watch):
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         if not self.check_nan or name in _SAY_SO or _inside.get():
             return call()
-        before = _holds(v for v in inputs if isinstance(v, TensorBase))  # which a Function may write in place
+        before = _holds(filter(_is_users, inputs))
         result = call()
-        found = self._made([result], lambda: before if any(before) else _holds(inputs))
+        found = self._made([result], lambda: _either(before, _holds(v for v in inputs if not _is_users(v))))
         if found is None:
             return result
         given = {f"input {k}": Range.of(a) for k, v in enumerate(inputs) for a in _arrays([v])}
@@ -158,14 +185,8 @@ class Anomaly(Watch):
         before = (False, False)
         if type(node) is AccumulateGrad and self.check_nan:
             before = _holds([g, _gradient(node)])
-        mine = _inside.set(not isinstance(node, BackwardNode))
-        try:
+        with _Running(node):
             results = call()
-        except Exception as e:
-            e.add_note(f"in {type(node).__name__}, recorded at {_recorded(node)}")
-            raise
-        finally:
-            _inside.reset(mine)
         if not self.check_nan:
             return results
         if type(node) is AccumulateGrad:
@@ -248,7 +269,7 @@ def _error(head: str, name: str, found: _Found, given: dict[str, Range], node: A
         lines += [f"recorded at {_recorded(node)}", f"backward run at {at}"]
     error = AnomalyError("\n  ".join([*lines, *(f"{k}: {v}" for k, v in given.items())]))
     error.operation, error.backward, error.what = name, node is not None, found.what
-    error.output, error.index, error.count = found.output, found.index, found.count
+    error.output, error.index, error.count = found.output, found.at, found.many
     error.place = at
     recorded = None if node is None else recorded_at(node)
     error.recorded = str(recorded) if recorded else None

@@ -28,6 +28,7 @@ class Keeping(BackwardNode):
     """
 
     __slots__ = ()
+    _frames = 1
     _attributes: _Attributes
 
     def __getattr__(self, name: str) -> Any:

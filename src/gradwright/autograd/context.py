@@ -35,6 +35,8 @@ class BackwardNode(Node):
     # so that ``__dict__`` holds the user's attributes alone
 
     _function: Any
+    _frames = 0
+    """How many more frames than that of `_run` hold its arguments."""
     needs_input_grad: tuple[bool, ...]
     _to_save: tuple[Any, ...]
     _dirty: tuple[Any, ...]
@@ -107,7 +109,8 @@ class BackwardNode(Node):
         if not isinstance(node, int):
             return unpack(self, packed, f"saved_tensors[{k}]")
         out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
-        out._node = self._port(node)
+        if self._ports is not None:
+            out._node = self._port(node)
         return out
 
     def _port(self, index: int) -> Node:
@@ -141,7 +144,9 @@ class BackwardNode(Node):
             if not any(t.array is a for a in (g.values() if several else (g,))):  # a number that became an array, say
                 return
             watches = len(watching.get())
-            own = _OWN - several + (watches and 2 + 2 * watches)  # each holds it twice: `watch.run`
+            own = _OWN + self._frames + (watches and 2 + 2 * watches)  # `watch.run`, and each of them
+            if several:
+                own = _OWN - 2  # not three frames hold it, but the bundle
             if t.array.base is None and sys.getrefcount(t.array) <= own:
                 return
         how = "through an array that was handed out" if int(t._counter[0]) == version else "changed"
@@ -179,7 +184,8 @@ def _references() -> int:
             count = check(t, g)
         return count
 
-    return run(None, np.zeros(1))
+    g = np.zeros(1)
+    return run(None, g)
 
 
 _OWN = _references()

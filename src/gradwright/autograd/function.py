@@ -164,7 +164,6 @@ class Function(metaclass=FunctionMeta):
         if node._dirty:
             _check_dirty(node, outputs, needed)
         if needed:
-            cls._derivative()
             node._seq = ticket()
             node._next = tuple([n for n in nodes if n is not None])
             node._metas = [(a.array.shape, a.array.dtype) if isinstance(a, TensorBase) else None for a in args]
@@ -283,10 +282,11 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
     node._to_save = ()
     if node._dirty or node._flat:  # they may be this node's own outputs, which would then keep it alive
         node._dirty = node._flat = ()
-    for value in node.__dict__.values():
-        if isinstance(value, _MAY_HOLD_TENSORS):
-            attributes.keep(node, outputs)
-            break
+    if node.__dict__:
+        for value in node.__dict__.values():
+            if isinstance(value, _MAY_HOLD_TENSORS):
+                attributes.keep(node, outputs)
+                break
     return owned
 
 

@@ -142,14 +142,23 @@ class Hooks:
 
 def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
     """What a hook of the user returns; an exception gets a note that names the hook and ``node``."""
-    quiet = users_own()
-    try:
+    with _Named(fn, node):
         return fn(*args) if not watching.get() else seen(title(fn, node), args, partial(fn, *args))
-    except Exception as e:
-        e.add_note(f"raised by {title(fn, node)}")
-        raise
-    finally:
-        restore(quiet)
+
+
+class _Named:
+    """Around the call of a hook: NumPy's error state is the user's, and an exception gets a note naming the hook."""
+
+    def __init__(self, fn: Any, node: Any) -> None:
+        self.fn, self.node = fn, node
+
+    def __enter__(self) -> None:
+        self.quiet = users_own()
+
+    def __exit__(self, cls: object, error: BaseException | None, trace: object) -> None:
+        restore(self.quiet)
+        if error is not None:
+            error.add_note(f"raised by {title(self.fn, self.node)}")
 
 
 def title(fn: Any, node: Any) -> str:

@@ -21,8 +21,11 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
 from gradwright.autograd.view import writable
+from gradwright.errors import kind
 
 Matrix = np.ndarray[Any, Any]
+Rows = Sequence[int] | Matrix
+"""Coordinates of an input."""
 
 
 class Subject:
@@ -47,7 +50,10 @@ class Subject:
 
     def run(self) -> None:
         """Call the function anew: ``outputs`` with a fresh graph."""
-        returned = list(tensors(self.func(*self.inputs)))
+        result = self.func(*self.inputs)
+        returned = list(tensors(result))
+        if not returned and not isinstance(result, (tuple, list, dict)):
+            raise TypeError(f"expected a function that returns a Tensor or a tuple of them, but got {kind(result)}")
         which = [i for i, t in enumerate(returned) if t.requires_grad]
         self.differentiable = bool(which)
         if not which:
@@ -152,7 +158,7 @@ class Backward(NamedTuple):
     misshapen: list[tuple[int, ...] | None]
 
 
-def analytical(subject: Subject, output: int, columns: Sequence[int] | None = None) -> Backward:
+def analytical(subject: Subject, output: int, columns: Rows | None = None) -> Backward:
     """The Jacobians of an output by all inputs, by as many backward passes as it has entries (twice, if complex).
 
     With ``columns``, only these entries of the output: so many columns.
@@ -210,12 +216,12 @@ def pullback(subject: Subject, cotangents: Sequence[Any]) -> list[Matrix | None]
 
 @contextmanager
 def movable(x: Any) -> Iterator[Any]:
-    """The memory of ``x``, to be written behind the graph's back. A read-only one is replaced by a copy meanwhile.
+    """The memory of ``x``, to be written behind the graph's back; whoever writes puts back what was there.
 
-    Whoever writes puts back what was there.
+    Memory that is read-only, or that the user also holds as an array, is replaced by a copy meanwhile.
     """
     array = writable(x)
-    if array.flags.writeable:
+    if array.flags.writeable and type(x._counter[0]) is int:
         yield array
         return
     back = tuple(slice(None, None, -1 if s < 0 else None) for s in array.strides)
@@ -231,7 +237,7 @@ def movable(x: Any) -> Iterator[Any]:
             leaf._array = array
 
 
-def moved(x: Any, steps: Any, rows: Sequence[int] | None = None) -> tuple[list[Any], Matrix]:
+def moved(x: Any, steps: Any, rows: Rows | None = None) -> tuple[list[Any], Matrix]:
     """The values that the entries have when their coordinates go so far, and how far they go once rounded."""
     array = np.asarray(x.array)
     n = array.size
@@ -247,7 +253,7 @@ def moved(x: Any, steps: Any, rows: Sequence[int] | None = None) -> tuple[list[A
     return after.tolist(), np.where(which < n, gone.real, gone.imag)
 
 
-def sample(subject: Subject, x: Any, values: Sequence[Any], rows: Sequence[int] | None = None) -> list[Matrix]:
+def sample(subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None) -> list[Matrix]:
     """For each output a matrix of what it is with one entry of ``x`` at a time at its value, a row for each value.
 
     ``rows`` says which coordinates the values are of; by default one value for each.
@@ -263,11 +269,10 @@ def sample(subject: Subject, x: Any, values: Sequence[Any], rows: Sequence[int] 
             before = cells[k]
             try:
                 cells[k] = value
-                outs = subject.values()
+                for matrix, out in zip(found, subject.values()):  # noqa: B905 - as many: `values` has seen to it
+                    matrix[r] = out.reshape(-1)  # while it is moved: an output may be the input itself
             finally:
                 cells[k] = before
-            for matrix, out in zip(found, outs):  # noqa: B905 - as many: `values` has seen to it
-                matrix[r] = out.reshape(-1)
     return found
 
 
@@ -300,7 +305,7 @@ def here(array: Any) -> Any:
     return flat.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
 
 
-def central(subject: Subject, x: Any, steps: Any, rows: Sequence[int] | None = None) -> Differences:
+def central(subject: Subject, x: Any, steps: Any, rows: Rows | None = None) -> Differences:
     """Central differences by ``x``: two calls of the function for each coordinate, or each of ``rows``.
 
     ``steps``: how far to go each way; a number, or one for each row.
@@ -331,17 +336,24 @@ class Extrapolated(NamedTuple):
 
 
 def extrapolated(
-    subject: Subject, x: Any, rows: Sequence[int] | None = None, *, levels: int = 8, first: float = 0.1
+    subject: Subject, x: Any, rows: Rows | None = None, *, levels: int = 8, first: float = 0.1
 ) -> list[Extrapolated]:
     """For each output its derivatives by ``x``, with error bars: Richardson extrapolation of central differences.
 
-    The step is halved from ``first`` times the size of the coordinate, ``levels`` times, and of all extrapolations the
-    one is taken whose neighbours agree best (Ridders). The bar is how well they do, and no less than what rounding
-    does to it. Costs ``2 * levels`` calls for each row.
+    The step is halved from ``first`` times the size of the coordinate, ``levels`` times, and of all extrapolations that
+    the shortest steps bear out the one is taken whose neighbours agree best (Ridders). The bar is how well they do, and
+    no less than what rounding does to it. Costs ``2 * levels`` calls for each row.
     """
+    first = max(first, 4 * rounding(x.array.dtype) ** (1 / 3))
     steps = np.array([step(x, first, rows, small=0.05) / 2**i for i in range(levels)])
     all_of = [central(subject, x, h, rows) for h in steps]
-    return [richardson(all_of, steps, k, dtype) for k, (_, dtype) in enumerate(subject.shapes)]
+    found = [richardson(all_of, steps, k, dtype) for k, (_, dtype) in enumerate(subject.shapes)]
+    coarse = steps[0] > first  # numbers so far apart that waves may lie between them: then all steps must agree
+    if coarse.any():
+        for e in found:
+            spread = np.nanmax(np.abs(e.ladder - e.value), axis=0, initial=0.0)
+            e.bar[coarse] = np.where(spread > np.abs(e.value) / 4 + e.bar, np.inf, e.bar)[coarse]
+    return found
 
 
 def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype: Any, rough: Any = 0.0) -> Extrapolated:
@@ -350,24 +362,39 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
     ``rough``: how far the output is from smooth, entry by entry, where rounding to its dtype is not all.
     """
     ladder = np.array([d.slopes[output] for d in all_of])
-    value, bar = ladder[0], np.full(ladder[0].shape, np.inf)
-    before: list[Matrix] = []
+    for i, d in enumerate(all_of):
+        ladder[i, ~_halved(d, all_of[i - 1] if i else None)] = np.nan
     with np.errstate(all="ignore"):
-        for i, d in enumerate(all_of):
-            noise = 4 * rounding(dtype) * np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) + rough
-            noise = noise / (d.ahead + d.behind)[:, None]
-            row = [ladder[i]]
+        sizes = [np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) for d in all_of]
+        noises = [(4 * rounding(dtype) * size + rough) / (d.ahead + d.behind)[:, None]
+                  for d, size in zip(all_of, sizes, strict=True)]  # fmt: skip
+        shortest, known = ladder[0], np.full(ladder[0].shape, np.inf)
+        for slope, noise in zip(ladder[1:], noises[1:], strict=True):
+            finite = np.isfinite(slope)
+            known = np.where(finite, np.abs(slope - shortest) + noise, known)
+            shortest = np.where(finite, slope, shortest)
+        value, bar = shortest, np.where(np.isfinite(known), known, np.inf)
+        before: list[Matrix] = []
+        for slope, noise in zip(ladder, noises, strict=True):
+            row = [slope]
             for j, corner in enumerate(before):
                 better = row[j] + (row[j] - corner) / (4.0 ** (j + 1) - 1)
                 off = np.maximum(np.abs(better - row[j]), np.abs(better - corner)) + noise
-                take = off < bar
+                take = (off < bar) & ~(np.abs(better - shortest) > known + off)
                 value, bar = np.where(take, better, value), np.where(take, off, bar)
                 row.append(better)
             before = row
     return Extrapolated(value, bar, steps.T, ladder)
 
 
-def one_sided(subject: Subject, x: Any, rows: Sequence[int], steps: Any) -> list[tuple[Matrix, Matrix]]:
+def _halved(d: Differences, before: Differences | None) -> Matrix:
+    """Which coordinates went as far as meant, near enough: far from 0, short steps are rounded to others or to none."""
+    apart = d.ahead + d.behind
+    even = np.abs(d.ahead - d.behind) <= 0.1 * np.abs(apart)
+    return even if before is None else even & (np.abs(apart / (before.ahead + before.behind) - 0.5) < 0.05)
+
+
+def one_sided(subject: Subject, x: Any, rows: Rows, steps: Any) -> list[tuple[Matrix, Matrix]]:
     """For each output the slopes to the left and to the right of where ``x`` is, a row for each of ``rows``."""
     at = [np.array(a).reshape(-1) for a in subject.values()]
     with np.errstate(all="ignore"):
@@ -383,8 +410,12 @@ def rounding(dtype: Any) -> float:
     return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
 
 
-def step(x: Any, relative: float, rows: Sequence[int] | None = None, small: float = 0.25) -> Matrix:
-    """For each coordinate (or each of ``rows``) of ``x``, ``relative`` times its size, taken as at least ``small``."""
-    where = as_coordinates(np.asarray(x.array)).astype(np.float64)
-    where = where if rows is None else where[np.asarray(rows, dtype=np.intp)]
-    return relative * np.maximum(np.where(np.isfinite(where), np.abs(where), small), small)
+def step(x: Any, relative: float, rows: Rows | None = None, small: float = 0.25) -> Matrix:
+    """For each coordinate (or each of ``rows``) of ``x``, ``relative`` times its size, taken as from ``small`` to 1.
+
+    Numbers far from 0 move by no less than 16 times what rounds them.
+    """
+    size = np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64))
+    size = size if rows is None else size[np.asarray(rows, dtype=np.intp)]
+    size = np.where(np.isfinite(size), size, small)
+    return np.maximum(relative * np.clip(size, small, 1), 16 * rounding(x.array.dtype) * size)

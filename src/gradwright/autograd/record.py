@@ -29,8 +29,8 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.node import AccumulateGrad, Node, Output, operation, ticket
-from gradwright.autograd.saved import raw
 from gradwright.autograd.place import Place
+from gradwright.autograd.saved import raw
 from gradwright.autograd.version import written_at
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY

@@ -85,9 +85,9 @@ class Loan:
         """``array`` for the user; the loan is open as long as that lives, or ``holder``, if there is one."""
         if not self._holders:
             self.place = here(3)
-        if holder is None:  # what is made of the array holds this, which a weak reference can follow
-            holder = memoryview(array if array.dtype.kind != "V" else array.view(f"u{array.itemsize}"))
-            array = np.asarray(holder).view(array.dtype)
+        if holder is None:  # it becomes the base of an array, which whatever is made of that holds, too
+            raw = np.asarray(memoryview(array if array.dtype.kind != "V" else array.view(f"u{array.itemsize}")))
+            holder, array = raw.base, raw.view(array.dtype)
         self._holders[id(holder)] = holder
         return array
 

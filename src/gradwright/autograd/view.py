@@ -33,17 +33,18 @@ class View:
             ``t_()``, stands for that one).
         steps: the view operations from the base: a chain of pairs, all but the last operation, and that one with its
             static arguments; () at the base.
-        version: the version at which the view's node was last read from the base.
+        seen: the version at which the view's node was last read from the base.
+        version: the same; -1 while the node only stands for a history that the base took up without being written.
         origin: None, or why in-place writes through it are refused: "no_grad", "inference", "several" or "function".
         itself: whether it is the tensor's own former self that it is a view of, so that nobody need know.
     """
 
-    __slots__ = ("_base", "itself", "origin", "steps", "version")
+    __slots__ = ("_base", "itself", "origin", "seen", "steps", "version")
 
     def __init__(self, base: TensorBase, steps: tuple[Any, ...], origin: str | None, itself: bool = False) -> None:
         self._base = base
         self.steps = steps
-        self.version = base._counter[0]
+        self.seen = self.version = base._counter[0]
         self.origin = origin
         self.itself = itself
 
@@ -80,32 +81,33 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
     out._view = View(x if parent is None else parent.base, steps, origin)
 
 
-def refresh(x: Any) -> None:
+def refresh(x: Any, always: bool = False) -> None:
     """Read the history of a view anew from its base, if the shared memory has been written since.
 
-    Raises RuntimeError if that cannot be done, because of where the view comes from.
+    Raises RuntimeError if that cannot be done, because of where the view comes from: while operations are recorded, or
+    ``always``.
     """
     view, node = x._view, x._node
-    current = view.version == x._counter[0]
-    if current and (node is not None or view._base._node is None):
+    if view.version == x._counter[0] and (node is not None or view._base._node is None):
         return
     base = view.base
     if base._node is None and (node is None or type(node) is AccumulateGrad) or base._node is node:
-        if node is not None and node._leaf is _nobody:
-            x._node = None
+        if is_severed(node):
+            x._node, view.version = None, view.seen
         return
-    if current:  # its base took up a history without being written
-        x._node = severed()
+    if view.seen == x._counter[0]:  # its base took up a history without being written
+        if node is None:
+            x._node, view.version = severed(), -1
         return
     if view.origin is not None:
-        if recording.get():
+        if always or recording.get():
             raise _forbidden(x, "its base or another view of its base has been")
         return
     with enable_grad():
         if base._node is None:
             base = wrap(base.array, severed())
         _rehang(x, read(base, view.steps)._node)
-    view.version = x._counter[0]
+    view.version = view.seen = x._counter[0]
 
 
 def requires_grad(x: Any) -> bool:
@@ -115,7 +117,7 @@ def requires_grad(x: Any) -> bool:
         return node is not None
     if view.base._node is not None:
         return True
-    return node is not None and not (type(node) is AccumulateGrad and node._leaf is _nobody)
+    return node is not None and not is_severed(node)
 
 
 _frozen = wrap(None)
@@ -130,6 +132,11 @@ def severed() -> AccumulateGrad:
     end = AccumulateGrad(_frozen)
     end._leaf = _nobody  # type: ignore[assignment]
     return end
+
+
+def is_severed(node: Any) -> bool:
+    """Whether a node is such an end."""
+    return type(node) is AccumulateGrad and node._leaf is _nobody
 
 
 def _rehang(x: Any, node: Any) -> None:
@@ -193,7 +200,7 @@ def check_history(x: Any, needs_grad: bool = False) -> None:
     view = x._view
     if view is not None:
         base = view.base._node
-        needs = x._node is not None or base is not None
+        needs = requires_grad(x)
         if view.origin is not None and (needs or needs_grad):
             raise _forbidden(x, "is being")
         refresh(x)
@@ -301,14 +308,14 @@ def _nothing() -> None:
 
 def freeze(x: Any) -> None:
     """Make ``x`` a leaf that needs no gradient; `thaw` finds its hooks and its place in existing graphs again."""
-    if type(x._node) is AccumulateGrad and x._node._leaf is not _nobody:
+    if type(x._node) is AccumulateGrad and not is_severed(x._node):
         x.__dict__["_frozen"] = x._node
     _hang(x, None)
 
 
 def thaw(x: Any) -> None:
     """Make a leaf, which may have been frozen, need a gradient."""
-    if x._node is not None and not (type(x._node) is AccumulateGrad and x._node._leaf is _nobody):
+    if x._node is not None and not is_severed(x._node):
         return
     if x._counter[0] is UNTRACKED and not is_inference_mode_enabled():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
@@ -346,8 +353,8 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     bump(x._counter)
     if view is not None:
         x._view = View(view._base, out._view.steps, view.origin, view.itself)
-        if not mode:
-            x._view.version = view.version
+        if not mode or x._node is None:
+            x._view.seen = x._view.version = view.seen
     elif shared:
         before.__dict__["_now"] = weakref.ref(x)
         x._view = View(before, out._view.steps, None, True)

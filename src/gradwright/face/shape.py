@@ -344,6 +344,7 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({n}) of the input"
         )
+    sizes = [n // rest if s == -1 else s for s in sizes]
     return reshape(x, (*x.array.shape[:d], *sizes, *x.array.shape[d + 1 :]))
 
 

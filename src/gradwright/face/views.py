@@ -154,7 +154,11 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
             f"setStorage: sizes {_text(shape)}, strides {_text(steps)}, storage offset {start} requiring a storage of "
             f"{last + 1} elements are out of bounds for storage of {room}"
         )
-    return apply(_strided, (x,), {"source": source, "target": (shape, steps, start)})
+    target = (shape, steps, start)
+    out = apply(_strided, (x,), {"source": source, "target": target})
+    if out._view is not None and x._view is not None:  # x may not show all of the memory that a write would change
+        out._view.steps = ((), (_strided, {"source": _layout(out._view.base), "target": target}))
+    return out
 
 
 def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -44,15 +44,19 @@ class Event:
         thread: the id of the thread it ran in.
     """
 
-    __slots__ = ("end", "inputs", "kind", "made_by", "name", "output", "parent", "_place", "saved", "start", "thread",
+    __slots__ = ("_inputs", "_place", "end", "kind", "made_by", "name", "output", "parent", "saved", "start", "thread",
                  "within")  # fmt: skip
 
     def __init__(self, name: str, kind: str, place: Any, parent: Event | None, made_by: Event | None) -> None:
         self.name, self.kind, self._place, self.parent, self.made_by = name, kind, place, parent, made_by
         self.thread = threading.get_native_id()
-        self.inputs: list[tuple[tuple[int, ...], str]] = []
+        self._inputs: list[tuple[Any, Any]] = []
         self.end = self.within = self.output = self.saved = 0
         self.start = perf_counter_ns()
+
+    @property
+    def inputs(self) -> list[tuple[tuple[int, ...], str]]:
+        return [(tuple(shape), str(dtype)) for shape, dtype in self._inputs]
 
     @property
     def place(self) -> Place | None:
@@ -101,6 +105,7 @@ class profile(Watch):
         self._events: list[Event] = []
         self._threads: dict[int, str] = {}
         self._here = _Here()
+        self._lock = threading.Lock()
         self._made: weakref.WeakKeyDictionary[Any, Event] = weakref.WeakKeyDictionary()
 
     # -- recording --
@@ -116,7 +121,8 @@ class profile(Watch):
         for event in list(reversed(self._here.stack)):
             self.ends(event)
         if self._here.began is not None:
-            self.wall += perf_counter_ns() - self._here.began
+            with self._lock:
+                self.wall += perf_counter_ns() - self._here.began
         self._here.began = self._here.last = None
         super().__exit__(*exc)
 
@@ -148,7 +154,7 @@ class profile(Watch):
             result = call()
         finally:
             self.ends(event)
-        event.inputs = [(tuple(a.shape), str(a.dtype)) for a in _arrays(inputs)]
+        event._inputs = [(a.shape, a.dtype) for a in _arrays(inputs)]
         event.output = sum(_size(a) for a in _arrays([result]))
         self._here.last = event
         return result
@@ -168,7 +174,7 @@ class profile(Watch):
             result = call()
         finally:
             self.ends(event)
-        event.inputs = [(tuple(a.shape), str(a.dtype)) for a in _arrays([g])]
+        event._inputs = [(a.shape, a.dtype) for a in _arrays([g])]
         event.output = sum(_size(a) for a in _arrays(result))
         return result
 
@@ -242,7 +248,7 @@ def _arrays(values: Iterable[Any]) -> Iterator[Any]:
 
 def _size(array: Any) -> int:
     """Bytes of an array, or of the tensor that a saved value stands for."""
-    return prod(array.shape) * array.dtype.itemsize if hasattr(array.dtype, "itemsize") else array.nbytes
+    return array.nbytes if hasattr(array, "nbytes") else prod(array.shape) * array.dtype.itemsize
 
 
 def _saved(node: Any) -> int:

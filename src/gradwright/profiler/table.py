@@ -113,7 +113,8 @@ class Rows(list[Row]):
         for row in self:
             if row.key == key:
                 return row
-        raise KeyError(f"nothing named {key!r} was profiled; what was: {', '.join(row.key for row in self) or 'nothing'}")
+        known = ", ".join(row.key for row in self) or "nothing"
+        raise KeyError(f"nothing named {key!r} was profiled; what was: {known}")
 
     def table(self, sort_by: str = "total", row_limit: int = 100) -> str:
         """A table to print.

@@ -15,7 +15,7 @@ from typing import Any
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.grad_mode import enable_grad, watching
 from gradwright.autograd.node import Node, ticket
-from gradwright.autograd.place import here
+from gradwright.autograd.place import Place, here
 from gradwright.autograd.record import pack, unpack
 from gradwright.autograd.saved import Entry, Packing
 from gradwright.autograd.watch import Watch, recorded
@@ -99,7 +99,7 @@ class Checkpoint(Node):
     def told(self, message: str) -> CheckpointError:
         """The error of a run that was not like the first."""
         name = getattr(self.function, "__qualname__", type(self.function).__name__)
-        where = f"\nThe function is {name}, checkpointed at {self.place or 'a line that is not known'}.\n"
+        where = f"\nThe function is {name}, checkpointed at {_line(self.place)}.\n"
         if not isinstance(self.first, Log):
             return CheckpointError(
                 f"torch.utils.checkpoint: {message}{where}"
@@ -123,6 +123,8 @@ class Lost(Entry):
     """A saved value that was not kept."""
 
     __slots__ = ("region", "value")
+    nbytes = 0
+    """What it keeps, for who counts that."""
 
     def __init__(self, region: Checkpoint, node: Any) -> None:
         self.region, self.node = region, node
@@ -171,7 +173,7 @@ class Remember(Packing):
             raise region.told(
                 "trying to save more tensors during recomputation than during the original forward pass.\n"
                 f"Number of tensors saved during forward: {len(region.lost)}\n"
-                f"The next is saved by {type(owner).__name__} at {here() or 'a line that is not known'}."
+                f"The next is saved by {type(owner).__name__} at {_line(here())}."
             )
         array = entry[0]
         name, shape, dtype = region.saved[k]
@@ -179,7 +181,7 @@ class Remember(Packing):
         if region.compares and (name, shape, dtype) != again:
             self.different.append(
                 f"tensor at position {k}:\nsaved metadata: {_metadata(name, shape, dtype)}\n"
-                f"recomputed metadata: {_metadata(*again)}, at {here() or 'a line that is not known'}"
+                f"recomputed metadata: {_metadata(*again)}, at {_line(here())}"
             )
         lost = region.lost[k]()
         if lost is not None:  # else a backward pass inside the function has used it up
@@ -207,6 +209,10 @@ class Remember(Packing):
             )
 
 
+def _line(place: Any) -> str:
+    return str(Place(*place)) if place else "a line that is not known"
+
+
 def _metadata(name: str, shape: tuple[int, ...], dtype: Any) -> str:
     return f"{{'shape': {Size(shape)}, 'dtype': {of(dtype)}, 'operation': {name}}}"
 
@@ -215,16 +221,15 @@ class Log(Watch):
     """The operations of a run, with their lines."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.seen: list[tuple[str, list[Any], Any]] = []
 
     def __enter__(self) -> Any:
-        self.lines = []
+        self.seen = []
         return super().__enter__()
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
-        shapes = [list(a.shape) for a in inputs if hasattr(a, "shape")]
-        self.lines.append(f"  {name} of {', '.join(map(str, shapes))} at {here() or 'a line that is not known'}")
+        self.seen.append((name, [list(a.shape) for a in inputs if hasattr(a, "shape")], here()))
         return call()
 
     def __str__(self) -> str:
-        return "\n".join(self.lines)
+        return "\n".join(f"  {name} of {', '.join(map(str, sizes))} at {_line(at)}" for name, sizes, at in self.seen)

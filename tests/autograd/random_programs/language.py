@@ -38,7 +38,7 @@ def places(T: Any, x: Any, k: int) -> Any:
 
 def own(x: Any) -> Any:
     """``x``, unless it is a view: which it says to be even when it is made to show other memory."""
-    return x.detach() if x._is_view() else x
+    return x.detach() if x._is_view() or x.is_inference() else x
 
 
 ORDINARY = {

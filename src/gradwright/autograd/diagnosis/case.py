@@ -14,7 +14,7 @@ from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.diagnosis.residual import Part
 from gradwright.autograd.engine import walk
 from gradwright.autograd.function import Function
-from gradwright.autograd.jacobian import Subject, named, parameters
+from gradwright.autograd.jacobian import Subject, movable, named, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.errors import GradientWarning
 
@@ -42,12 +42,16 @@ class Case(Subject):
         if len(self.arguments) != len(inputs):
             raise ValueError(f"diagnose: got {len(inputs)} inputs but {len(self.arguments)} names")
         with self.listening():
+            before = [(t, np.array(t.array)) for t in tensors(inputs)]
             super().__init__(func, inputs, self.arguments)
         if not self.varied:
             raise ValueError("diagnose: none of the inputs requires grad, so there is no derivative to look at: give "
                              "those that matter requires_grad=True")  # fmt: skip
         unique = {id(x): (n, x) for n, x in zip(reversed(self.names), reversed(self.varied), strict=True)}
         self.names, self.varied = [n for n, _ in unique.values()][::-1], [x for _, x in unique.values()][::-1]
+        at = {id(t): values for t, values in before}
+        self._start = [at[id(x)] for x in self.varied]
+        self.restored()
         self.rows = tuple(_parts(self.names, self.varied, apart=True))
         self.columns = tuple(_parts(self._output_names(), self.outputs))
         nodes = [n for n in walk([t._node for t in self.outputs if t._node is not None]) if isinstance(n, BackwardNode)]
@@ -57,12 +61,19 @@ class Case(Subject):
         self.name = name or name_of(f, self.function)
 
     def _output_names(self) -> list[str]:
-        labels = list(self._labels) if self._labels is not None else []
-        if len(labels) == len(self.outputs):
-            return labels
+        if self._labels is not None:
+            if len(self._labels) != len(self.outputs):
+                raise ValueError(f"diagnose: got {len(self._labels)} names for {len(self.outputs)} outputs")
+            return list(self._labels)
         with self.listening():
             found = [n for n, _ in named(self.func(*self.inputs), "out")]
+        self.restored()
         return [found[i] for i in self._which]
+
+    def called(self, outputs: Sequence[str]) -> Case:
+        """The same, with these names for the outputs."""
+        self.columns = tuple(_parts(outputs, self.outputs))
+        return self
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -76,6 +87,21 @@ class Case(Subject):
                     self.warnings.append(str(w.message))
             else:
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+
+    def restored(self) -> tuple[str, ...]:
+        """Put back what the function changed of its inputs; returns their names."""
+        written = [(n, x, start) for n, x, start in zip(self.names, self.varied, self._start, strict=True)
+                   if not np.array_equal(x.array, start, equal_nan=True)]  # fmt: skip
+        for _, x, start in written:
+            with movable(x) as array:
+                array[...] = start
+        return tuple(n for n, *_ in written)
+
+    def again(self) -> Subject:
+        """The same function with the same tensors, and a graph of its own."""
+        fresh = Subject(self.func, self.inputs, self.arguments)
+        fresh.varied = self.varied
+        return fresh
 
     def elsewhere(self, points: Sequence[Any]) -> Subject:
         """The same function with tensors of its own, of these values."""

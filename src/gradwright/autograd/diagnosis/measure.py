@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright.autograd.diagnosis.case import Case
 from gradwright.autograd.diagnosis.residual import Residual
-from gradwright.autograd.jacobian import Differences, analytical, central, here, richardson, rounding, step
+from gradwright.autograd.jacobian import analytical, as_coordinates, central, here, richardson, rounding
 
 LEVELS = 8
 FIRST = 0.1
@@ -27,6 +27,8 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
     """The residual of each input, and how its numeric Jacobian came out with each step."""
     with case.listening():
         said = [analytical(case, i) for i in range(len(case.outputs))] if case.differentiable else []
+    with case.listening():
+        grain = _grain(case)
     measured = []
     for j, x in enumerate(case.varied):
         shape = (case.rows[j].size, sum(c.size for c in case.columns))
@@ -34,7 +36,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
                                                                zip(said, case.columns, strict=True)])  # fmt: skip
         given = tuple(bool(b.dtypes[j]) for b in said) or (False,) * len(case.columns)
         with case.listening():
-            numbers, rungs = _numbers(case, x)
+            numbers, rungs = _numbers(case, x, grain)
         measured.append((case.rows[j], backward, given, numbers, rungs))
     largest = max((_largest(n) for *_, n, _ in measured), default=0.0)
     residuals = []
@@ -56,6 +58,10 @@ class _Numbers(NamedTuple):
     right: Any
     floor: Any
     """How large a difference of the slopes rounding can make."""
+    rising: Any
+    """Whether the function is not flat on either side, with the largest step."""
+    leaps: Any
+    """Which of the kinks are jumps."""
 
 
 def _largest(n: _Numbers) -> float:
@@ -67,14 +73,19 @@ def _real(matrix: Any, column: Any) -> Any:
     return np.hstack((matrix.real, matrix.imag)) if column.is_complex else matrix
 
 
-def _numbers(case: Case, x: Any) -> tuple[_Numbers, Rungs]:
+def _numbers(case: Case, x: Any, grain: Any) -> tuple[_Numbers, Rungs]:
     with np.errstate(all="ignore"):
-        first, rungs = _climb(case, x, FIRST, LEVELS, None)
+        first, rungs = _climb(case, x, grain, FIRST, LEVELS, None)
         unclear = first.kinks | ~(first.bar <= 1e-6 * np.nanmax(np.abs(first.value), initial=0.0))
         rows = np.flatnonzero(unclear.any(1))
         if rows.size:
-            again, fine = _climb(case, x, FINE, 6, rows)
-            steps = ~fine.slopes[-3:].any(0) & (first.left[rows] != 0) & (first.right[rows] != 0)
+            again, fine = _climb(case, x, grain, FINE, 6, rows)
+            again.kinks[...] &= ~again.leaps | first.kinks[rows]
+            last, before = rungs.slopes[-1, rows], rungs.slopes[-2, rows]
+            apart = np.abs(again.value - last)  # the finer steps must go on where the others ended
+            torn = ~first.kinks[rows] & (apart > 3 * np.abs(last - before) + 5 * again.bar + 0.2 * first.floor[rows])
+            again.bar[...] = np.where(torn, apart, again.bar)
+            steps = ~fine.slopes[-3:].any(0) & first.rising[rows]
             blunt = ~first.kinks[rows] & ~(again.bar < first.bar[rows])  # the finer steps drown in rounding
             blind = first.kinks[rows] & ~again.kinks & ~(again.floor < 0.25 * np.abs(first.right - first.left)[rows])
             keep = steps | blunt | blind
@@ -83,35 +94,65 @@ def _numbers(case: Case, x: Any) -> tuple[_Numbers, Rungs]:
     return first, rungs
 
 
-def _climb(case: Case, x: Any, first: float, levels: int, rows: Any) -> tuple[_Numbers, Rungs]:
+def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any) -> tuple[_Numbers, Rungs]:
     """The derivatives by ``x`` from a ladder of steps."""
-    steps = np.array([step(x, first, rows, small=0.05) / 2**i for i in range(levels)])
+    size = np.maximum(np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64)), 0.05)
+    size = np.where(np.isfinite(size), size, 0.05)
+    steps = first * (size if rows is None else size[rows]) / 2.0 ** np.arange(levels)[:, None]
     all_of = [central(case, x, h, rows) for h in steps]
     at = [np.array(a).reshape(-1) for a in case.values()]
+    unit = max((rounding(d) * float(np.max(np.abs(a), initial=0)) for a, (_, d) in zip(at, case.shapes, strict=True)),
+               default=0.0)  # fmt: skip
     found = []
     for k, (_, dtype) in enumerate(case.shapes):
-        column, middle = case.columns[k], _real(here(at[k])[None], case.columns[k])
+        column = case.columns[k]
         sides = [d.one_sided(at)[k] for d in all_of]
         left, right = (np.array([_real(s[side], column) for s in sides]) for side in (0, 1))
         jumps, wide = right - left, steps[:, :, None]
         bends = jumps * wide  # f(x + h) + f(x - h) - 2 f(x), which falls to a quarter with each step if f is smooth
-        rough = np.max([np.abs(bends[i - 1] - 4 * bends[i]) for i in range(levels - 2, levels)], 0) / 5
-        rough = np.where(np.isfinite(rough), rough, 0)
-        unit = rounding(dtype) * np.max(np.abs(middle), initial=0.0)
+        rough = np.max([np.abs(bends[i - 1] - 4 * bends[i]) for i in range(levels - 2, levels)], 0) / 2
+        rough = np.maximum(np.where(np.isfinite(rough), rough, 0), _tread(left, right, wide))
         growth = np.array([np.abs(jumps[i] / jumps[i - 1]) for i in range(levels - 3, levels)])
         kinks = (np.min(growth, 0) > 0.75) & (np.max(growth, 0) < 1.2 * np.min(growth, 0)) & (np.max(growth, 0) < 2.5)
-        floor = np.broadcast_to(20 * unit / wide[-1], kinks.shape)
+        floor = np.broadcast_to((20 * unit + 10 * grain[k]) / wide[-1], kinks.shape)
         kinks &= np.abs(jumps[-1]) > floor
-        rough = np.where(kinks, 0, rough)
+        height, rise = np.abs(bends[-1]), (np.abs(left[0]) + np.abs(right[0])) * wide[0]
+        leaps = kinks & (np.min(growth, 0) > 1.6)
+        kinks &= ~(leaps & (height < 0.3 * rise))  # one tread of a staircase
+        rough = np.where(kinks, 0, np.maximum(rough, np.where(leaps, height, 0))) + grain[k]
         if column.is_complex:
             n = rough.shape[1] // 2
             rough = np.maximum(rough[:, :n], rough[:, n:])
         e = richardson(all_of, steps, k, dtype, rough)
         bar = np.hstack((e.bar, e.bar)) if column.is_complex else e.bar
         ladder = np.array([_real(m, column) for m in e.ladder])
-        found.append((np.array(_real(e.value, column)), np.array(bar), kinks, left[-1], right[-1], floor, ladder))
+        found.append((np.array(_real(e.value, column)), np.array(bar), kinks, left[-1], right[-1], floor, (left[0] != 0) & (right[0] != 0), leaps & kinks, ladder))
     *parts, ladder = (np.concatenate(p, -1) for p in zip(*found, strict=True))
     numbers = _Numbers(*parts)
     big = np.nanmax(np.abs(numbers.value), initial=0.0)
     numbers.kinks[...] &= np.abs(numbers.right - numbers.left) > 1e-5 * big
     return numbers, Rungs(steps, ladder)
+
+
+def _grain(case: Case) -> list[Any]:
+    """How far rounding moves each entry of each output: what is left of tiny moves of the inputs after a smooth fit."""
+    random = np.random.default_rng(3)
+    signs = [random.choice([-1.0, 1.0], x.array.shape) for x in case.varied]
+    found = []
+    for k in range(8):
+        points = [x.array + np.asarray(8 * k * rounding(x.array.dtype) * s * np.maximum(np.abs(x.array), 1e-3))
+                  for x, s in zip(case.varied, signs, strict=True)]  # fmt: skip
+        there = case.elsewhere(points)
+        found.append([np.array(here(o.array.reshape(-1))) for o in there.outputs])
+    with np.errstate(all="ignore"):
+        third = [np.abs(np.diff(np.array(f), 3, axis=0)).max(0) / 2 for f in zip(*found, strict=True)]
+    return [np.hstack((t, t))[None] if c.is_complex else t[None] for t, c in
+            zip([np.where(np.isfinite(t), t, 0) for t in third], case.columns, strict=True)]  # fmt: skip
+
+
+def _tread(left: Any, right: Any, wide: Any) -> Any:
+    """How high the steps are of a function that looks like a staircase: flat for small steps, but not for large ones."""
+    rises = (np.abs(left) + np.abs(right)) * wide
+    stairs = (left[0] != 0) & (right[0] != 0) & (rises[-1] == 0) & (rises[-2] == 0)
+    least = np.min(np.where(rises > 0, rises, np.inf), 0)
+    return np.where(stairs & np.isfinite(least), least, 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwright.autograd.diagnosis.case import Case
 from gradwright.autograd.diagnosis.residual import Residual
-from gradwright.autograd.jacobian import Subject, as_coordinates, here, movable, pullback
+from gradwright.autograd.jacobian import Subject, as_coordinates, here, pullback
 
 REFUSED = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What a function may raise at another point than its own, where it need not be defined."""
@@ -26,7 +26,7 @@ class Probes:
         written: the inputs that forward changed.
         state: what changed on the Function class from one call to another: ``Scale.cache``.
         interleaved: how far a backward moves if forward is called elsewhere before it.
-        same_elsewhere: whether backward at another point gives what it gave at this one.
+        same_elsewhere: whether backward at another point gives what it gave at this one, though the derivative differs.
         elsewhere: how far backward is from finite differences at another point, and how far it may be.
         at_zero, at_random, at_large: how far the gradients are from linear: for cotangents of 0, random ones, and
             random ones a million times as large, as a part of what they should be.
@@ -70,19 +70,13 @@ def overlapping(x: Any) -> str:
 
 def repeat(case: Case) -> Probes:
     """Call forward twice and see whether anything differs that should not."""
-    before = [np.array(x.array) for x in case.varied]
     held = _state(case)
     with case.listening():
-        first = [np.array(a) for a in case.values()]
+        first, written = [np.array(a) for a in case.values()], case.restored()
         second = [np.array(a) for a in case.values()]
+        case.restored()
     scale = max([_size(a) for a in first], default=0.0)
     drift = max([_size(here(a) - here(b)) for a, b in zip(first, second, strict=True)], default=0.0)
-    written = tuple(n for n, x, b in zip(case.names, case.varied, before, strict=True)
-                    if not np.array_equal(x.array, b, equal_nan=x.array.dtype.kind in "fc"))  # fmt: skip
-    for x, b in zip(case.varied, before, strict=True):
-        if written:
-            with movable(x) as array:
-                array[...] = b
     return Probes(drift=drift / scale if scale else drift, written=written, state=_changed(held, _state(case), case))
 
 
@@ -94,14 +88,12 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     cotangents = [_random(random, a.array) for a in case.outputs]
     with case.listening():
         first, again = _gradient(case, cotangents), _gradient(case, cotangents)
-        fresh = Subject(case.func, case.inputs, case.arguments)
-        fresh.varied = case.varied
-        renewed = _gradient(fresh, cotangents)
+        fresh, renewed = _gradient(case.again(), cotangents), _gradient(case.again(), cotangents)
         linear = _linearity(case, residuals, cotangents)
         held = _state(case)
-        other = _other_point(case, cotangents, renewed)
+        other = _other_point(case, residuals, cotangents, fresh)
     values = {
-        **vars(found), "backward_drift": _apart(first, again), "renewed": _apart(first, renewed), **linear, **other,
+        **vars(found), "backward_drift": _apart(first, again), "renewed": _apart(fresh, renewed), **linear, **other,
         "state": tuple(dict.fromkeys((*found.state, *_changed(held, _state(case), case)))),
     }  # fmt: skip
     return Probes(**values)
@@ -135,14 +127,15 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
         }  # fmt: skip
 
 
-def _other_point(case: Case, cotangents: Sequence[Any], here_said: Any) -> dict[str, Any]:
+def _other_point(
+    case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], here_said: Any
+) -> dict[str, Any]:
     """Run forward at another point and back again, and backward at both."""
     points = [_other(x.array) for x in case.varied]
     if any(x.array.dtype.kind not in "fc" for x in case.varied):
         return {}
     try:
-        outputs = Subject(case.func, case.inputs, case.arguments)
-        outputs.varied = case.varied
+        outputs = case.again()
         there = case.elsewhere(points)
         if not there.differentiable or [s for s, _ in there.shapes] != [s for s, _ in case.shapes]:
             return {}
@@ -155,17 +148,20 @@ def _other_point(case: Case, cotangents: Sequence[Any], here_said: Any) -> dict[
     claimed = float(said @ direction)
     scale = float(np.abs(said) @ np.abs(direction))
     unit = max(np.finfo(x.array.dtype).eps for x in case.varied)
-    result: dict[str, Any] = {"interleaved": _apart(here_said, mixed),
-                              "same_elsewhere": bool(_apart(said, here_said) < 1e-9)}  # fmt: skip
+    result: dict[str, Any] = {"interleaved": _apart(here_said, mixed)}
+    room = 10 * bar + 1e-6 * abs(slope) + float(unit) ** 0.6 * scale
     if np.isfinite(slope) and np.isfinite(claimed):
-        result["elsewhere"] = abs(claimed - slope), 10 * bar + 1e-6 * abs(slope) + float(unit) ** 0.6 * scale
+        result["elsewhere"] = abs(claimed - slope), room
+        g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
+        known = float(np.vstack([r.numeric for r in residuals]) @ g @ direction)
+        result["same_elsewhere"] = _apart(said, here_said) < 1e-9 and abs(known - slope) > room
     return result
 
 
 def _other(array: Any) -> Any:
     """Another point, inside most domains that the first is inside of."""
     array = np.asarray(array)
-    return array * np.asarray(0.875, array.dtype) if array.any() else array + np.asarray(0.25, array.dtype)
+    return array * np.asarray(0.8731, array.dtype) if array.any() else array + np.asarray(0.25, array.dtype)
 
 
 def _direction(subject: Subject) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
+
+import numpy as np
 
 
 class Verdict(enum.StrEnum):
@@ -73,9 +76,10 @@ class Block:
     the output; of complex ones first all real parts, then all imaginary parts.
 
     Attributes:
+        input, output: which.
         analytic, numeric, bar: by backward; by finite differences; how far those may be off.
         wrong: which entries differ by more than that. kinks: which have no derivative, as the two slopes differ.
-        slopes: (left, right) one-sided slopes.
+        left, right: the slopes to either side.
     """
 
     input: str
@@ -85,24 +89,22 @@ class Block:
     bar: Any
     wrong: Any
     kinks: Any
-    slopes: tuple[Any, Any]
+    left: Any
+    right: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Ladder:
-    """The worst entry against the step it was measured with: ``numeric[k]`` is the central difference of ``steps[k]``."""
-
-    steps: Any
-    numeric: Any
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where the diagnosed function can be imported from; ``why_not`` says why it cannot be."""
-
-    module: str
-    qualname: str
-    file: str
-    why_not: str = ""
-    attribute: str = field(default="")
-    """``apply`` for a Function class."""
+def plain(value: Any) -> Any:
+    """A record as dictionaries, lists, strings and numbers."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

@@ -13,6 +13,8 @@ from gradwright.autograd.diagnosis.residual import Residual
 
 ENOUGH = 0.99
 """What a guess must explain to be worth telling."""
+CHOSEN = 0.9999
+"""What it must explain if it is one of very many."""
 _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("`{}`", lambda t: t), ("`{}` ** 2", lambda t: t * t), ("(1 - `{}`)", lambda t: 1 - t),
     ("(1 + `{}`)", lambda t: 1 + t), ("(1 - `{}` ** 2)", lambda t: 1 - t * t), ("(1 + `{}` ** 2)", lambda t: 1 + t * t),
@@ -68,7 +70,7 @@ def missing_factor(r: Residual, c: Context) -> Hypothesis | None:
                 guess = r.numeric / values if lacks else r.numeric * values
                 doubt = np.nanmax(np.abs(guess), initial=0.0) / (r.scale() or 1.0)
             evidence = r.explained(np.where(r.numeric == 0, 0, guess), doubt)
-            if evidence >= ENOUGH and (best is None or evidence > best.evidence + 1e-3):
+            if evidence >= CHOSEN and (best is None or evidence > best.evidence + 1e-3):
                 what = f"lacks the factor {text}" if lacks else f"has the factor {text} once too often"
                 mend = f"{'multiply' if lacks else 'divide'} it by {text} in backward"
                 best = Hypothesis("missing factor", f"the gradient of `{r.name}` {what}", evidence, mend, r.name)
@@ -113,7 +115,7 @@ def missing_term(r: Residual, c: Context) -> Hypothesis | None:
             continue
         k = float(np.sum((r.error * shape)[r.sound])) / size
         evidence = r.explained(r.numeric + k * shape)
-        if evidence >= ENOUGH and k:
+        if evidence >= CHOSEN and k:
             amount = "" if abs(abs(k) - 1) < 1e-6 else f"{abs(k):.6g} * "
             what = f"has {amount}{text} too much" if k > 0 else f"lacks the term {amount}{text}"
             mend = f"{'subtract' if k > 0 else 'add'} {amount}{text} in backward"
@@ -127,10 +129,11 @@ def _terms(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:
     tensors = [("", np.ones(())), *[(f"`{n}`", t) for n, t in c.tensors],
                *[(f"`{n}` ** 2", t * t) for n, t in c.tensors]]  # fmt: skip
     if same and rows > 2:
-        for text, t in tensors:
-            values = _rows(r, t)
+        for text, function, t in [("", abs, np.ones(())), *((f.format(n), g, t) for f, g in _FORMS for n, t in c.tensors)]:
+            with np.errstate(all="ignore"):
+                values = _rows(r, function(t))
             if values is not None:
-                yield f"grad_output * {text}" if text else "grad_output", np.eye(rows) * values
+                yield f"grad_output * {text}" if text else "grad_output", np.diag(values[:, 0])
     for text, t in tensors:
         values = _rows(r, t)
         for other, u in tensors if values is not None else ():
