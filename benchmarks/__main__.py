@@ -17,10 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import gradwright
-from benchmarks import footprint, graph, overhead, training
+from benchmarks import footprint, graph, memory, overhead, training
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
-CASES = [c for module in (overhead, training, graph, footprint) for c in vars(module).values() if isinstance(c, Case)]
+MODULES = (overhead, training, graph, memory, footprint)
+CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)
 RESULTS = Path(__file__).parent / "results" / "bench-results.json"
 

@@ -96,6 +96,9 @@ asarray = as_tensor
 def from_numpy(ndarray: Any) -> Any:
     """A tensor over the same memory as a NumPy array.
 
+    What you write into that array afterwards is not noticed by graphs that have saved the tensor: do it before, or give
+    a copy. (Writes through arrays that `Tensor.numpy` gives are noticed.)
+
     Raises TypeError for anything else, and for arrays of a dtype that tensors do not have.
     """
     if not isinstance(ndarray, np.ndarray):

@@ -42,7 +42,13 @@ class AnomalyError(RuntimeError):
 
 
 class GradcheckError(RuntimeError):
-    """Raised by `gradcheck` and `gradgradcheck` when a derivative is wrong or cannot be checked."""
+    """Raised by `gradcheck` and `gradgradcheck` when a derivative is wrong or cannot be checked.
+
+    Attributes:
+        diagnosis: what `gradwright.autograd.diagnose` says of it; None where that would have taken long.
+    """
+
+    diagnosis: Any = None
 
 
 class LinAlgError(RuntimeError):

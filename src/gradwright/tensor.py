@@ -12,7 +12,7 @@ from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.node import AccumulateGrad, node_of
-from gradwright.autograd.version import UNTRACKED
+from gradwright.autograd.version import UNTRACKED, Untracked
 from gradwright.autograd.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
 from gradwright.errors import GradientWarning, kind, size
 from gradwright.face import elementwise as e
@@ -254,7 +254,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not noticed by the graph."""
         out = alias_of(self)
-        if not self.is_inference():
+        if not out.is_inference():
             out._counter = [0]
         return out
 
@@ -268,11 +268,11 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def is_inference(self) -> bool:
         """Whether it was made in `inference_mode`, so that it can never be saved for a backward pass."""
-        return self._counter[0] is UNTRACKED
+        return isinstance(self._counter[0], Untracked)
 
     @property
     def _version(self) -> int:
-        if self.is_inference():
+        if self._counter[0] is UNTRACKED:
             raise RuntimeError("Inference tensors do not track version counter.")
         return int(self._counter[0])
 

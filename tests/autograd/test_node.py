@@ -193,6 +193,10 @@ def test_a_node_can_be_called(T, leaf):
     x = leaf([1.0, 2.0])
     grads = (x * x).grad_fn(T.ones(2, dtype=T.float64))
     assert [g.tolist() for g in grads] == [[1, 2], [1, 2]]
+    assert x.exp().grad_fn(T.ones(2, dtype=T.float64)).tolist() == x.exp().tolist()
+    grad, none = (x * T.ones(2, dtype=T.float64)).grad_fn(T.ones(2, dtype=T.float64))
+    assert (grad.tolist(), none) == ([1, 1], None)
+    assert x.unbind()[0].grad_fn(None, T.ones((), dtype=T.float64)).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("slope", [lambda xp, g: g[:1], lambda xp, g: g * 1j])

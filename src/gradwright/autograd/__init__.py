@@ -7,6 +7,7 @@ from gradwright.autograd.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
+from gradwright.autograd.diagnosis import Diagnosis, diagnose
 from gradwright.autograd.function import Function
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
@@ -15,7 +16,7 @@ from gradwright.autograd.public import Variable, backward, grad
 from gradwright.errors import AnomalyError, GradcheckError
 
 __all__ = [
-    "AnomalyError", "Function", "GradcheckError", "Node", "Variable", "backward", "detect_anomaly", "enable_grad",
-    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_check_nan_enabled",
-    "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "backward", "detect_anomaly",
+    "diagnose", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

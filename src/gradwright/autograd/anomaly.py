@@ -252,6 +252,8 @@ def _saved(node: Any) -> dict[str, Any]:
             entry = [one[0] for one in entry] if type(entry[0]) is tuple else entry[0]
         values[str(name)] = entry
     values |= dict(zip(getattr(node, "_names", ()), getattr(node, "_kept", ()), strict=False))
+    attributes = getattr(node, "_attributes", None)
+    values |= attributes.arrays() if attributes else {}
     return values | {n: v for n, v in getattr(node, "__dict__", {}).items() if isinstance(v, TensorBase)}
 
 

@@ -74,6 +74,20 @@ class _Attributes(dict[str, Any]):
             self.given[name] = node.__dict__[name] = value
         return value
 
+    def arrays(self) -> dict[str, Any]:
+        """The arrays in them, by name."""
+        found: dict[str, Any] = {}
+        parts = list(self.values())
+        while parts:
+            part = parts.pop()
+            if isinstance(part, _Tensor):
+                found[part.name] = part.packed[0]
+            elif isinstance(part, _Rebuilt):
+                parts += part.parts
+            elif isinstance(part, _Shared):
+                found |= {name: t.array for name, t in _tensors(part.name, part.value, _DEPTH)}
+        return found
+
     def take_back(self, node: Any) -> None:
         """Leave on the node only what backward itself has set."""
         own = node.__dict__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from collections.abc import Sequence
@@ -25,7 +26,9 @@ from gradwright.ops.shape import broadcasts
 class BackwardNode(Node):
     """The node of a user's Function, and the ``ctx`` of its forward and backward.
 
-    Any attribute may be set on it. Attributes that gradwright sets:
+    Any attribute may be set on it. Tensors among those that forward has set, also in lists, tuples and dictionaries, are
+    guarded as saved tensors are: asking for one that was changed in place since raises RuntimeError. (To see changes,
+    keep ``x.data``. A list or dictionary with outputs in it comes back as a copy.) Attributes that gradwright sets:
         needs_input_grad: for each input of forward, whether it is a tensor that requires grad.
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
@@ -113,6 +116,11 @@ class BackwardNode(Node):
             out._node = self._port(node)
         return out
 
+    def _written(self) -> str | None:
+        forward = inspect.unwrap(self._function.forward)
+        code = getattr(forward, "__code__", None)
+        return code and f"{code.co_filename}:{code.co_firstlineno}, in {forward.__qualname__}"
+
     def _port(self, index: int) -> Node:
         """The history of an output."""
         return self if self._ports is None else self._ports[index]() or Output(self, index)
@@ -133,7 +141,7 @@ class BackwardNode(Node):
                     self._check_cotangent(t, 0, g)
             return [None if r is None else r.array for r in checked]
         for t, version in zip(grads, versions, strict=True):
-            if t is not None and t._counter[0] != version:
+            if version is not None and t._counter[0] != version:
                 self._check_cotangent(t, version, g)
         return checked
 

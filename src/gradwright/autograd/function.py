@@ -52,6 +52,10 @@ class Function(metaclass=FunctionMeta):
     ctx and ``setup_context(ctx, inputs, output)``. ``backward`` returns one gradient per argument of forward, None for
     those that have none. Inside forward nothing is recorded; inside backward it is exactly when the caller asked for
     ``create_graph=True``.
+
+    Forward must not change an input in place, unless it says so with ``ctx.mark_dirty`` and returns it; it may change
+    one that needs no gradient and is not returned, such as a running mean. Backward must not change its grad_outputs in
+    place while other parts of the graph share their memory. Both raise RuntimeError, with the line that did it.
     """
 
     _node_class: type[BackwardNode]
@@ -116,7 +120,7 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and record it. Keywords are matched to forward's parameters.
 
-        Raises RuntimeError if an argument marked dirty is not returned.
+        Raises RuntimeError if an argument marked dirty is not returned, or another was changed in place.
         """
         if kwargs:
             args = _positional(cls, args, kwargs)

@@ -70,7 +70,7 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
 def _node(t: Any) -> Node:
     if t._view is not None:
         refresh(t)
-    return t._node  # type: ignore[no-any-return]
+    return t._node
 
 
 def value_of(edge: GradientEdge, gradient: Any) -> Any:

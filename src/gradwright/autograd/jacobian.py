@@ -410,12 +410,18 @@ def rounding(dtype: Any) -> float:
     return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
 
 
+def lost(x: Any) -> float:
+    """Steps shorter than this part of a number are all but lost in its rounding."""
+    eps = rounding(x.array.dtype)
+    return max(16 * eps, eps**0.75)
+
+
 def step(x: Any, relative: float, rows: Rows | None = None, small: float = 0.25) -> Matrix:
     """For each coordinate (or each of ``rows``) of ``x``, ``relative`` times its size, taken as from ``small`` to 1.
 
-    Numbers far from 0 move by no less than 16 times what rounds them.
+    Numbers far from 0 move by much more than what rounds them.
     """
     size = np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64))
     size = size if rows is None else size[np.asarray(rows, dtype=np.intp)]
     size = np.where(np.isfinite(size), size, small)
-    return np.maximum(relative * np.clip(size, small, 1), 16 * rounding(x.array.dtype) * size)
+    return np.maximum(relative * np.clip(size, small, 1), lost(x) * size)

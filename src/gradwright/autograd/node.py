@@ -61,6 +61,10 @@ class Node:
     def _edge(self) -> tuple[Node, int]:
         return self, 0
 
+    def _written(self) -> str | None:
+        """Where the user has written its forward."""
+        return None
+
     def _hooked(self) -> Hooks:
         hooks = self._hooks
         if hooks is None:

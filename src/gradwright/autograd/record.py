@@ -28,7 +28,7 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.node import AccumulateGrad, Node, Output, operation, ticket
+from gradwright.autograd.node import AccumulateGrad, Bundle, Node, Output, operation, ticket
 from gradwright.autograd.place import Place
 from gradwright.autograd.saved import raw
 from gradwright.autograd.version import written_at
@@ -77,9 +77,11 @@ class OpNode(Node):
         return unpack(self, value, self._names[k])
 
     def __call__(self, *grads: Any) -> Any:
-        """Run this node by hand on Tensors; returns one gradient per input that needs one."""
-        g = grads[0]
-        return tuple(self._run(backends.namespace(g), g))
+        """Run this node by hand: a Tensor or None per output gives one per input, in a tuple if there are several."""
+        g = grads[0] if self._several is None else Bundle({k: g for k, g in enumerate(grads) if g is not None})
+        computed = iter(self._run(backends.namespace(next(t for t in grads if t is not None)), g))
+        results = tuple([next(computed) if needed else None for needed in self._mask])
+        return results if len(results) > 1 else results[0]
 
 
 def pack(t: TensorBase) -> tuple[Any, ...]:
@@ -138,7 +140,7 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
         f"[torch.{legacy} {size(array.shape)}]{made} {now} "
         f"{type(owner).__name__} saved it as {name!r}.\n"
         f"  {changed}\n"
-        f"  saved at {recorded or 'a line that gradwright.autograd.detect_anomaly() would note'}\n"
+        f"  saved at {recorded or owner._written() or 'a line that gradwright.autograd.detect_anomaly() would note'}\n"
         "Use the out-of-place form there, or clone the value before it is changed."
     )
 

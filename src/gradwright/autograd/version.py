@@ -61,6 +61,15 @@ class Untracked(int):
     __iadd__ = __add__
 
 
+class Aside(Untracked):
+    """The version of an alias of an inference tensor that was made elsewhere: it may be written, but not saved."""
+
+    def __add__(self, writes: int) -> Aside:
+        return Aside(int(self) + writes)
+
+    __iadd__ = __add__
+
+
 UNTRACKED = Untracked()
 
 

@@ -17,12 +17,12 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad, is_inference_mode_enabled, record, recording, watching
 from gradwright.autograd.node import AccumulateGrad, operation
 from gradwright.autograd.record import OpNode, recorder
-from gradwright.autograd.version import UNTRACKED, bump
+from gradwright.autograd.version import UNTRACKED, Aside, Untracked, bump
 from gradwright.autograd.watch import writing
 from gradwright.backends.generic import overlapping
 from gradwright.errors import size
 from gradwright.op import Op
-from gradwright.ops.index import write_view
+from gradwright.ops.index import restride, write_view
 
 
 class View:
@@ -70,12 +70,12 @@ def read(array: Any, steps: tuple[Any, ...]) -> Any:
 def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
     """Note that ``out`` is the view of ``x`` that ``op`` makes."""
     out._counter = x._counter
-    if x._counter[0] is UNTRACKED:
+    if isinstance(x._counter[0], Untracked):
         return
     parent = x._view
     steps = (() if parent is None else parent.steps), (op, static)
     if not recording.get():
-        origin = "inference" if is_inference_mode_enabled() else "no_grad"
+        origin: str | None = "inference" if is_inference_mode_enabled() else "no_grad"
     else:
         origin = "several" if op.several else None if parent is None else parent.origin
     out._view = View(x if parent is None else parent.base, steps, origin)
@@ -91,7 +91,7 @@ def refresh(x: Any, always: bool = False) -> None:
     if view.version == x._counter[0] and (node is not None or view._base._node is None):
         return
     base = view.base
-    if base._node is None and (node is None or type(node) is AccumulateGrad) or base._node is node:
+    if (base._node is None and (node is None or type(node) is AccumulateGrad)) or base._node is node:
         if is_severed(node):
             x._node, view.version = None, view.seen
         return
@@ -170,6 +170,27 @@ def _forbidden(x: Any, what: str) -> RuntimeError:
     node, nr = x._node._edge() if x._node is not None else (None, 0)
     name = "a function" if node is None else operation(node)
     return RuntimeError(_ORIGINS[x._view.origin].format(nr=nr, name=name, what=what))
+
+
+def unhooked(x: Any) -> Any:
+    """``x`` to compute a write from; if it is a view with hooks, a tensor of the same memory and history without them.
+
+    They see gradients of what had been made of the view before. So, too, for `as_strided` of a view, through whose
+    history only what that showed can be reached.
+    """
+    view = x._view
+    if view is None or not recording.get():
+        return x
+    if view.origin is not None:
+        check_history(x)
+    refresh(x)
+    node = x._node
+    if node is None:
+        return x
+    hidden = node._hooks is not None or (view.steps and view.steps[1][0] is restride)
+    if not hidden or view.origin is not None or type(node) is AccumulateGrad or view.base._node is None:
+        return x
+    return wrap(x.array, read(view.base, view.steps)._node, x._counter)
 
 
 def check_writable(x: Any, needs_grad: bool) -> None:
@@ -290,7 +311,8 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
 
 def alias_of(t: Any) -> Any:
     """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
-    return wrap(writable(t), None, t._counter)
+    aside = t._counter[0] is UNTRACKED and not is_inference_mode_enabled()
+    return wrap(writable(t), None, [Aside()] if aside else t._counter)
 
 
 def base_of(x: Any) -> Any:
@@ -299,11 +321,9 @@ def base_of(x: Any) -> Any:
     if view is None or view.itself:
         return None
     base = view.base
-    return base.__dict__.get("_now", _nothing)() or base
-
-
-def _nothing() -> None:
-    return None
+    now = base.__dict__.get("_now")
+    now = None if now is None else now()
+    return base if now is None else now
 
 
 def freeze(x: Any) -> None:
@@ -317,7 +337,7 @@ def thaw(x: Any) -> None:
     """Make a leaf, which may have been frozen, need a gradient."""
     if x._node is not None and not is_severed(x._node):
         return
-    if x._counter[0] is UNTRACKED and not is_inference_mode_enabled():
+    if isinstance(x._counter[0], Untracked) and not is_inference_mode_enabled():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     node = x.__dict__.pop("_frozen", None) or AccumulateGrad(x)
     node._array, node._counter = x.array, x._counter
@@ -348,7 +368,8 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
         x._node._array = x.array
     else:
         x._node = out._node
-    if x._counter[0] is UNTRACKED:
+    if isinstance(x._counter[0], Untracked):
+        x._counter[0] += 1
         return x
     bump(x._counter)
     if view is not None:

@@ -66,7 +66,11 @@ def _scaled(function: str, input: Any, other: Any, alpha: Any) -> Any:
         raise RuntimeError(f"{function}(): For integral input tensors, argument alpha must not be {kind(alpha)}.")
     if category < dtypes.COMPLEX and isinstance(alpha, complex):
         raise RuntimeError(f"{function}(): For non-complex input tensors, argument alpha must not be a complex number.")
-    return mul(other, alpha) if isinstance(other, TensorBase) else other * alpha
+    if not isinstance(other, TensorBase):
+        return other * alpha
+    if dtypes.of(other.array.dtype).category < max(dtypes.FLOAT, category):
+        return mul(other, alpha)
+    return apply_one(_arithmetic.scale, other, {"by": alpha})
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:

@@ -11,7 +11,7 @@ from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording, watching
 from gradwright.autograd.node import ticket
-from gradwright.autograd.view import assign, refresh
+from gradwright.autograd.view import assign, refresh, unhooked
 from gradwright.errors import kind
 from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype
 from gradwright.op import Op, Rule
@@ -135,12 +135,13 @@ def inplace(function: Any) -> Callable[..., Any]:
         nonlocal composite
         if watching.get() and (there := aside(self)) is not self:
             return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
+        there = unhooked(self)
         start = ticket()
         if not composite:
-            out = function(self, *args, **kwargs)
+            out = function(there, *args, **kwargs)
             composite = out._node is not None and out._node._edge()[0]._seq > start + 1
         if composite:
-            out = function(apply_one(_copy, self, {}) if recording.get() else self, *args, **kwargs)
+            out = function(apply_one(_copy, there, {}) if recording.get() else self, *args, **kwargs)
         return store(self, out)
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
@@ -152,7 +153,7 @@ def inplace_operator(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
     """`inplace` for an operator of two arguments."""
 
     def call(self: Any, other: Any) -> Any:
-        there = aside(self) if watching.get() else self
+        there = aside(self) if watching.get() else unhooked(self)
         out = method(there, there if other is self else other)
         return out if out is NotImplemented else store(self, out)
 

@@ -11,7 +11,7 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.view import assign
+from gradwright.autograd.view import assign, unhooked
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.arguments import NUMBER, number_as, one_dim, tensor_arg, to_dtype
@@ -115,7 +115,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
         region = apply(_index.index, (x,), {"key": parts})
         assign(region, _fitted("__setitem__", value, region, region.array.shape))
     else:
-        assign(x, _put_at("__setitem__", x, parts, value))
+        assign(x, _put_at("__setitem__", unhooked(x), parts, value))
 
 
 def _put_at(function: str, x: Any, key: Any, value: Any) -> Any:

@@ -31,8 +31,8 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     items = _of_one_dtype(tensor_list("cat", tensors, empty=ValueError))
     if () in (shapes := [x.array.shape for x in items]):
         raise RuntimeError(f"cat(): zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
-    if (0,) in shapes:
-        items = [x for x in items if x.array.shape != (0,)] or items[:1]
+    if (0,) in shapes and set(shapes) != {(0,)}:
+        items = [x for x in items if x.array.shape != (0,)]
         shapes = [x.array.shape for x in items]
     first = shapes[0]
     axis = one_dim("cat", dim, len(first))

@@ -38,6 +38,15 @@ def multiply(xp, x, y):
 multiply.vjp(x=lambda xp, g, y: g * y, y=lambda xp, g, x: g * x)
 
 
+@builtin(complex="holomorphic", kind="linear", node="MulBackward0", samples=[Sample(A(2, 3), by=-0.5)])
+def scale(xp, x, *, by):
+    """A number times x: ``by`` x. Unlike the product with a tensor it saves nothing."""
+    return x * by
+
+
+scale.vjp(x=lambda xp, g, by: scale(g, by=by))
+
+
 @builtin(complex="holomorphic", kind="elementwise", node="DivBackward0", samples=_POSITIVE_SECOND)
 def divide(xp, x, y):
     """Quotient, z = x / y; dz/dx = 1/y, dz/dy = -x/y**2. A pole at y = 0 gives infinities or NaN."""

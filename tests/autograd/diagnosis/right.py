@@ -96,8 +96,10 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "two outputs": (SinCos, (t(4),)),
     "setup_context": (SetUp, (t(4), 3)),
     "needs_input_grad": (Needed, (t(4), t(4).detach())),
-    "complex product": (function(lambda a, b: a * b, lambda g, a, b: (g * b.conj(), g * a.conj())),
-                        (t(3, dtype=c128), t(3, seed=1, dtype=c128))),
+    "complex product": (
+        function(lambda a, b: a * b, lambda g, a, b: (g * b.conj(), g * a.conj())),
+        (t(3, dtype=c128), t(3, seed=1, dtype=c128)),
+    ),
     "complex absolute value": (lambda z: z.abs(), (t(3, dtype=c128),)),
     "complex to real": (lambda z: (z * z.conj()).real.sum(), (t(3, dtype=c128),)),
     "real to complex": (lambda x: gradwright.fft.fft(x), (t(5),)),
@@ -123,20 +125,25 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "the same twice": (lambda a, b: a * b, (t(3),) * 2),
     "nested": (lambda pair, d: pair[0] * pair[1] + d["k"], ([t(3), t(3, seed=1)], {"k": t(3, seed=2)})),
     "away from the kink": (lambda x: x.relu() + x.abs(), (signed(6),)),
-    "close to the kink": (lambda x: x.relu(), (gradwright.tensor([1e-4, -1e-4], dtype=gradwright.float64,
-                                                                requires_grad=True),)),
+    "close to the kink": (
+        lambda x: x.relu(),
+        (gradwright.tensor([1e-4, -1e-4], dtype=gradwright.float64, requires_grad=True),),
+    ),
     "steep": (lambda x: (200 * x).sin(), (t(4),)),
     "large": (lambda x: x.exp(), (t(4, low=20, high=40),)),
     "small": (lambda x: x.log(), (t(4, low=1e-4, high=1e-3),)),
     "scales apart": (lambda x: x * gradwright.tensor([1e-6, 1.0, 1e6], dtype=gradwright.float64), (t(3),)),
-    "at a smooth zero": (lambda x: x**3 + x.sin(), (gradwright.zeros(3, dtype=gradwright.float64, requires_grad=True),)),
+    "at a smooth zero": (
+        lambda x: x**3 + x.sin(),
+        (gradwright.zeros(3, dtype=gradwright.float64, requires_grad=True),),
+    ),
     "convolution": (lambda x, w: f.conv2d(x, w, padding=1), (t(1, 2, 4, 4), t(2, 2, 3, 3))),
     "layer norm": (lambda x, w, b: f.layer_norm(x, (4,), w, b), (t(3, 4), t(4), t(4, seed=1))),
     "cross entropy": (lambda x, y: f.cross_entropy(x, y), (t(3, 4), gradwright.tensor([0, 3, 1]))),
-    "inverse": (lambda a: gradwright.linalg.inv(a @ a.mT + 1), (t(3, 3) ,)),
+    "inverse": (lambda a: gradwright.linalg.inv(a @ a.mT + 1), (t(3, 3),)),
     "strides": (lambda x: x.exp(), (t(4, 3).detach().mT.requires_grad_(),)),
     "negative strides": (lambda x: x.exp(), (gradwright.tensor(np.arange(4.0)).flip(0).requires_grad_(),)),
-}  # fmt: skip
+}
 
 
 class RandomForward(Function):
@@ -168,8 +175,11 @@ UNSETTLED: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "kink: abs at 0 in float32": (lambda x: x.abs(), (zero(0, 1, -1, dtype=f32),), "kink"),
     "kink: a tie": (lambda x: x.max(), (zero(1, 1, 0),), "kink"),
     "kink: clamp at its limit": (lambda x: x.clamp(-1, 1), (zero(1, 0.5, 2),), "kink"),
-    "kink: behind a matrix": (lambda x, w: (x @ w).relu(), (zero(1, -1), gradwright.ones(2, 2, dtype=gradwright.float64)),
-                              "kink"),
+    "kink: behind a matrix": (
+        lambda x, w: (x @ w).relu(),
+        (zero(1, -1), gradwright.ones(2, 2, dtype=gradwright.float64)),
+        "kink",
+    ),
     "kink: a norm at 0": (lambda x: (x * x).sum().sqrt(), (zero(0, 0),), "kink"),
     "kink: a jump": (lambda x: x.floor(), (zero(1, 0.5),), "kink"),
     "edge: sqrt at 0": (lambda x: x.sqrt(), (zero(0, 1),), "edge"),
@@ -181,6 +191,9 @@ UNSETTLED: dict[str, tuple[Any, tuple[Any, ...], str]] = {
     "non-determinism: dropout": (lambda x: f.dropout(x), (t(40),), "non-determinism"),
     "stale state: counts its calls": (Drifts, (t(4),), "stale state"),
     "overlap: expanded": (lambda x: x * x, (t(1, 3).detach().expand(4, 3).requires_grad_(),), "overlap"),
-    "overlap: sliding windows": (lambda x: x * x, (gradwright.tensor(np.arange(6.0)).unfold(0, 3, 1).requires_grad_(),),
-                                 "overlap"),
-}  # fmt: skip
+    "overlap: sliding windows": (
+        lambda x: x * x,
+        (gradwright.tensor(np.arange(6.0)).unfold(0, 3, 1).requires_grad_(),),
+        "overlap",
+    ),
+}

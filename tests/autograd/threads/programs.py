@@ -151,11 +151,11 @@ def a_graph_that_is_freed():
                 y.backward()  # noqa: B023
                 outcomes.append("ran")  # noqa: B023
             except RuntimeError as e:
-                assert "backward through the graph a second time" in str(e)
-                outcomes.append("freed")  # noqa: B023
+                outcomes.append(str(e)[:49])  # noqa: B023
 
         at_once(work)
         assert len(outcomes) == THREADS
+        assert set(outcomes) <= {"ran", "Trying to backward through the graph a second tim"}
         expected = outcomes.count("ran")
         if expected:
             (once,) = grad(rebuilt(x), x)
@@ -177,16 +177,16 @@ def modes_are_each_threads_own():
 
     def work(k):
         x = leaf([1.0, 0.0])
-        for _ in range(50):
+        packed = []
+        for step in range(1, 51):
             if k % 4 == 0:
                 with gradwright.no_grad():
                     assert not (x * 2).requires_grad
             elif k % 4 == 1:
-                packed = []
                 with saved_tensors_hooks(lambda t: packed.append(0) or t, lambda t: t):
                     y = x * x
                 y.sum().backward()
-                assert len(packed) == 2
+                assert len(packed) == 2 * step
             elif k % 4 == 2:
                 with np.errstate(all="raise"):
                     y = x / x.detach()
@@ -256,4 +256,4 @@ if __name__ == "__main__":
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     for program in PROGRAMS:
         program()
-    print(f"{len(PROGRAMS)} programs, {'with' if locked else 'without'} the interpreter's lock")
+    sys.stdout.write(f"{len(PROGRAMS)} programs, {'with' if locked else 'without'} the interpreter's lock\n")

@@ -1,12 +1,12 @@
 """`diagnose`: whether a derivative is right, and what is wrong with it if it is not.
 
-    case.py         what is diagnosed          measure.py     its Jacobians both ways, with error bars
-    probes.py       experiments with it        residual.py    the difference, and how well a guess explains it
-    hypotheses.py   the table of guesses:      scaling, layout, absence, behaviour, second
-    diagnose.py     the verdict                records.py, report.py, capsule.py   how it is told
+case.py         what is diagnosed          measure.py     its Jacobians both ways, with error bars
+probes.py       experiments with it        residual.py    the difference, and how well a guess explains it
+hypotheses.py   the table of guesses:      scaling, layout, absence, behaviour, second
+judge.py        the verdict                records.py, report.py, capsule.py   how it is told
 """
 
-from gradwright.autograd.diagnosis.diagnose import diagnose
+from gradwright.autograd.diagnosis.judge import diagnose
 from gradwright.autograd.diagnosis.records import Block, Entry, Hypothesis, Verdict
 from gradwright.autograd.diagnosis.report import Diagnosis
 

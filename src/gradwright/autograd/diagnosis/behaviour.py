@@ -19,8 +19,13 @@ def overlap(r: Residual, c: Context) -> Hypothesis | None:
     for name, x in zip(c.case.names, c.case.varied, strict=True):
         how = overlapping(x)
         if how:
-            return Hypothesis("overlap", f"entries of `{name}` share memory ({how}): one cannot be moved without the "
-                              "others", 1.0, f"give {name}.detach().clone() instead", name)  # fmt: skip
+            return Hypothesis(
+                "overlap",
+                f"entries of `{name}` share memory ({how}): one cannot be moved without the others",
+                1.0,
+                f"give {name}.detach().clone() instead",
+                name,
+            )
     return None
 
 
@@ -29,8 +34,12 @@ def writes(r: Residual, c: Context) -> Hypothesis | None:
     if not c.probes.written:
         return None
     names = ", ".join(f"`{n}`" for n in c.probes.written)
-    return Hypothesis("changed input", f"forward changes {names} in place", 1.0,
-                      "clone it first, or declare it with ctx.mark_dirty and return it")  # fmt: skip
+    return Hypothesis(
+        "changed input",
+        f"forward changes {names} in place",
+        1.0,
+        "clone it first, or declare it with ctx.mark_dirty and return it",
+    )
 
 
 def random(r: Residual, c: Context) -> Hypothesis | None:
@@ -38,13 +47,20 @@ def random(r: Residual, c: Context) -> Hypothesis | None:
     p = c.probes
     if p.drift > 100 * _unit(r):
         kept = f" ({', '.join(p.state)} changed from one to the other)" if p.state else ""
-        return Hypothesis("non-determinism", f"two calls at the same point differ by {p.drift:.2g} of the result{kept}",
-                          1.0, "draw the random numbers outside and pass them in, or seed the generator inside the "
-                          "function; keep nothing between calls")  # fmt: skip
+        return Hypothesis(
+            "non-determinism",
+            f"two calls at the same point differ by {p.drift:.2g} of the result{kept}",
+            1.0,
+            "draw the random numbers outside and pass them in, or seed the generator inside the "
+            "function; keep nothing between calls",
+        )
     if p.backward_drift > TELLING and p.renewed > TELLING:
-        return Hypothesis("non-determinism", "two backward passes over the same graph differ by "
-                          f"{p.backward_drift:.2g} of the gradient", 1.0,
-                          "draw random numbers in forward and keep them on ctx; backward must use the same")  # fmt: skip
+        return Hypothesis(
+            "non-determinism",
+            f"two backward passes over the same graph differ by {p.backward_drift:.2g} of the gradient",
+            1.0,
+            "draw random numbers in forward and keep them on ctx; backward must use the same",
+        )
     return None
 
 
@@ -56,16 +72,32 @@ def stale(r: Residual, c: Context) -> Hypothesis | None:
     if p.drift > 100 * _unit(r) and p.state:
         return Hypothesis("stale state", f"forward depends on what earlier calls left behind{where}", 1.0, mend)
     if p.interleaved > TELLING and p.renewed <= TELLING:
-        return Hypothesis("stale state", "after another call of forward, backward gives another gradient: it uses what "
-                          f"the last call left behind{where}", 1.0, mend)  # fmt: skip
-    if p.elsewhere is not None and p.elsewhere[0] > p.elsewhere[1] and p.same_elsewhere and (
-        where or not any(q.wrong.any() for q in c.residuals)
+        return Hypothesis(
+            "stale state",
+            "after another call of forward, backward gives another gradient: it uses what "
+            f"the last call left behind{where}",
+            1.0,
+            mend,
+        )
+    if (
+        p.elsewhere is not None
+        and p.elsewhere[0] > p.elsewhere[1]
+        and p.same_elsewhere
+        and (where or not any(q.wrong.any() for q in c.residuals))
     ):
-        return Hypothesis("stale state", "at another point backward gives the gradient of the first call: it uses what "
-                          f"that left behind{where}", 1.0, mend)  # fmt: skip
+        return Hypothesis(
+            "stale state",
+            f"at another point backward gives the gradient of the first call: it uses what that left behind{where}",
+            1.0,
+            mend,
+        )
     if p.backward_drift > TELLING and p.renewed <= TELLING:
-        return Hypothesis("stale state", "a second backward pass over the same graph gives another gradient: backward "
-                          "changes what is on ctx", 1.0, "do not write to ctx, or to what is on it, in backward")  # fmt: skip
+        return Hypothesis(
+            "stale state",
+            "a second backward pass over the same graph gives another gradient: backward changes what is on ctx",
+            1.0,
+            "do not write to ctx, or to what is on it, in backward",
+        )
     return None
 
 
@@ -74,29 +106,47 @@ def elsewhere(r: Residual, c: Context) -> Hypothesis | None:
     p = c.probes
     if p.elsewhere is None or p.elsewhere[0] <= p.elsewhere[1] or any(q.wrong.any() for q in c.residuals):
         return None
-    return Hypothesis("elsewhere", f"right at these inputs, but with them times 0.875 the gradient is off by "
-                      f"{p.elsewhere[0]:.3g}", 0.9,
-                      "diagnose it there, for an entry by entry account")  # fmt: skip
+    return Hypothesis(
+        "elsewhere",
+        f"right at these inputs, but with them times 0.875 the gradient is off by {p.elsewhere[0]:.3g}",
+        0.9,
+        "diagnose it there, for an entry by entry account",
+    )
 
 
 def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     """Backward does not multiply by grad_output, or not only once."""
     p = c.probes
     if p.ignored:
-        return Hypothesis("cotangent ignored", "backward gives the same whatever grad_output is", 1.0,
-                          "multiply by grad_output: backward returns grad_output times the derivative")  # fmt: skip
+        return Hypothesis(
+            "cotangent ignored",
+            "backward gives the same whatever grad_output is",
+            1.0,
+            "multiply by grad_output: backward returns grad_output times the derivative",
+        )
     if p.at_zero > TELLING:
-        return Hypothesis("cotangent ignored", "backward does not give 0 for a grad_output of 0: a term is not multiplied "
-                          "by it", 1.0, "multiply every term by grad_output")  # fmt: skip
+        return Hypothesis(
+            "cotangent ignored",
+            "backward does not give 0 for a grad_output of 0: a term is not multiplied by it",
+            1.0,
+            "multiply every term by grad_output",
+        )
     enough = telling(c)
     if p.at_random > enough:
-        return Hypothesis("cotangent ignored", "backward is not linear in grad_output: its results for single entries do "
-                          "not add up to that for all", 1.0, "use grad_output once in every term, and no function of it "
-                          "such as abs, sign or a power")  # fmt: skip
+        return Hypothesis(
+            "cotangent ignored",
+            "backward is not linear in grad_output: its results for single entries do not add up to that for all",
+            1.0,
+            "use grad_output once in every term, and no function of it such as abs, sign or a power",
+        )
     if p.at_large > enough and not p.saturates:
-        return Hypothesis("cotangent ignored", "backward is not linear in grad_output: a million times as large a one "
-                          "does not give a million times the gradient", 1.0, "use grad_output once in every term, without "
-                          "clipping or thresholds")  # fmt: skip
+        return Hypothesis(
+            "cotangent ignored",
+            "backward is not linear in grad_output: a million times as large a one "
+            "does not give a million times the gradient",
+            1.0,
+            "use grad_output once in every term, without clipping or thresholds",
+        )
     return None
 
 
@@ -109,12 +159,17 @@ def kink(r: Residual, c: Context) -> Hypothesis | None:
     column = int(np.flatnonzero(r.kinks[row])[0])
     left, right, said = (float(m[row, column]) for m in (r.left, r.right, r.analytic))
     at = list(r.input.at(row)[1])
-    where = f"`{r.name}{at if at else ''}`" + (f" and {len(rows) - 1} more" if len(rows) > 1 else "")
+    where = f"`{r.name}{at or ''}`" + (f" and {len(rows) - 1} more" if len(rows) > 1 else "")
     low, high = sorted((left, right))
     inside = "one of the values between, as it may be" if low - 1e-6 <= said <= high + 1e-6 else "not between them"
-    return Hypothesis("kink", f"the function has a kink at {where}: the slope is {left:.6g} to the left and {right:.6g} to "
-                      f"the right; backward gives {said:.6g}, {inside}", 1.0,
-                      "give inputs away from the kink; what backward does at it is a matter of convention", r.name)  # fmt: skip
+    return Hypothesis(
+        "kink",
+        f"the function has a kink at {where}: the slope is {left:.6g} to the left and {right:.6g} to "
+        f"the right; backward gives {said:.6g}, {inside}",
+        1.0,
+        "give inputs away from the kink; what backward does at it is a matter of convention",
+        r.name,
+    )
 
 
 def edge(r: Residual, c: Context) -> Hypothesis | None:
@@ -124,31 +179,49 @@ def edge(r: Residual, c: Context) -> Hypothesis | None:
         return None
     at = list(r.input.at(int(rows[0]))[1])
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return Hypothesis("edge", f"the result is nan or inf right beside `{r.name}{at if at else ''}`{more}: the edge of where "
-                      "the function is defined", 1.0, "give inputs further inside", r.name)  # fmt: skip
+    return Hypothesis(
+        "edge",
+        f"the result is nan or inf right beside `{r.name}{at or ''}`{more}: the edge of where the function is defined",
+        1.0,
+        "give inputs further inside",
+        r.name,
+    )
 
 
 def precision(r: Residual, c: Context) -> Hypothesis | None:
     """The arithmetic is too coarse to tell, or forward is rough."""
     if not rough(r, c):
         return None
-    coarsest = next((n for n, x in zip(c.case.names, c.case.varied, strict=True) if x.array.dtype.itemsize
-                     < (16 if x.array.dtype.kind == "c" else 8)), None)  # fmt: skip
+    coarsest = next(
+        (
+            n
+            for n, x in zip(c.case.names, c.case.varied, strict=True)
+            if x.array.dtype.itemsize < (16 if x.array.dtype.kind == "c" else 8)
+        ),
+        None,
+    )
     if coarsest is not None:
         dtype = dict(zip(c.case.names, c.case.varied, strict=True))[coarsest].array.dtype
-        return Hypothesis("precision", f"`{coarsest}` is of {dtype}: differences of numbers so coarse cannot tell", 1.0,
-                          "give inputs of float64")  # fmt: skip
-    return Hypothesis("noise", "forward is not smooth: finite differences do not settle, whatever the step (rounding to a "
-                      "lower precision inside, an iteration stopped early, a table)", 1.0,
-                      "compute in float64 throughout, and iterate to the end; or give inputs where the function varies "
-                      "less wildly")  # fmt: skip
+        return Hypothesis(
+            "precision",
+            f"`{coarsest}` is of {dtype}: differences of numbers so coarse cannot tell",
+            1.0,
+            "give inputs of float64",
+        )
+    return Hypothesis(
+        "noise",
+        "forward is not smooth: finite differences do not settle, whatever the step (rounding to a "
+        "lower precision inside, an iteration stopped early, a table)",
+        1.0,
+        "compute in float64 throughout, and iterate to the end; or give inputs where the function varies less wildly",
+    )
 
 
 def coarse(r: Residual, c: Context) -> float:
     """How far off a numeric derivative may be and still verify anything."""
-    scale = r.scale() or max((q.scale() for q in c.residuals), default=0.0)
     values = max((float(np.abs(o.array).max(initial=0.0)) for o in c.case.outputs), default=0.0)
-    return float(r.unit**0.25) * (scale or values or 1.0)
+    largest = max(q.scale() for q in c.residuals)
+    return float(r.unit**0.25) * (max(r.scale(), r.unit**0.5 * max(values, largest)) or 1.0)
 
 
 def telling(c: Context) -> float:

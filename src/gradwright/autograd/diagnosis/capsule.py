@@ -14,7 +14,7 @@ from gradwright.autograd.base import TensorBase
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What was diagnosed: the function, its arguments with copies of the tensors, and the other arguments of `diagnose`."""
+    """What was diagnosed: the arguments of `diagnose`, with copies of the tensors."""
 
     f: Any
     inputs: tuple[Any, ...]
@@ -88,14 +88,25 @@ def write(path: Path, replay: Replay, report: str, arrays: dict[str, Any]) -> tu
     why = why_not or why
     np.savez(path, **found)
     identifier = "".join(c if c.isalnum() else "_" for c in stem)
-    report = report.replace("\\", "\\\\").replace('"""', "\'\'\'")
-    options = "".join(f", {k}={v!r}" for k, v in (("names", replay.names), ("outputs", replay.outputs)) if v is not None)
+    report = report.replace("\\", "\\\\").replace('"""', "'''")
+    options = "".join(
+        f", {k}={v!r}" for k, v in (("names", replay.names), ("outputs", replay.outputs)) if v is not None
+    )
     options += f", order={replay.order}" if replay.order != 1 else ""
     content = (
-        _NO_TEST.format(report=report, test=identifier, why=f"cannot be replayed: {why}") if why
-        else _TEST.format(report=report, module=module, file=file, name=name, test=identifier, data=path.name,
-                          inputs=inputs, options=options)
-    )  # fmt: skip
+        _NO_TEST.format(report=report, test=identifier, why=f"cannot be replayed: {why}")
+        if why
+        else _TEST.format(
+            report=report,
+            module=module,
+            file=file,
+            name=name,
+            test=identifier,
+            data=path.name,
+            inputs=inputs,
+            options=options,
+        )
+    )
     test.write_text(content, encoding="utf-8")
     return path, test
 
@@ -131,8 +142,11 @@ def _written(value: Any, arrays: dict[str, Any]) -> tuple[str, str]:
         arrays[key] = np.asarray(value.array)
         return f"tensor(data[{key!r}], {value._node is not None})", ""
     if value is None or type(value) in (bool, int, float, complex, str):
-        return (repr(value), "") if value == value and value not in (float("inf"), -float("inf")) else (
-            f"float({str(value)!r})", "")  # fmt: skip
+        return (
+            (repr(value), "")
+            if value == value and value not in (float("inf"), -float("inf"))
+            else (f"float({str(value)!r})", "")
+        )
     if type(value) in (tuple, list):
         parts = [_written(v, arrays) for v in value]
         inner = ", ".join(p for p, _ in parts)

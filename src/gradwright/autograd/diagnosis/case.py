@@ -31,8 +31,14 @@ class Case(Subject):
         warnings: what gradwright had to say about gradients.
     """
 
-    def __init__(self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
-                 name: str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        f: Any,
+        inputs: Any,
+        names: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
         self.function = function_of(f)
         self.warnings: list[str] = []
         self._labels = outputs
@@ -45,8 +51,10 @@ class Case(Subject):
             before = [(t, np.array(t.array)) for t in tensors(inputs)]
             super().__init__(func, inputs, self.arguments)
         if not self.varied:
-            raise ValueError("diagnose: none of the inputs requires grad, so there is no derivative to look at: give "
-                             "those that matter requires_grad=True")  # fmt: skip
+            raise ValueError(
+                "diagnose: none of the inputs requires grad, so there is no derivative to look at: give "
+                "those that matter requires_grad=True"
+            )
         unique = {id(x): (n, x) for n, x in zip(reversed(self.names), reversed(self.varied), strict=True)}
         self.names, self.varied = [n for n, _ in unique.values()][::-1], [x for _, x in unique.values()][::-1]
         at = {id(t): values for t, values in before}
@@ -56,8 +64,8 @@ class Case(Subject):
         self.columns = tuple(_parts(self._output_names(), self.outputs))
         nodes = [n for n in walk([t._node for t in self.outputs if t._node is not None]) if isinstance(n, BackwardNode)]
         self.node: Any = nodes[-1] if nodes else None
-        if self.function is None and len({type(n) for n in nodes}) == 1:
-            self.function = self.node._function
+        if self.function is None and len({n._function for n in nodes}) == 1:
+            self.function = nodes[-1]._function
         self.name = name or name_of(f, self.function)
 
     def _output_names(self) -> list[str]:
@@ -90,8 +98,11 @@ class Case(Subject):
 
     def restored(self) -> tuple[str, ...]:
         """Put back what the function changed of its inputs; returns their names."""
-        written = [(n, x, start) for n, x, start in zip(self.names, self.varied, self._start, strict=True)
-                   if not np.array_equal(x.array, start, equal_nan=True)]  # fmt: skip
+        written = [
+            (n, x, start)
+            for n, x, start in zip(self.names, self.varied, self._start, strict=True)
+            if not np.array_equal(x.array, start, equal_nan=True)
+        ]
         for _, x, start in written:
             with movable(x) as array:
                 array[...] = start

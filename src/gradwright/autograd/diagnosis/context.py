@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +20,13 @@ from gradwright.autograd.jacobian import named
 
 _NUMBER = (int, float, np.integer, np.floating)
 _POWERS: tuple[tuple[str, Callable[[float], float]], ...] = (
-    ("{}", lambda k: k), ("1 / {}", lambda k: 1 / k), ("{} ** 2", lambda k: k * k), ("1 / {} ** 2", lambda k: k**-2),
-    ("sqrt({})", math.sqrt), ("1 / sqrt({})", lambda k: 1 / math.sqrt(k)),
-)  # fmt: skip
+    ("{}", lambda k: k),
+    ("1 / {}", lambda k: 1 / k),
+    ("{} ** 2", lambda k: k * k),
+    ("1 / {} ** 2", lambda k: k**-2),
+    ("sqrt({})", math.sqrt),
+    ("1 / sqrt({})", lambda k: 1 / math.sqrt(k)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +63,10 @@ class Context:
         function = self.case.function
         for part in ("forward", "backward") if function is not None else ():
             found += [(f"the {k} in {part}", float(k)) for k in _constants(getattr(function, part))]
-        for name, shape in [*((r.name, r.input.shape) for r in self.residuals),
-                            *((o.name, o.shape) for o in self.case.columns)]:  # fmt: skip
+        for name, shape in [
+            *((r.name, r.input.shape) for r in self.residuals),
+            *((o.name, o.shape) for o in self.case.columns),
+        ]:
             found.append((f"the number of entries of `{name}`", float(math.prod(shape))))
             found += [(f"the size of dimension {d} of `{name}`", float(n)) for d, n in enumerate(shape)]
         return [(n, v) for n, v in found if math.isfinite(v) and v not in (0.0, 1.0)]
@@ -81,13 +88,18 @@ class Context:
         for name, value in zip(self.case.arguments, self.case.inputs, strict=True):
             found += [(n, t.array) for n, t in named(value, name)]
         found += [(c.name, t.array) for c, t in zip(self.case.columns, self.case.outputs, strict=True)]
-        found += [(n, v.array if isinstance(v, TensorBase) else v) for n, v in self.kept.items()
-                  if isinstance(v, (TensorBase, np.ndarray))]  # fmt: skip
+        found += [
+            (n, v.array if isinstance(v, TensorBase) else v)
+            for n, v in self.kept.items()
+            if isinstance(v, (TensorBase, np.ndarray))
+        ]
         unique: list[tuple[str, Any]] = []
         for name, array in found:
             array = np.asarray(array)
-            if array.dtype.kind == "f" and array.size > 1 and not any(
-                a.shape == array.shape and np.array_equal(a, array) for _, a in unique
+            if (
+                array.dtype.kind == "f"
+                and array.size > 1
+                and not any(a.shape == array.shape and np.array_equal(a, array) for _, a in unique)
             ):
                 unique.append((name, array.astype(np.float64)))
         return unique
@@ -97,12 +109,13 @@ def kept_on(node: Any) -> dict[str, Any]:
     """What forward left on a ctx."""
     if node is None:
         return {}
-    found = {f"ctx.{k}": v for k, v in vars(node).items() if not k.startswith("_") and k != "needs_input_grad"}
-    try:
-        saved = node.saved_tensors
-    except RuntimeError:  # freed, or changed in place since
-        saved = ()
-    return found | {f"ctx.saved_tensors[{k}]": t for k, t in enumerate(saved) if t is not None}
+    found = {}
+    for name in (*vars(node), *getattr(node, "_attributes", ())):
+        with suppress(RuntimeError):  # changed in place since
+            found[f"ctx.{name}"] = getattr(node, name)
+    with suppress(RuntimeError):  # freed, or changed
+        found |= {f"ctx.saved_tensors[{k}]": t for k, t in enumerate(node.saved_tensors) if t is not None}
+    return found
 
 
 def _constants(function: Any) -> Iterator[float]:

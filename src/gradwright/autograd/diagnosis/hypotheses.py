@@ -16,11 +16,31 @@ from gradwright.autograd.diagnosis.residual import Residual
 Fit = Callable[[Residual, Context], Hypothesis | None]
 
 TABLE: tuple[Fit, ...] = (
-    behaviour.overlap, behaviour.writes, behaviour.stale, behaviour.random, absence.clipped, behaviour.cotangent,
-    second.frozen, absence.not_a_number, layout.missing_sum, absence.zero, absence.surrogate,
-    scaling.sign, layout.swapped, layout.conjugate, scaling.factor, layout.transpose, layout.flipped, absence.region, scaling.missing_factor, scaling.missing_term,
-    behaviour.elsewhere, behaviour.kink, behaviour.edge, behaviour.precision,
-)  # fmt: skip
+    behaviour.overlap,
+    behaviour.writes,
+    behaviour.stale,
+    behaviour.random,
+    absence.clipped,
+    behaviour.cotangent,
+    second.frozen,
+    absence.not_a_number,
+    layout.missing_sum,
+    absence.zero,
+    absence.surrogate,
+    scaling.sign,
+    layout.swapped,
+    layout.conjugate,
+    scaling.factor,
+    layout.transpose,
+    layout.flipped,
+    absence.region,
+    scaling.missing_factor,
+    scaling.missing_term,
+    behaviour.elsewhere,
+    behaviour.kink,
+    behaviour.edge,
+    behaviour.precision,
+)
 
 
 def hypotheses(context: Context, table: tuple[Fit, ...] = TABLE) -> tuple[Hypothesis, ...]:

@@ -25,10 +25,19 @@ def swapped(r: Residual, c: Context) -> Hypothesis | None:
         if other.explained(r.numeric) >= ENOUGH:
             names = [n for n in c.case.names if n in (r.name, other.name)]
             both = " and ".join(f"`{n}`" for n in names)
-            return Hypothesis("swapped", f"the gradients of {both} are swapped", evidence,
-                              "return the gradients in the order of the arguments of forward")  # fmt: skip
-        return Hypothesis("swapped", f"the gradient of `{r.name}` is that of `{other.name}`", evidence,
-                          f"return the gradient of `{r.name}` in its place", r.name)  # fmt: skip
+            return Hypothesis(
+                "swapped",
+                f"the gradients of {both} are swapped",
+                evidence,
+                "return the gradients in the order of the arguments of forward",
+            )
+        return Hypothesis(
+            "swapped",
+            f"the gradient of `{r.name}` is that of `{other.name}`",
+            evidence,
+            f"return the gradient of `{r.name}` in its place",
+            r.name,
+        )
     return None
 
 
@@ -68,14 +77,25 @@ def flipped(r: Residual, c: Context) -> Hypothesis | None:
             evidence = r.explained(_spread(r, out, np.flip(matrix, some).reshape(said.shape)))
             if evidence >= ENOUGH:
                 what = "the gradient" if some[-1] < inner else "grad_output" if some[0] >= inner else "a kernel"
-                return Hypothesis("reversed", f"{what} of `{r.name}` is in reverse order along a dimension"
-                                  if what != "grad_output" else "grad_output is used in reverse order", evidence,
-                                  f"flip it back in the gradient of `{r.name}`", r.name)  # fmt: skip
+                return Hypothesis(
+                    "reversed",
+                    f"{what} of `{r.name}` is in reverse order along a dimension"
+                    if what != "grad_output"
+                    else "grad_output is used in reverse order",
+                    evidence,
+                    f"flip it back in the gradient of `{r.name}`",
+                    r.name,
+                )
         for a, by in itertools.product(axes, (1, -1)):
             evidence = r.explained(_spread(r, out, np.roll(matrix, by, a).reshape(said.shape)))
             if evidence >= ENOUGH:
-                return Hypothesis("shifted", f"the gradient of `{r.name}` is moved by one entry along a dimension",
-                                  evidence, "look for an index that is off by one in backward", r.name)  # fmt: skip
+                return Hypothesis(
+                    "shifted",
+                    f"the gradient of `{r.name}` is moved by one entry along a dimension",
+                    evidence,
+                    "look for an index that is off by one in backward",
+                    r.name,
+                )
     return None
 
 
@@ -84,9 +104,14 @@ def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
     for message in c.case.warnings:
         if "summed down" in message and f"for input {_position(r, c)} " in message:
             shape = ", ".join(map(str, r.input.shape))
-            return Hypothesis("missing sum", f"the sum over the broadcast dimensions is missing: {message}", 1.0,
-                              f"return grad.sum_to_size({shape}) for `{r.name}`", r.name)  # fmt: skip
-    for out, said, known in _single(r):
+            return Hypothesis(
+                "missing sum",
+                f"the sum over the broadcast dimensions is missing: {message}",
+                1.0,
+                f"return grad.sum_to_size({shape}) for `{r.name}`",
+                r.name,
+            )
+    for out, _, known in _single(r):
         if math.prod(out.shape) <= math.prod(r.input.shape):
             continue
         columns = known.reshape(known.shape[0], *out.axes)
@@ -98,17 +123,26 @@ def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
                 evidence = r.explained(_spread(r, out, kept.reshape(known.shape)))
                 if evidence >= ENOUGH and out.axes[d] > 1:
                     d -= out.is_complex
-                    return Hypothesis("missing sum", f"the gradient of `{r.name}` takes only entry {k} of dimension {d} "
-                                      f"of grad_output, which `{r.name}` was broadcast along, instead of the sum",
-                                      evidence, f"sum over that dimension: grad_output.sum({d})", r.name)  # fmt: skip
+                    return Hypothesis(
+                        "missing sum",
+                        f"the gradient of `{r.name}` takes only entry {k} of dimension {d} "
+                        f"of grad_output, which `{r.name}` was broadcast along, instead of the sum",
+                        evidence,
+                        f"sum over that dimension: grad_output.sum({d})",
+                        r.name,
+                    )
         for a, b in itertools.combinations(range(out.is_complex, len(out.axes)), 2):
             if out.axes[a] == out.axes[b] > 1:
                 guess = columns.swapaxes(a + 1, b + 1).reshape(known.shape)
                 evidence = r.explained(_spread(r, out, guess))
                 if evidence >= ENOUGH:
-                    return Hypothesis("missing sum", f"the gradient of `{r.name}` is summed over the wrong dimension",
-                                      evidence, f"sum over the dimension that `{r.name}` was broadcast along "
-                                      "(sum_to_size finds it)", r.name)  # fmt: skip
+                    return Hypothesis(
+                        "missing sum",
+                        f"the gradient of `{r.name}` is summed over the wrong dimension",
+                        evidence,
+                        f"sum over the dimension that `{r.name}` was broadcast along (sum_to_size finds it)",
+                        r.name,
+                    )
     return None
 
 
@@ -118,14 +152,29 @@ def conjugate(r: Residual, c: Context) -> Hypothesis | None:
     columns = np.concatenate([_signs(o) for o in r.outputs])[None]
     guesses = []
     if r.input.is_complex and (columns < 0).any():
-        guesses.append((rows * columns, f"the gradient of `{r.name}` lacks a conjugate of what it multiplies "
-                        "grad_output with", "multiply grad_output by the conjugate of the derivative"))  # fmt: skip
+        guesses.append(
+            (
+                rows * columns,
+                f"the gradient of `{r.name}` lacks a conjugate of what it multiplies grad_output with",
+                "multiply grad_output by the conjugate of the derivative",
+            )
+        )
     if r.input.is_complex:
-        guesses.append((rows, f"the gradient of `{r.name}` is the conjugate of what it should be",
-                        f"conjugate the gradient of `{r.name}`"))  # fmt: skip
+        guesses.append(
+            (
+                rows,
+                f"the gradient of `{r.name}` is the conjugate of what it should be",
+                f"conjugate the gradient of `{r.name}`",
+            )
+        )
     if (columns < 0).any():
-        guesses.append((columns, f"grad_output is conjugated in the gradient of `{r.name}`",
-                        "take away, or add, the conjugate of grad_output"))  # fmt: skip
+        guesses.append(
+            (
+                columns,
+                f"grad_output is conjugated in the gradient of `{r.name}`",
+                "take away, or add, the conjugate of grad_output",
+            )
+        )
     for signs, sentence, mend in guesses:
         evidence = r.explained(signs * r.numeric)
         if evidence >= ENOUGH:

@@ -32,8 +32,11 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
     measured = []
     for j, x in enumerate(case.varied):
         shape = (case.rows[j].size, sum(c.size for c in case.columns))
-        backward = np.zeros(shape) if not said else np.hstack([_real(b.jacobians[j], c) for b, c in
-                                                               zip(said, case.columns, strict=True)])  # fmt: skip
+        backward = (
+            np.zeros(shape)
+            if not said
+            else np.hstack([_real(b.jacobians[j], c) for b, c in zip(said, case.columns, strict=True)])
+        )
         given = tuple(bool(b.dtypes[j]) for b in said) or (False,) * len(case.columns)
         with case.listening():
             numbers, rungs = _numbers(case, x, grain)
@@ -42,7 +45,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
     residuals = []
     for (row, backward, given, n, _), x in zip(measured, case.varied, strict=True):
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
-        scale = _largest(n) or 1e-3 * largest
+        scale = max(_largest(n), unit**0.5 * largest)
         allowed = 5 * n.bar + 1e-7 * np.abs(n.value) + unit ** (2 / 3) * scale
         residuals.append(
             Residual(row, case.columns, backward, n.value, n.bar, allowed, n.kinks, n.left, n.right, given, unit)
@@ -87,6 +90,11 @@ def _numbers(case: Case, x: Any, grain: Any) -> tuple[_Numbers, Rungs]:
             again.bar[...] = np.where(torn, apart, again.bar)
             steps = ~fine.slopes[-3:].any(0) & first.rising[rows]
             blunt = ~first.kinks[rows] & ~(again.bar < first.bar[rows])  # the finer steps drown in rounding
+            first.bar[rows] = np.where(
+                blunt,
+                np.fmax(first.bar[rows], np.fmin(np.abs(again.value - first.value[rows]), 3 * again.bar)),
+                first.bar[rows],
+            )
             blind = first.kinks[rows] & ~again.kinks & ~(again.floor < 0.25 * np.abs(first.right - first.left)[rows])
             keep = steps | blunt | blind
             for whole, part in zip(first, again, strict=True):
@@ -101,8 +109,10 @@ def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any)
     steps = first * (size if rows is None else size[rows]) / 2.0 ** np.arange(levels)[:, None]
     all_of = [central(case, x, h, rows) for h in steps]
     at = [np.array(a).reshape(-1) for a in case.values()]
-    unit = max((rounding(d) * float(np.max(np.abs(a), initial=0)) for a, (_, d) in zip(at, case.shapes, strict=True)),
-               default=0.0)  # fmt: skip
+    unit = max(
+        (rounding(d) * float(np.max(np.abs(a), initial=0)) for a, (_, d) in zip(at, case.shapes, strict=True)),
+        default=0.0,
+    )
     found = []
     for k, (_, dtype) in enumerate(case.shapes):
         column = case.columns[k]
@@ -119,14 +129,26 @@ def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any)
         height, rise = np.abs(bends[-1]), (np.abs(left[0]) + np.abs(right[0])) * wide[0]
         leaps = kinks & (np.min(growth, 0) > 1.6)
         kinks &= ~(leaps & (height < 0.3 * rise))  # one tread of a staircase
-        rough = np.where(kinks, 0, np.maximum(rough, np.where(leaps, height, 0))) + grain[k]
+        rough = np.where(kinks, 0, np.maximum(rough, np.where(leaps, height, 0))) + grain[k] + unit
         if column.is_complex:
             n = rough.shape[1] // 2
             rough = np.maximum(rough[:, :n], rough[:, n:])
         e = richardson(all_of, steps, k, dtype, rough)
         bar = np.hstack((e.bar, e.bar)) if column.is_complex else e.bar
         ladder = np.array([_real(m, column) for m in e.ladder])
-        found.append((np.array(_real(e.value, column)), np.array(bar), kinks, left[-1], right[-1], floor, (left[0] != 0) & (right[0] != 0), leaps & kinks, ladder))
+        found.append(
+            (
+                np.array(_real(e.value, column)),
+                np.array(bar),
+                kinks,
+                left[-1],
+                right[-1],
+                floor,
+                (left[0] != 0) & (right[0] != 0),
+                leaps & kinks,
+                ladder,
+            )
+        )
     *parts, ladder = (np.concatenate(p, -1) for p in zip(*found, strict=True))
     numbers = _Numbers(*parts)
     big = np.nanmax(np.abs(numbers.value), initial=0.0)
@@ -140,18 +162,22 @@ def _grain(case: Case) -> list[Any]:
     signs = [random.choice([-1.0, 1.0], x.array.shape) for x in case.varied]
     found = []
     for k in range(8):
-        points = [x.array + np.asarray(8 * k * rounding(x.array.dtype) * s * np.maximum(np.abs(x.array), 1e-3))
-                  for x, s in zip(case.varied, signs, strict=True)]  # fmt: skip
+        points = [
+            x.array + np.asarray(8 * k * rounding(x.array.dtype) * s * np.maximum(np.abs(x.array), 1e-3))
+            for x, s in zip(case.varied, signs, strict=True)
+        ]
         there = case.elsewhere(points)
         found.append([np.array(here(o.array.reshape(-1))) for o in there.outputs])
     with np.errstate(all="ignore"):
         third = [np.abs(np.diff(np.array(f), 3, axis=0)).max(0) / 2 for f in zip(*found, strict=True)]
-    return [np.hstack((t, t))[None] if c.is_complex else t[None] for t, c in
-            zip([np.where(np.isfinite(t), t, 0) for t in third], case.columns, strict=True)]  # fmt: skip
+    return [
+        np.hstack((t, t))[None] if c.is_complex else t[None]
+        for t, c in zip([np.where(np.isfinite(t), t, 0) for t in third], case.columns, strict=True)
+    ]
 
 
 def _tread(left: Any, right: Any, wide: Any) -> Any:
-    """How high the steps are of a function that looks like a staircase: flat for small steps, but not for large ones."""
+    """How high the treads are of a function like a staircase: flat for small steps, but not for large ones."""
     rises = (np.abs(left) + np.abs(right)) * wide
     stairs = (left[0] != 0) & (right[0] != 0) & (rises[-1] == 0) & (rises[-2] == 0)
     least = np.min(np.where(rises > 0, rises, np.inf), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,7 @@ class Probes:
         same_elsewhere: whether backward at another point gives what it gave at this one, though the derivative differs.
         elsewhere: how far backward is from finite differences at another point, and how far it may be.
         at_zero, at_random, at_large: how far the gradients are from linear: for cotangents of 0, random ones, and
-            random ones a million times as large, as a part of what they should be.
+            far larger ones, as a part of what they should be.
         saturates: whether the gradients stay bounded for large cotangents.
         ignored: whether they do not depend on the cotangent at all.
     """
@@ -93,17 +94,23 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
         held = _state(case)
         other = _other_point(case, residuals, cotangents, fresh)
     values = {
-        **vars(found), "backward_drift": _apart(first, again), "renewed": _apart(fresh, renewed), **linear, **other,
+        **vars(found),
+        "backward_drift": _apart(first, again),
+        "renewed": _apart(fresh, renewed),
+        **linear,
+        **other,
         "state": tuple(dict.fromkeys((*found.state, *_changed(held, _state(case), case)))),
-    }  # fmt: skip
+    }
     return Probes(**values)
 
 
 def _gradient(subject: Subject, cotangents: Sequence[Any]) -> Any:
     """The gradients of all varied inputs in one row."""
     found = pullback(subject, cotangents)
-    rows = [np.zeros(x.array.size * (1 + (x.array.dtype.kind == "c"))) if g is None else g
-            for g, x in zip(found, subject.varied, strict=True)]  # fmt: skip
+    rows = [
+        np.zeros(x.array.size * (1 + (x.array.dtype.kind == "c"))) if g is None else g
+        for g, x in zip(found, subject.varied, strict=True)
+    ]
     return np.concatenate(rows).astype(np.float64)
 
 
@@ -111,7 +118,7 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
     """Backward of random, large and no cotangents against what one-hot ones add up to."""
     matrix = np.vstack([r.analytic for r in residuals])
     unit = max(r.unit for r in residuals)
-    large = 1e6 if unit < 1e-4 else 2.0**8
+    large = 1e6 if unit < 1e-10 else 1e3 if unit < 1e-4 else 2.0**8
     g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
     with np.errstate(all="ignore"):
         said, zero = _gradient(case, cotangents), _gradient(case, [c * 0 for c in cotangents])
@@ -122,9 +129,12 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
         off = [np.maximum(np.abs(a - b) - room, 0) for a, b in ((zero, 0 * due), (said, due), (far / large, due))]
         parts = [float(np.linalg.norm(np.nan_to_num(o, nan=0.0, posinf=0.0))) / whole for o in off]
         return {
-            "at_zero": parts[0], "at_random": parts[1], "at_large": parts[2],
-            "saturates": bool(_apart(far, farther) < 1e-6), "ignored": bool(zero.any() and _apart(zero, said) < 1e-9),
-        }  # fmt: skip
+            "at_zero": parts[0],
+            "at_random": parts[1],
+            "at_large": parts[2],
+            "saturates": bool(_apart(far, farther) < 1e-6),
+            "ignored": bool(zero.any() and _apart(zero, said) < 1e-9),
+        }
 
 
 def _other_point(
@@ -182,8 +192,10 @@ def _along(subject: Subject, cotangents: Sequence[Any]) -> tuple[float, float]:
             k += 2 * n if s.dtype.kind == "c" else n
             x.array[...] = (s + h * d.reshape(s.shape)).astype(s.dtype)
         outs = [np.array(a) for a in subject.values()]
-        return sum(float(np.real(np.vdot(here(c.reshape(-1)), here(a.reshape(-1)))))
-                   for c, a in zip(cotangents, outs, strict=True))  # fmt: skip
+        return sum(
+            float(np.real(np.vdot(here(c.reshape(-1)), here(a.reshape(-1)))))
+            for c, a in zip(cotangents, outs, strict=True)
+        )
 
     size = max([float(np.abs(s).max(initial=0.05)) for s in start], default=1.0)
     units = [float(np.finfo(s.dtype).eps) for s in start]
@@ -195,8 +207,8 @@ def _along(subject: Subject, cotangents: Sequence[Any]) -> tuple[float, float]:
     finally:
         for x, s in zip(subject.varied, start, strict=True):
             x.array[...] = s
-    once = [(4 * b - a) / 3 for a, b in zip(found, found[1:], strict=False)]
-    bars = [abs(b - a) for a, b in zip(once, once[1:], strict=False)]
+    once = [(4 * b - a) / 3 for a, b in itertools.pairwise(found)]
+    bars = [abs(b - a) for a, b in itertools.pairwise(once)]
     best = int(np.argmin(bars))
     return once[best + 1], max(bars) + 100 * max(units) * middle / (0.01 * size / 16)
 
@@ -229,8 +241,11 @@ def _state(case: Case) -> dict[str, Any]:
     """What is kept on the Function class, by identity and, of numbers and arrays, by value."""
     if case.function is None:
         return {}
-    return {k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
-            for k, v in vars(case.function).items() if not k.startswith("_") and not callable(v)}  # fmt: skip
+    return {
+        k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
+        for k, v in vars(case.function).items()
+        if not k.startswith("_") and not callable(v)
+    }
 
 
 def _changed(before: dict[str, Any], after: dict[str, Any], case: Case) -> tuple[str, ...]:

@@ -72,8 +72,10 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The Jacobian of one output by one input, as real matrices: a row per entry of the input, a column per entry of
-    the output; of complex ones first all real parts, then all imaginary parts.
+    """The Jacobian of one output by one input.
+
+    Real matrices: a row per entry of the input, a column per entry of the output; of complex ones first all real parts,
+    then all imaginary parts.
 
     Attributes:
         input, output: which.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,10 @@ class Diagnosis:
     error: float
     bar: float
     hypotheses: tuple[Hypothesis, ...]
-    blocks: tuple[Block, ...]
-    steps: Any
-    ladder: Any
-    replay: Replay
+    blocks: tuple[Block, ...] = field(repr=False)
+    steps: Any = field(repr=False)
+    ladder: Any = field(repr=False)
+    replay: Replay = field(repr=False)
 
     def __str__(self) -> str:
         return text(self)
@@ -76,20 +76,21 @@ class Diagnosis:
 
 def text(d: Diagnosis) -> str:
     """The report: verdict, worst entry, hypotheses with their mends."""
-    lines = [f"{d.verdict}: {d.summary}"]
+    lines = _wrapped(f"{d.verdict}: ", d.summary)
     if d.worst is not None and d.verdict is not Verdict.VERIFIED:
         w = d.worst
-        lines.append(f"worst entry: {w}: analytic {w.analytic:.8g}, numeric {w.numeric:.8g} ± {w.bar:.1g}")
+        lines += [f"worst entry: {w}: analytic {w.analytic:.8g}, numeric {w.numeric:.8g} ± {w.bar:.1g}"]
+    wrong = d.verdict is Verdict.WRONG
     for k, h in enumerate(d.hypotheses):
-        lines.append(f"{'likeliest' if k == 0 else 'or'}: {h.sentence} (explains {_share(h.evidence)})")
-        lines.append(f"  mend: {h.mend}")
-    if d.verdict is Verdict.WRONG and not d.hypotheses:
-        lines.append("no known cause fits the error")
-    if d.settle:
-        lines.append(f"to settle it: {d.settle}")
-    return "\n".join("\n".join(textwrap.wrap(line, WIDTH, subsequent_indent="    ", initial_indent=line[: len(line)
-                     - len(line.lstrip())], break_long_words=False, break_on_hyphens=False)) for line in lines)  # fmt: skip
+        share = "" if h.evidence >= 0.9995 or not wrong else f" (explains {100 * h.evidence:.0f} % of it)"
+        lines += _wrapped("or: " if k else "likeliest: " if wrong else "because: ", h.sentence + share)
+        lines += _wrapped("    mend: " if wrong else "    to settle it: ", h.mend)
+    if wrong and not d.hypotheses:
+        lines += ["no known cause fits the error"]
+    return "\n".join(lines)
 
 
-def _share(evidence: float) -> str:
-    return "all of it" if evidence >= 0.9995 else f"{100 * evidence:.0f} %"
+def _wrapped(label: str, line: str) -> list[str]:
+    return textwrap.wrap(
+        line, WIDTH, initial_indent=label, subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False
+    )

@@ -12,8 +12,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Part:
-    """Where the entries of one tensor lie along a side of a Jacobian: of complex ones first the real parts, then the
-    imaginary parts.
+    """Where the entries of one tensor lie along a side of a Jacobian.
+
+    Of a complex one first the real parts, then the imaginary parts.
     """
 
     name: str

@@ -16,11 +16,20 @@ ENOUGH = 0.99
 CHOSEN = 0.9999
 """What it must explain if it is one of very many."""
 _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    ("`{}`", lambda t: t), ("`{}` ** 2", lambda t: t * t), ("(1 - `{}`)", lambda t: 1 - t),
-    ("(1 + `{}`)", lambda t: 1 + t), ("(1 - `{}` ** 2)", lambda t: 1 - t * t), ("(1 + `{}` ** 2)", lambda t: 1 + t * t),
-    ("sqrt(`{}`)", np.sqrt), ("exp(`{}`)", np.exp), ("log(`{}`)", np.log), ("sin(`{}`)", np.sin),
-    ("cos(`{}`)", np.cos), ("abs(`{}`)", np.abs), ("sign(`{}`)", np.sign),
-)  # fmt: skip
+    ("`{}`", lambda t: t),
+    ("`{}` ** 2", lambda t: t * t),
+    ("(1 - `{}`)", lambda t: 1 - t),
+    ("(1 + `{}`)", lambda t: 1 + t),
+    ("(1 - `{}` ** 2)", lambda t: 1 - t * t),
+    ("(1 + `{}` ** 2)", lambda t: 1 + t * t),
+    ("sqrt(`{}`)", np.sqrt),
+    ("exp(`{}`)", np.exp),
+    ("log(`{}`)", np.log),
+    ("sin(`{}`)", np.sin),
+    ("cos(`{}`)", np.cos),
+    ("abs(`{}`)", np.abs),
+    ("sign(`{}`)", np.sign),
+)
 
 
 def sign(r: Residual, c: Context) -> Hypothesis | None:
@@ -28,9 +37,14 @@ def sign(r: Residual, c: Context) -> Hypothesis | None:
     evidence = r.explained(-r.numeric)
     if evidence < ENOUGH:
         return None
-    return Hypothesis("sign", f"the gradient of `{r.name}` has the wrong sign", evidence,
-                      f"negate the gradient of `{r.name}` in backward (if a reversed gradient is what you mean, it is "
-                      "no derivative, and no check can pass it)", r.name)  # fmt: skip
+    return Hypothesis(
+        "sign",
+        f"the gradient of `{r.name}` has the wrong sign",
+        evidence,
+        f"negate the gradient of `{r.name}` in backward (if a reversed gradient is what you mean, it is "
+        "no derivative, and no check can pass it)",
+        r.name,
+    )
 
 
 def factor(r: Residual, c: Context) -> Hypothesis | None:
@@ -45,7 +59,7 @@ def factor(r: Residual, c: Context) -> Hypothesis | None:
         return None
     rough = float(np.linalg.norm(r.allowed[r.sound])) / size**0.5 + 1e-7
     found = c.named(k, rough)
-    name, divisor, is_size = found if found else ("", False, False)
+    name, divisor, is_size = found or ("", False, False)
     equal = f"; {k:.6g} = {'-' if k < 0 else ''}{name}" if name else ""
     sentence = f"the gradient of `{r.name}` is {k:.6g} times what it should be{equal}"
     if divisor and is_size:
@@ -126,10 +140,16 @@ def missing_term(r: Residual, c: Context) -> Hypothesis | None:
 def _terms(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:
     rows, columns = r.numeric.shape
     same = len(r.outputs) == 1 and r.outputs[0].shape == r.input.shape
-    tensors = [("", np.ones(())), *[(f"`{n}`", t) for n, t in c.tensors],
-               *[(f"`{n}` ** 2", t * t) for n, t in c.tensors]]  # fmt: skip
+    tensors = [
+        ("", np.ones(())),
+        *[(f"`{n}`", t) for n, t in c.tensors],
+        *[(f"`{n}` ** 2", t * t) for n, t in c.tensors],
+    ]
     if same and rows > 2:
-        for text, function, t in [("", abs, np.ones(())), *((f.format(n), g, t) for f, g in _FORMS for n, t in c.tensors)]:
+        for text, function, t in [
+            ("", abs, np.ones(())),
+            *((f.format(n), g, t) for f, g in _FORMS for n, t in c.tensors),
+        ]:
             with np.errstate(all="ignore"):
                 values = _rows(r, function(t))
             if values is not None:

@@ -30,28 +30,40 @@ def frozen(r: Residual, c: Context) -> Hypothesis | None:
                 continue
             evidence = r.explained(r.numeric - left_out)
             if evidence >= 0.9:
-                return Hypothesis("second derivative", f"`{name}`, which forward computed from `{r.name}`, is a constant to "
-                                  "the second derivative", evidence, "save only inputs and outputs with save_for_backward, "
-                                  "and compute the rest again in backward", r.name)  # fmt: skip
+                return Hypothesis(
+                    "second derivative",
+                    f"`{name}`, which forward computed from `{r.name}`, is a constant to the second derivative",
+                    evidence,
+                    "save only inputs and outputs with save_for_backward, and compute the rest again in backward",
+                    r.name,
+                )
     if r.analytic[r.wrong].any():
         return None
-    return Hypothesis("second derivative", f"backward does not depend on `{r.name}` as far as gradwright knows, but its "
-                      "values do", 1.0, "compute backward from saved inputs and outputs with gradwright's functions: an "
-                      "intermediate of forward kept on ctx, .detach(), .data and .numpy() cut the history", r.name)  # fmt: skip
+    return Hypothesis(
+        "second derivative",
+        f"backward does not depend on `{r.name}` as far as gradwright knows, but its values do",
+        1.0,
+        "compute backward from saved inputs and outputs with gradwright's functions: an "
+        "intermediate of forward kept on ctx, .detach(), .data and .numpy() cut the history",
+        r.name,
+    )
 
 
 def _intermediates(first: Case) -> list[str]:
     """What is on ctx and is neither an input nor an output as backward gets it."""
     inputs = {id(x.array) for x in first.inputs if isinstance(x, TensorBase)}
     kept = kept_on(first.node)
-    return [n for n, v in kept.items() if isinstance(v, np.ndarray)
-            or (isinstance(v, TensorBase) and v._node is None and id(v.array) not in inputs)]  # fmt: skip
+    return [
+        n
+        for n, v in kept.items()
+        if isinstance(v, np.ndarray) or (isinstance(v, TensorBase) and v._node is None and id(v.array) not in inputs)
+    ]
 
 
 def _through(first: Case, name: str, j: int, cotangents: Any) -> Any:
     """The part of the second derivative by input ``j`` that goes through what is kept on ctx under this name."""
     x = first.varied[j]
-    if not isinstance(first.node, first.function._node_class):  # type: ignore[union-attr]
+    if first.node._function is not first.function:
         return None
     flat = np.asarray(x.array).reshape(-1)
     rows = []

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradwright.autograd.base import wrap
+from gradwright.autograd.diagnosis import Verdict, diagnose
 from gradwright.autograd.grad_mode import enable_grad
-from gradwright.autograd.gradcheck.budget import pick
+from gradwright.autograd.gradcheck.budget import estimate, pick
 from gradwright.autograd.gradcheck.compare import Comparison, check_constant
 from gradwright.autograd.gradcheck.passes import check_linear, check_undefined, check_zero
 from gradwright.autograd.gradcheck.projections import ACCEPTED, project
@@ -18,6 +21,9 @@ from gradwright.autograd.jacobian import Subject, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
 from gradwright.errors import GradcheckError
+
+QUICK = 0.1
+"""How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""
 
 
 def gradcheck(
@@ -93,8 +99,8 @@ def gradcheck(
     _not_yet("gradcheck", check_batched_grad=check_batched_grad, check_forward_ad=check_forward_ad)
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     check_inputs(inputs)
-    return _check(func, inputs, None, eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad,
-                  check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
+    return _check(func, inputs, None, partial(diagnose, func, inputs), eps, atol, rtol, raise_exception, nondet_tol,
+                  check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
 
 
 def gradgradcheck(
@@ -151,8 +157,9 @@ def gradgradcheck(
     gradient = _Gradient(func, len(inputs))
     names = [*parameters(func, len(inputs)), *(f"grad_outputs[{i}]" for i in range(len(cotangents)))]
     try:
-        return _check(gradient, inputs + cotangents, names, eps, atol, rtol, raise_exception, nondet_tol,
-                      check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
+        return _check(gradient, inputs + cotangents, names, partial(diagnose, func, inputs, order=2), eps, atol, rtol,
+                      raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked),
+                      budget)  # fmt: skip
     except GradcheckError as e:
         e.add_note(
             "This is about the second derivative: output i is the gradient of input i, and after the inputs come the "
@@ -178,12 +185,12 @@ class _Gradient:
 
 
 def _check(
-    func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None, eps: float | None,
-    atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float, undefined: bool, dtypes: bool,
-    fast: bool, masked: bool, budget: float | None,
+    func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None, diagnosed: Callable[[], Any],
+    eps: float | None, atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float,
+    undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None,
 ) -> bool:  # fmt: skip
+    subject = Subject(func, inputs, names)
     try:
-        subject = Subject(func, inputs, names)
         precision = precision_of(subject)
         suit = SUITS[precision]
         settings = Settings(eps, suit.atol if atol is None else atol, suit.rtol if rtol is None else rtol, nondet_tol,
@@ -192,10 +199,15 @@ def _check(
             _compare(subject, settings)
         else:
             check_constant(subject, settings)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
+    except GradcheckError as e:
+        if not raise_exception:
+            return False
+        if subject.differentiable and estimate(subject).seconds < QUICK:
+            with suppress(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):  # of so broken a backward
+                e.diagnosis = diagnosed()
+                if e.diagnosis.verdict is not Verdict.VERIFIED:  # it looks at the numbers alone, not at dtypes, say
+                    e.add_note(str(e.diagnosis))
+        raise
     return True
 
 

@@ -75,7 +75,8 @@ class Comparison:
         else:
             for i in outputs:
                 found = analytical(self.subject, i, self.picked.columns[i])
-                self.backward.append(found._replace(jacobians=[m[self._rows(j)] for j, m in enumerate(found.jacobians)]))
+                picked = [m[self._rows(j)] for j, m in enumerate(found.jacobians)]
+                self.backward.append(found._replace(jacobians=picked))
         bends = []
         for j, x in enumerate(self.subject.varied):
             rows = self._rows(j)
@@ -157,7 +158,7 @@ class Comparison:
             k, m = np.unravel_index(np.argmax(doubtful), doubtful.shape)
             self.doubts.append(kink(worst, left[k, m], right[k, m], bool(corner.jump[k, m])))
         scale = max((np.abs(b.jacobians[j]).max(initial=0) for b in self.backward), default=0)
-        blurred = bad & ~doubtful & (bar > settings.atol + scale / 4)
+        blurred = bad & ~doubtful & (bar > settings.atol + scale * min(0.25, max(0.05, 10 * settings.rtol)))
         if blurred.any():
             worst = self._worst(part, j, chunk, np.where(blurred, bar, -1), said, value, bar)
             self.doubts.append(vague(worst, settings))

@@ -75,10 +75,11 @@ def kink(worst: Worst, left: Any, right: Any, jump: bool) -> GradcheckError:
 def vague(worst: Worst, settings: Settings) -> GradcheckError:
     """The error where finite differences are too coarse to judge by."""
     step = f"eps={settings.eps:g}" if settings.eps is not None else "the step"
+    mend = "Check in float64" if settings.precision != "float64" else "Check with values nearer to 1"
     return GradcheckError(
         f"Finite differences cannot judge {worst.what} in {settings.precision}: with {step} they give "
-        f"{worst.numeric:.3g} ± {worst.bar:.1g}, since outputs are rounded; backward says {worst.analytic:.3g}. Check "
-        f"in float64{', or leave eps to gradcheck' if settings.eps is not None else ''}."
+        f"{worst.numeric:.3g} ± {worst.bar:.1g}, since outputs are rounded; backward says {worst.analytic:.3g}. {mend}"
+        f"{', or leave eps to gradcheck' if settings.eps is not None else ''}."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.jacobian import Matrix, Subject, as_coordinates, rounding, step, tensors
+from gradwright.autograd.jacobian import Matrix, Subject, as_coordinates, lost, step, tensors
 from gradwright.autograd.view import _overlaps
 
 
@@ -63,7 +63,7 @@ class Settings(NamedTuple):
         relative = SUITS[self.precision].relative
         if relative is not None:
             return step(x, relative)
-        return np.maximum(1e-6, np.where(np.isfinite(size), size, 0) * 64 * rounding(x.array.dtype))
+        return np.maximum(1e-6, np.where(np.isfinite(size), size, 0) * lost(x))
 
     def tolerated(self, numeric: Any) -> Any:
         """How far from these derivatives others may be."""

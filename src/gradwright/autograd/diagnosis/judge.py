@@ -17,7 +17,6 @@ from gradwright.autograd.diagnosis.measure import Rungs, measure
 from gradwright.autograd.diagnosis.probes import Probes, experiments, overlapping, repeat
 from gradwright.autograd.diagnosis.records import Block, Entry, Hypothesis, Verdict
 from gradwright.autograd.diagnosis.report import Diagnosis
-from gradwright.autograd.diagnosis.residual import Residual
 from gradwright.autograd.grad_mode import enable_grad
 from gradwright.autograd.jacobian import tensors
 from gradwright.autograd.public import grad
@@ -64,33 +63,48 @@ def diagnose(
     >>> print(gradwright.autograd.diagnose(Cube, x))
     WRONG: the gradient of Cube by `x` is wrong at 2 of 2 entries
     worst entry: d out[1] / d x[1]: analytic 4, numeric 12 ± ...
-    likeliest: the gradient of `x` is 0.333333 times what it should be; 0.333333 = 1 / the 3 in forward (explains
-        all of it)
-      mend: multiply the gradient of `x` in backward by the 3 in forward
+    likeliest: the gradient of `x` is 0.333333 times what it should be; 0.333333 = 1 / the 3 in forward
+        mend: multiply the gradient of `x` in backward by the 3 in forward
     """
     if order not in (1, 2):
         raise ValueError(f"diagnose: order must be 1 or 2, got {order!r}")
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     with enable_grad():
         case = Case(f, inputs, names, outputs)
-        replay = Replay(f, _copied(inputs), tuple(case.arguments), None if names is None else tuple(names),
-                        None if outputs is None else tuple(outputs), order)  # fmt: skip
+        replay = Replay(
+            f,
+            _copied(inputs),
+            tuple(case.arguments),
+            None if names is None else tuple(names),
+            None if outputs is None else tuple(outputs),
+            order,
+        )
         found = _examined(case, 1, None, replay)
         if order == 1 or found.verdict is not Verdict.VERIFIED:
             return found
         try:
             return _examined(second(case), 2, case, replay)
         except RuntimeError as e:
-            return _undecided(case.name, 2, replay, Hypothesis(
-                "second derivative", f"there is no second derivative: {e}", 1.0,
-                "write backward with gradwright's functions of saved inputs and outputs"))  # fmt: skip
+            return _undecided(
+                case.name,
+                2,
+                replay,
+                Hypothesis(
+                    "second derivative",
+                    f"there is no second derivative: {e}",
+                    1.0,
+                    "write backward with gradwright's functions of saved inputs and outputs",
+                ),
+            )
 
 
 def second(first: Case) -> Case:
     """The gradients of a case, as a function of its inputs and of cotangents."""
     random = np.random.default_rng(5)
-    cotangents = [random.uniform(0.5, 1.5, o.array.shape) * (1 + (0.5j if c.is_complex else 0))
-                  for o, c in zip(first.outputs, first.columns, strict=True)]  # fmt: skip
+    cotangents = [
+        random.uniform(0.5, 1.5, o.array.shape) * (1 + (0.5j if c.is_complex else 0))
+        for o, c in zip(first.outputs, first.columns, strict=True)
+    ]
     n = len(first.inputs)
     known: list[int] = []
 
@@ -102,13 +116,23 @@ def second(first: Case) -> Case:
         found = grad(outs, wanted, given, create_graph=True, allow_unused=True)
         if not known:
             known.extend(i for i, g in enumerate(found) if g is not None)
-        return tuple(found[i] for i in known)
+        return tuple(_recorded(found[i]) for i in known)
 
     leaves = [leaf(c, o) for c, o in zip(cotangents, first.outputs, strict=True)]
-    case = Case(gradient, (*first.inputs, *leaves), [*first.arguments, *(f"cotangent of {c.name}" for c in
-                first.columns)], None, first.name)  # fmt: skip
+    case = Case(
+        gradient,
+        (*first.inputs, *leaves),
+        [*first.arguments, *(f"cotangent of {c.name}" for c in first.columns)],
+        None,
+        first.name,
+    )
     case.function = first.function
     return case.called([f"gradient of {first.names[i]}" for i in known])
+
+
+def _recorded(g: Any) -> Any:
+    """A gradient that was cut off from everything, as an output like any other."""
+    return g if g.requires_grad else g + leaf(np.zeros(()), g)
 
 
 def _examined(case: Case, order: int, first: Case | None, replay: Replay) -> Diagnosis:
@@ -153,8 +177,9 @@ def judge(c: Context) -> Verdict:
     return Verdict.INCONCLUSIVE if kinks or edges or any(rough(r, c) for r in c.residuals) else Verdict.VERIFIED
 
 
-def _described(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs: Sequence[Rungs],
-               replay: Replay) -> Diagnosis:  # fmt: skip
+def _described(
+    c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs: Sequence[Rungs], replay: Replay
+) -> Diagnosis:
     j, row, column = _worst(c, verdict)
     entry, steps, ladder = None, np.empty(0), np.empty(0)
     if j is not None:
@@ -162,15 +187,34 @@ def _described(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rung
         out = next(o for o in r.outputs if column < o.start + o.size)
         (part, index), (of, output_index) = r.input.at(row), out.at(column)
         parts = f"{of or 'real'} by {part or 'real'}" if of or part else ""
-        entry = Entry(r.name, index, out.name, output_index, parts, float(r.analytic[row, column]),
-                      float(r.numeric[row, column]), float(r.bar[row, column]))  # fmt: skip
+        entry = Entry(
+            r.name,
+            index,
+            out.name,
+            output_index,
+            parts,
+            float(r.analytic[row, column]),
+            float(r.numeric[row, column]),
+            float(r.bar[row, column]),
+        )
         steps, ladder = rungs[j].steps[:, row], rungs[j].slopes[:, row, column]
     settle = found[0].mend if verdict is Verdict.INCONCLUSIVE and found else ""
     return Diagnosis(
-        c.case.name, c.order, verdict, found[0].name if found else "", _summary(c, verdict, found, entry), settle, entry,
-        abs(entry.analytic - entry.numeric) if entry else 0.0, entry.bar if entry else 0.0, found, tuple(_blocks(c)),
-        steps, ladder, replay,
-    )  # fmt: skip
+        c.case.name,
+        c.order,
+        verdict,
+        found[0].name if found else "",
+        _summary(c, verdict, found, entry),
+        settle,
+        entry,
+        abs(entry.analytic - entry.numeric) if entry else 0.0,
+        entry.bar if entry else 0.0,
+        found,
+        tuple(_blocks(c)),
+        steps,
+        ladder,
+        replay,
+    )
 
 
 def _worst(c: Context, verdict: Verdict) -> tuple[Any, int, int]:
@@ -196,7 +240,9 @@ def _summary(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], entry:
         n = sum(r.numeric.size for r in c.residuals)
         error = max((float(np.abs(r.error).max(initial=0.0)) for r in c.residuals), default=0.0)
         bar = max((float(r.bar.max(initial=0.0)) for r in c.residuals), default=0.0)
-        return f"the {which} of {c.case.name}: all {n} entries agree to {error:.1g}, with error bars of at most {bar:.1g}"
+        return (
+            f"the {which} of {c.case.name}: all {n} entries agree to {error:.1g}, with error bars of at most {bar:.1g}"
+        )
     if verdict is Verdict.INCONCLUSIVE:
         return f"the {which} of {c.case.name} ({found[0].name if found else 'unknown'})"
     wrong = [r for r in c.residuals if r.wrong.any()]
@@ -216,8 +262,22 @@ def _blocks(c: Context) -> Any:
 
 def _undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diagnosis:
     which = "second derivative" if order == 2 else "gradient"
-    return Diagnosis(name, order, Verdict.INCONCLUSIVE, cause.name, f"the {which} of {name} ({cause.name})", cause.mend,
-                     None, 0.0, 0.0, (cause,), (), np.empty(0), np.empty(0), replay)  # fmt: skip
+    return Diagnosis(
+        name,
+        order,
+        Verdict.INCONCLUSIVE,
+        cause.name,
+        f"the {which} of {name} ({cause.name})",
+        cause.mend,
+        None,
+        0.0,
+        0.0,
+        (cause,),
+        (),
+        np.empty(0),
+        np.empty(0),
+        replay,
+    )
 
 
 def _copied(value: Any) -> Any:

@@ -1,0 +1,304 @@
+"""What becomes of tensors that are frozen, rearranged, resized or made to show other memory, and of views of them."""
+
+import numpy as np
+import pytest
+
+import gradwright
+
+# ---- frozen leaves ---------------------------------------------------------------------------------------
+
+
+def test_a_frozen_leaf_gets_no_gradient_until_it_is_thawed(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = (x * 3).sum()
+    x.requires_grad_(False)
+    assert x.is_leaf
+    assert not x.requires_grad
+    assert not (x * 2).requires_grad
+    y.backward(retain_graph=True)
+    assert x.grad is None
+    x.requires_grad_()
+    y.backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "freeze", [lambda x: x.requires_grad_(False), lambda x: x.detach_(), lambda x: setattr(x, "requires_grad", False)]
+)
+def test_a_thawed_leaf_has_its_hooks_and_its_node(T, leaf, freeze):
+    x = leaf([1.0, 2.0])
+    seen = []
+    x.register_hook(lambda g: g * 10)
+    x.register_post_accumulate_grad_hook(lambda t: seen.append(t is x))
+    node = (x * 1).grad_fn.next_functions[0][0]
+    freeze(x)
+    assert x.is_leaf
+    x.requires_grad_()
+    assert (x * 1).grad_fn.next_functions[0][0] is node
+    x.sum().backward()
+    assert x.grad.tolist() == [10, 10]
+    assert seen == [True]
+
+
+def test_a_leaf_that_was_given_other_data_while_frozen(T, leaf):
+    x = leaf([1.0, 2.0]).requires_grad_(False)
+    x.data = T.ones(3, dtype=T.float64)
+    x.requires_grad_()
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+
+
+# ---- views of what takes up a history later ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_view_of_what_requires_grad_later(T, quiet):
+    base = T.zeros(4)
+    with T.set_grad_enabled(not quiet):
+        v = base[:2]
+    assert not v.requires_grad
+    base.requires_grad_()
+    assert v.requires_grad
+    assert v.is_leaf
+    y = (v * 2).sum()
+    assert y.requires_grad
+    y.backward()  # the gradient goes nowhere: there was no history when the view was made
+    assert v.grad is None
+    assert base.grad is None
+    base.requires_grad_(False)
+    assert not v.requires_grad
+    assert not (v * 2).requires_grad
+
+
+def test_a_view_made_in_no_grad_says_that_it_requires_grad(T, leaf):
+    y = leaf([1.0, 2.0]) * 1
+    with T.no_grad():
+        v = y[:1]
+    assert v.requires_grad
+    assert v.is_leaf
+    assert v._is_view()
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+        v.add_(1)
+    y.add_(1)
+    assert v.requires_grad
+    for ask in (lambda: v.grad_fn, lambda: v.is_leaf, lambda: v * 2, lambda: v.register_hook(print)):
+        with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+            ask()
+    with T.no_grad():
+        assert (v * 2).tolist() == [4]
+
+
+def test_a_view_that_is_a_leaf_takes_up_its_base_s_history_when_that_is_written(T, leaf):
+    base = T.zeros(3, dtype=T.float64)
+    v = base[:2].requires_grad_()
+    assert v._is_view()
+    assert v._base is base
+    assert not base.requires_grad
+    x = leaf(3.0)
+    base.add_(x)
+    assert not v.is_leaf
+    v.sum().backward()
+    assert x.grad.item() == 2
+
+
+def test_a_view_of_what_was_detached_in_place_goes_on(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * 3
+    v = y[:1]
+    y.detach_()
+    assert not y.requires_grad
+    assert v.requires_grad
+    v.sum().backward()
+    assert x.grad.tolist() == [3, 0]
+    y.add_(1)
+    assert v.requires_grad
+    v.sum().backward()
+    assert x.grad.tolist() == [3, 0]
+
+
+# ---- rearranged in place ------------------------------------------------------------------------------------
+
+REARRANGED = {
+    "t_": (lambda x: x.t_(), lambda x: x.t()), "transpose_": (lambda x: x.transpose_(0, 1), lambda x: x.transpose(0, 1)),
+    "unsqueeze_": (lambda x: x.unsqueeze_(0), lambda x: x.unsqueeze(0)), "squeeze_": (lambda x: x.squeeze_(), lambda x: x.squeeze()),
+    "swapaxes_": (lambda x: x.swapaxes_(0, 1), lambda x: x.swapaxes(0, 1)),
+    "as_strided_": (lambda x: x.as_strided_((6,), (1,)), lambda x: x.as_strided((6,), (1,))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REARRANGED)
+def test_rearranged_in_place(T, leaf, name):
+    change, form = REARRANGED[name]
+    x = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    y = x * 2
+    v = y[0]
+    assert change(y) is y
+    assert y._version == v._version == 1
+    assert not y._is_view()
+    assert y._base is None
+    assert v._base is y
+    assert y.tolist() == form(x * 2).tolist()
+    y.mul_(y.detach().clone())
+    v.add_(1)
+    weights = T.arange(6, dtype=T.float64).reshape(y.shape)
+    (y * weights).sum().backward()
+    u = leaf(x.tolist())
+    (form((u * 2) ** 2 / 2) * weights).sum().backward()
+    np.testing.assert_allclose(x.grad.tolist(), u.grad.tolist())
+    assert v.tolist() == [5, 17, 37]
+
+
+def test_rearranging_a_leaf(T, leaf):
+    x = leaf([[1.0, 2.0, 3.0]])
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.t_()
+    with T.no_grad():
+        x.t_()
+    assert x.is_leaf
+    assert x.requires_grad
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [[2], [4], [6]]
+
+
+def test_rearranging_in_no_grad_keeps_the_history():  # (PyTorch's no longer fits the tensor then, and backward fails)
+    x = gradwright.ones(2, 3, requires_grad=True)
+    y = x * 2
+    with gradwright.no_grad():
+        y.t_()
+    (y * gradwright.arange(6.0).reshape(3, 2)).sum().backward()
+    assert x.grad.tolist() == [[0, 4, 8], [2, 6, 10]]
+
+
+# ---- other memory -------------------------------------------------------------------------------------------
+
+
+def test_set_shares_memory_but_no_version(T):
+    x, source = T.ones(3), T.zeros(4)
+    x.set_(source)
+    source.add_(1)
+    assert x.tolist() == [1, 1, 1, 1]
+    assert (x._version, source._version) == (1, 1)
+    x.add_(1)
+    assert source.tolist() == [2, 2, 2, 2]
+    assert (x._version, source._version) == (2, 1)
+    assert x.set_().shape == (0,)
+
+
+def test_set_has_no_derivative(T, leaf):
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.set_(T.zeros(2, dtype=T.float64))
+    y = x * 1
+    y.set_(T.zeros(2, dtype=T.float64))
+    assert y.requires_grad
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"derivative for '?set_'? is not implemented"):
+        y.sum().backward()
+    with pytest.raises(RuntimeError, match="type"):
+        y.set_(T.zeros(2, dtype=T.int64))
+
+
+def test_set_of_a_saved_value_is_noticed(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x.exp()
+    z = y * y
+    y.set_(T.zeros(2, dtype=T.float64))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_a_view_that_is_given_other_data_is_a_view_no_more():  # (PyTorch still says so, and spoils the base's history)
+    x = gradwright.ones(3, requires_grad=True)
+    y = x * 1
+    v = y[:2]
+    v.data = gradwright.zeros(2)
+    v.mul_(5)
+    assert y.tolist() == [1, 1, 1]
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 1, 1]
+
+
+def test_resized_in_place(T):
+    x = T.arange(6.0).view(2, 3)
+    v = x[:, 1:]
+    assert v.resize_(3) is v
+    assert v.tolist() == [1, 2, 3]  # what its memory holds
+    assert v._is_view()
+    v[0] = 9
+    assert x.tolist() == [[0, 9, 2], [3, 4, 5]]
+    assert T.ones(2, 3).t().resize_(3, 2).stride() == (1, 3)
+    assert x.resize_(8).shape == (8,)
+    assert x[:6].tolist() == [0, 9, 2, 3, 4, 5]
+    assert x._version == 3
+    with pytest.raises(RuntimeError, match="cannot resize variables that require grad"):
+        T.ones(2, requires_grad=True).resize_(3)
+
+
+# ---- how it lies in memory ----------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "plain": lambda x: x, "row": lambda x: x[1], "t": lambda x: x.t(), "even": lambda x: x[:, ::2], "none": lambda x: x[None],
+    "last": lambda x: x[..., None], "expand": lambda x: x.expand(2, 2, 3), "unfold": lambda x: x.unfold(1, 2, 1),
+    "diagonal": lambda x: x.diagonal(), "narrow": lambda x: x.narrow(1, 1, 2), "as_strided": lambda x: x.as_strided((2, 2), (1, 2), 1),
+    "select": lambda x: x[0, 1], "sum": lambda x: x.sum(), "empty": lambda x: x[2:],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_strides(torch, name):
+    ours, theirs = (LAYOUTS[name](T.arange(6.0).view(2, 3)) for T in (gradwright, torch))
+    assert ours.stride() == theirs.stride()
+    assert ours.is_contiguous() == theirs.is_contiguous()
+    assert ours.contiguous().is_contiguous()
+    assert (ours.contiguous() is ours) == (theirs.contiguous() is theirs)
+    if ours.numel():
+        assert ours.storage_offset() == theirs.storage_offset()
+
+
+def test_windows_of_windows(T, leaf):
+    x = leaf([1.0, 2.0, 3.0, 4.0])
+    w = x.unfold(0, 3, 1).unfold(1, 2, 1)
+    (g,) = T.autograd.grad((w * w).sum(), x, create_graph=True)
+    assert g.tolist() == [2, 12, 18, 8]
+    (h,) = T.autograd.grad((g * g).sum(), x)
+    assert h.tolist() == pytest.approx([8, 144, 216, 32])
+
+
+def test_windows_of_an_expanded_tensor_show_its_memory(T, leaf):
+    x = leaf([[1.0, 2.0, 3.0]])
+    y = x * 1
+    w = y.expand(2, 3).unfold(1, 2, 1)
+    y.mul_(2)
+    assert w[1].tolist() == [[2, 4], [4, 6]]
+    w.sum().backward()
+    assert x.grad.tolist() == [[4, 8, 4]]
+
+
+def test_a_write_through_a_view_of_memory_that_its_parent_does_not_show(T, leaf):
+    x = leaf([1.0, 2.0, 3.0, 4.0])
+    y = x * 1
+    v = y[:2].as_strided((2,), (1,), 2)
+    v.mul_(5)
+    assert y.tolist() == [1, 2, 15, 20]
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 1, 5, 5]
+
+
+def test_hooks_of_a_view_see_what_was_made_of_it_before(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    v = y[:1]
+    v.register_hook(lambda g: g * 10)
+    before = v * 1
+    v.mul_(3)
+    (g,) = T.autograd.grad(before.sum(), x, retain_graph=True)
+    assert g.tolist() == [10, 0]
+    (g,) = T.autograd.grad(y.sum(), x)
+    assert g.tolist() == [3, 1]
+
+
+def test_parts_that_may_be_written(T, leaf):
+    x = leaf([1.0, 2.0, 3.0])
+    y = x * 1
+    y.tensor_split(2)[0].mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2, 1]
