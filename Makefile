@@ -6,12 +6,13 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup demo test lint bench oracle clean
+.PHONY: help setup demo test soak lint bench oracle clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    check the example operations and run the Legendre fit"
 	@echo "make test    lint, types, import layers and tests"
+	@echo "make soak    run 50,000 random programs on gradwright and PyTorch (half an hour); SOAK=n makes it n"
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
 	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
 	@echo "make lint    the first three parts of make test"
@@ -35,6 +36,14 @@ demo: .venv/.ready
 test: lint
 	@echo "== pytest"
 	@$(BIN)/pytest -n 2 -q -rfE
+
+SOAK ?= 50000
+
+soak: .venv/.ready
+	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
+	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
+	    $(PIP) install -qq -e ".[oracle]"; }
+	@SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q tests/autograd/test_random_programs.py
 
 lint: .venv/.ready
 	@echo "== ruff"

@@ -152,6 +152,14 @@ def test_3_a_sibling_gets_what_backward_made_of_its_grad_output(T, leaf, name, r
     assert grad is None or len(grad) == 2  # right would be [1, 1]
 
 
+def test_3_memory_that_is_shared_through_a_view():
+    x, w = gradwright.ones(2, requires_grad=True), gradwright.ones(2, 1, requires_grad=True)
+    h = w * 1
+    with pytest.raises(RuntimeError, match="backward changed its grad_output in place"):
+        (changing(gradwright, CHANGES["g.mul_(2)"]).apply(x).view(2, 1) + h).mul(2.0).backward(gradwright.ones(2, 1))
+    assert w.grad is None
+
+
 def test_3_is_silent_there(torch):
     x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     (w * 1 + changing(torch, CHANGES["g.mul_(2)"]).apply(x)).mul(1).backward(torch.ones(2))

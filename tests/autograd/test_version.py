@@ -319,3 +319,22 @@ def test_memory_that_came_from_an_array_is_not_watched():
     array[0] = 5.0
     y.backward()
     assert w.grad.tolist() == [5, 1, 1]
+
+
+def test_an_operation_in_place_that_saves_its_result_on_memory_that_is_out(leaf, T):
+    x = leaf([1.0, 2.0])
+    h = x * 1
+    array = h.detach().numpy()
+    h.exp_()
+    h.sum().backward()
+    assert x.grad.tolist() == pytest.approx(array.tolist())
+
+
+def test_many_arrays_of_memory_with_another_owner():
+    t, w = gradwright.zeros(40), gradwright.ones(40, requires_grad=True)
+    windows = [t.as_strided((2,), (3,), k).numpy() for k in range(36)]
+    for k in range(36):
+        y = t * w
+        windows[k][1] += 1
+        with raises():
+            y.sum().backward()

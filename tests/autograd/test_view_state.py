@@ -119,8 +119,10 @@ def test_a_view_of_what_was_detached_in_place_goes_on(T, leaf):
 # ---- rearranged in place ------------------------------------------------------------------------------------
 
 REARRANGED = {
-    "t_": (lambda x: x.t_(), lambda x: x.t()), "transpose_": (lambda x: x.transpose_(0, 1), lambda x: x.transpose(0, 1)),
-    "unsqueeze_": (lambda x: x.unsqueeze_(0), lambda x: x.unsqueeze(0)), "squeeze_": (lambda x: x.squeeze_(), lambda x: x.squeeze()),
+    "t_": (lambda x: x.t_(), lambda x: x.t()),
+    "transpose_": (lambda x: x.transpose_(0, 1), lambda x: x.transpose(0, 1)),
+    "unsqueeze_": (lambda x: x.unsqueeze_(0), lambda x: x.unsqueeze(0)),
+    "squeeze_": (lambda x: x.squeeze_(), lambda x: x.squeeze()),
     "swapaxes_": (lambda x: x.swapaxes_(0, 1), lambda x: x.swapaxes(0, 1)),
     "as_strided_": (lambda x: x.as_strided_((6,), (1,)), lambda x: x.as_strided((6,), (1,))),
 }  # fmt: skip
@@ -236,9 +238,11 @@ def test_resized_in_place(T):
 # ---- how it lies in memory ----------------------------------------------------------------------------------
 
 LAYOUTS = {
-    "plain": lambda x: x, "row": lambda x: x[1], "t": lambda x: x.t(), "even": lambda x: x[:, ::2], "none": lambda x: x[None],
+    "plain": lambda x: x, "row": lambda x: x[1], "t": lambda x: x.t(), "even": lambda x: x[:, ::2],
+    "none": lambda x: x[None],
     "last": lambda x: x[..., None], "expand": lambda x: x.expand(2, 2, 3), "unfold": lambda x: x.unfold(1, 2, 1),
-    "diagonal": lambda x: x.diagonal(), "narrow": lambda x: x.narrow(1, 1, 2), "as_strided": lambda x: x.as_strided((2, 2), (1, 2), 1),
+    "diagonal": lambda x: x.diagonal(), "narrow": lambda x: x.narrow(1, 1, 2),
+    "as_strided": lambda x: x.as_strided((2, 2), (1, 2), 1),
     "select": lambda x: x[0, 1], "sum": lambda x: x.sum(), "empty": lambda x: x[2:],
 }  # fmt: skip
 

@@ -26,9 +26,10 @@ from gradwright.ops.shape import broadcasts
 class BackwardNode(Node):
     """The node of a user's Function, and the ``ctx`` of its forward and backward.
 
-    Any attribute may be set on it. Tensors among those that forward has set, also in lists, tuples and dictionaries, are
-    guarded as saved tensors are: asking for one that was changed in place since raises RuntimeError. (To see changes,
-    keep ``x.data``. A list or dictionary with outputs in it comes back as a copy.) Attributes that gradwright sets:
+    Any attribute may be set on it. Tensors among those that forward has set, also in lists, tuples and dictionaries,
+    are guarded as saved tensors are: asking for one that was changed in place since raises RuntimeError. (To see
+    changes, keep ``x.data``. A list or dictionary with outputs in it comes back as a copy.) Attributes that gradwright
+    sets:
         needs_input_grad: for each input of forward, whether it is a tensor that requires grad.
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """

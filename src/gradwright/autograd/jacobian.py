@@ -319,81 +319,6 @@ def central(subject: Subject, x: Any, steps: Any, rows: Rows | None = None) -> D
     return Differences(slopes, up, down, ahead, -behind)
 
 
-class Extrapolated(NamedTuple):
-    """Derivatives of one output by one input, from differences with several steps.
-
-    Attributes:
-        value, bar: the derivative and how far it may be off, entry by entry; the bar is infinite where nothing finite
-            was found.
-        steps: those that were tried, largest first, a row for each coordinate.
-        ladder: the central differences with each of them: (step, row, column).
-    """
-
-    value: Matrix
-    bar: Matrix
-    steps: Matrix
-    ladder: Matrix
-
-
-def extrapolated(
-    subject: Subject, x: Any, rows: Rows | None = None, *, levels: int = 8, first: float = 0.1
-) -> list[Extrapolated]:
-    """For each output its derivatives by ``x``, with error bars: Richardson extrapolation of central differences.
-
-    The step is halved from ``first`` times the size of the coordinate, ``levels`` times, and of all extrapolations that
-    the shortest steps bear out the one is taken whose neighbours agree best (Ridders). The bar is how well they do, and
-    no less than what rounding does to it. Costs ``2 * levels`` calls for each row.
-    """
-    first = max(first, 4 * rounding(x.array.dtype) ** (1 / 3))
-    steps = np.array([step(x, first, rows, small=0.05) / 2**i for i in range(levels)])
-    all_of = [central(subject, x, h, rows) for h in steps]
-    found = [richardson(all_of, steps, k, dtype) for k, (_, dtype) in enumerate(subject.shapes)]
-    coarse = steps[0] > first  # numbers so far apart that waves may lie between them: then all steps must agree
-    if coarse.any():
-        for e in found:
-            spread = np.nanmax(np.abs(e.ladder - e.value), axis=0, initial=0.0)
-            e.bar[coarse] = np.where(spread > np.abs(e.value) / 4 + e.bar, np.inf, e.bar)[coarse]
-    return found
-
-
-def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype: Any, rough: Any = 0.0) -> Extrapolated:
-    """The derivatives of an output, from differences each with half the step of the one before.
-
-    ``rough``: how far the output is from smooth, entry by entry, where rounding to its dtype is not all.
-    """
-    ladder = np.array([d.slopes[output] for d in all_of])
-    for i, d in enumerate(all_of):
-        ladder[i, ~_halved(d, all_of[i - 1] if i else None)] = np.nan
-    with np.errstate(all="ignore"):
-        sizes = [np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) for d in all_of]
-        noises = [(4 * rounding(dtype) * size + rough) / (d.ahead + d.behind)[:, None]
-                  for d, size in zip(all_of, sizes, strict=True)]  # fmt: skip
-        shortest, known = ladder[0], np.full(ladder[0].shape, np.inf)
-        for slope, noise in zip(ladder[1:], noises[1:], strict=True):
-            finite = np.isfinite(slope)
-            known = np.where(finite, np.abs(slope - shortest) + noise, known)
-            shortest = np.where(finite, slope, shortest)
-        value, bar = shortest, np.where(np.isfinite(known), known, np.inf)
-        before: list[Matrix] = []
-        for slope, noise in zip(ladder, noises, strict=True):
-            row = [slope]
-            for j, corner in enumerate(before):
-                better = row[j] + (row[j] - corner) / (4.0 ** (j + 1) - 1)
-                off = np.maximum(np.abs(better - row[j]), np.abs(better - corner)) + noise
-                take = (off < bar) & ~(np.abs(better - shortest) > known + off)
-                value, bar = np.where(take, better, value), np.where(take, off, bar)
-                row.append(better)
-            before = row
-    return Extrapolated(value, bar, steps.T, ladder)
-
-
-def _halved(d: Differences, before: Differences | None) -> Matrix:
-    """Which coordinates went as far as meant, near enough: far from 0, short steps are rounded to others or to none."""
-    apart = d.ahead + d.behind
-    even = np.abs(d.ahead - d.behind) <= 0.1 * np.abs(apart)
-    return even if before is None else even & (np.abs(apart / (before.ahead + before.behind) - 0.5) < 0.05)
-
-
 def one_sided(subject: Subject, x: Any, rows: Rows, steps: Any) -> list[tuple[Matrix, Matrix]]:
     """For each output the slopes to the left and to the right of where ``x`` is, a row for each of ``rows``."""
     at = [np.array(a).reshape(-1) for a in subject.values()]
@@ -410,6 +335,13 @@ def rounding(dtype: Any) -> float:
     return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
 
 
+def size_of(x: Any, rows: Rows | None = None) -> Matrix:
+    """How far each coordinate (or each of ``rows``) of ``x`` is from 0; 0 for what is not finite."""
+    size = np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64))
+    size = size if rows is None else size[np.asarray(rows, dtype=np.intp)]
+    return np.where(np.isfinite(size), size, 0.0)
+
+
 def lost(x: Any) -> float:
     """Steps shorter than this part of a number are all but lost in its rounding."""
     eps = rounding(x.array.dtype)
@@ -421,7 +353,5 @@ def step(x: Any, relative: float, rows: Rows | None = None, small: float = 0.25)
 
     Numbers far from 0 move by much more than what rounds them.
     """
-    size = np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64))
-    size = size if rows is None else size[np.asarray(rows, dtype=np.intp)]
-    size = np.where(np.isfinite(size), size, small)
+    size = size_of(x, rows)
     return np.maximum(relative * np.clip(size, small, 1), lost(x) * size)

@@ -42,7 +42,7 @@ def written_at(counter: list[Any], since: int | None = None) -> Place | None:
 
 def noted(version: int) -> int:
     """A version to compare with later."""
-    return version if version is UNTRACKED else +version
+    return version if isinstance(version, Untracked) else +version
 
 
 class Untracked(int):

@@ -71,6 +71,7 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
     """Note that ``out`` is the view of ``x`` that ``op`` makes."""
     out._counter = x._counter
     if isinstance(x._counter[0], Untracked):
+        out._counter = [UNTRACKED]
         return
     parent = x._view
     steps = (() if parent is None else parent.steps), (op, static)
@@ -178,7 +179,7 @@ def unhooked(x: Any) -> Any:
     They see gradients of what had been made of the view before. So, too, for `as_strided` of a view, through whose
     history only what that showed can be reached.
     """
-    view = x._view
+    view = getattr(x, "_view", None)  # it may be no tensor: that is for the operation to say
     if view is None or not recording.get():
         return x
     if view.origin is not None:

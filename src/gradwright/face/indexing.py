@@ -113,6 +113,7 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     x, parts, basic = _located(self, key)
     if basic:
         region = apply(_index.index, (x,), {"key": parts})
+        region._counter = self._counter  # be it an inference tensor's
         assign(region, _fitted("__setitem__", value, region, region.array.shape))
     else:
         assign(x, _put_at("__setitem__", unhooked(x), parts, value))

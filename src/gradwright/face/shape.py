@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.view import alias_of, rearrange, writable
@@ -82,7 +84,8 @@ def view(self: Any, *shape: Any, **named: Any) -> Any:
 @listed("size")
 def _view(x: Any, shape: Any) -> Any:
     out = apply(_shape.reshape, (x,), {"shape": _inferred("view", x, shape)})
-    if out._counter is not x._counter and out.array.size and out.array.ndim and x.array.ndim:
+    shared = out._view is not None or (out.is_inference() and np.may_share_memory(out.array, x.array))
+    if not shared and out.array.size and out.array.ndim and x.array.ndim:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."

@@ -47,6 +47,18 @@ def test_a_backward_that_drifts():
         check(doubling(backward), leaf(*LONG))
 
 
+@pytest.mark.parametrize("n", [18, 19, 20, 21])
+def test_a_backward_that_alternates(n):
+    runs = []
+
+    def backward(ctx, g):
+        runs.append(1)
+        return g * 2 * (1 + 1e-9 * (len(runs) % 2))
+
+    with pytest.raises(gradwright.GradcheckError, match="Backward is not reentrant"):
+        check(doubling(backward), leaf(*range(n)))
+
+
 @pytest.mark.parametrize(
     "backward",
     [

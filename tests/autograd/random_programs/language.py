@@ -46,6 +46,12 @@ def strided(x: Any, shape: Any, strides: Any, *start: int) -> Any:
     return x.as_strided(x.shape[::-1], x.stride()[::-1]) if x._is_view() else x.as_strided(shape, strides, *start)
 
 
+def strided_(x: Any) -> Any:
+    if x._is_view():
+        return x.as_strided_(x.shape[::-1], x.stride()[::-1])
+    return x.as_strided_((x.numel(),), (1,))
+
+
 ORDINARY = {
     "sin": lambda T, x, y, k: x.sin(), "tanh": lambda T, x, y, k: x.tanh(), "square": lambda T, x, y, k: x**2,
     "exp": lambda T, x, y, k: (x * 0.3).exp(), "add": lambda T, x, y, k: x + y,
@@ -128,7 +134,7 @@ OVERWRITES = {
 REARRANGES = {
     "t_": lambda T, x, y, k: x.t_(), "squeeze_": lambda T, x, y, k: x.squeeze_(),
     "unsqueeze_": lambda T, x, y, k: x.unsqueeze_(0), "transpose_": lambda T, x, y, k: x.transpose_(0, -1),
-    "as_strided_": lambda T, x, y, k: x.as_strided_(*(x.shape[::-1], x.stride()[::-1]) if x._is_view() else ((x.numel(),), (1,))),
+    "as_strided_": lambda T, x, y, k: strided_(x),
     "resize_": lambda T, x, y, k: x.resize_(x.shape[::-1]),
     "shrink_": lambda T, x, y, k: x.resize_(max(1, math.prod(x.shape) - 1)), "detach_": lambda T, x, y, k: x.detach_(),
     "freeze": lambda T, x, y, k: x.requires_grad_(False), "thaw": lambda T, x, y, k: x.requires_grad_(),

@@ -142,8 +142,7 @@ def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     if p.at_large > enough and not p.saturates:
         return Hypothesis(
             "cotangent ignored",
-            "backward is not linear in grad_output: a million times as large a one "
-            "does not give a million times the gradient",
+            "backward is not linear in grad_output: a much larger one does not give a gradient as much larger",
             1.0,
             "use grad_output once in every term, without clipping or thresholds",
         )
@@ -221,7 +220,7 @@ def coarse(r: Residual, c: Context) -> float:
     """How far off a numeric derivative may be and still verify anything."""
     values = max((float(np.abs(o.array).max(initial=0.0)) for o in c.case.outputs), default=0.0)
     largest = max(q.scale() for q in c.residuals)
-    return float(r.unit**0.25) * (max(r.scale(), r.unit**0.5 * max(values, largest)) or 1.0)
+    return float(r.unit**0.25) * (max(r.scale(), 1e-3 * max(values, largest)) or 1.0)
 
 
 def telling(c: Context) -> float:
@@ -232,7 +231,7 @@ def telling(c: Context) -> float:
 
 def rough(r: Residual, c: Context) -> bool:
     """Whether some numeric derivative is known too badly to verify anything."""
-    return bool((5 * r.bar[r.usable] > coarse(r, c)).any())
+    return bool((5 * r.bar[r.due] > coarse(r, c)).any())
 
 
 def _unit(r: Residual) -> float:

@@ -8,11 +8,13 @@ import numpy as np
 
 from gradwright.autograd.diagnosis.case import Case
 from gradwright.autograd.diagnosis.residual import Residual
-from gradwright.autograd.jacobian import analytical, as_coordinates, central, here, richardson, rounding
+from gradwright.autograd.extrapolation import richardson
+from gradwright.autograd.jacobian import analytical, as_coordinates, central, here, rounding
 
 LEVELS = 8
 FIRST = 0.1
-"""Steps go from a tenth of an entry down by halves; doubtful rows again from a 5,000th of it."""
+"""Steps go from a tenth of an entry down by halves, doubtful rows again from a 5,000th of it; in float16 there is room
+for 4 only."""
 FINE = 2e-4
 
 
@@ -78,10 +80,12 @@ def _real(matrix: Any, column: Any) -> Any:
 
 def _numbers(case: Case, x: Any, grain: Any) -> tuple[_Numbers, Rungs]:
     with np.errstate(all="ignore"):
-        first, rungs = _climb(case, x, grain, FIRST, LEVELS, None)
+        unit = rounding(x.array.dtype)
+        low = unit > 1e-4
+        first, rungs = _climb(case, x, grain, max(FIRST, 128 * unit), 4 if low else LEVELS, None)
         unclear = first.kinks | ~(first.bar <= 1e-6 * np.nanmax(np.abs(first.value), initial=0.0))
         rows = np.flatnonzero(unclear.any(1))
-        if rows.size:
+        if rows.size and not low:
             again, fine = _climb(case, x, grain, FINE, 6, rows)
             again.kinks[...] &= ~again.leaps | first.kinks[rows]
             last, before = rungs.slopes[-1, rows], rungs.slopes[-2, rows]
@@ -163,7 +167,7 @@ def _grain(case: Case) -> list[Any]:
     found = []
     for k in range(8):
         points = [
-            x.array + np.asarray(8 * k * rounding(x.array.dtype) * s * np.maximum(np.abs(x.array), 1e-3))
+            x.array + 13 * k * s * np.spacing(np.maximum(np.abs(x.array), x.array.real.dtype.type(1e-3)))
             for x, s in zip(case.varied, signs, strict=True)
         ]
         there = case.elsewhere(points)

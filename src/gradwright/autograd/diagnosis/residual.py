@@ -76,13 +76,18 @@ class Residual:
 
     @cached_property
     def usable(self) -> Any:
-        """The entries that can be judged: no kink, nor at the edge of where the function is defined."""
-        return ~self.kinks & self.known & self.known.all(1, keepdims=True)
+        """The entries that can be judged: there is a derivative, and it could be measured."""
+        return self.due & np.isfinite(self.numeric) & np.isfinite(self.bar)
+
+    @cached_property
+    def due(self) -> Any:
+        """The entries that have a derivative: no kink, nor at the edge of where the function is defined."""
+        return ~self.kinks & self.known.all(1, keepdims=True)
 
     @cached_property
     def known(self) -> Any:
-        """The entries that finite differences found a number for."""
-        return np.isfinite(self.numeric) & np.isfinite(self.bar)
+        """The entries with a finite slope to either side."""
+        return np.isfinite(self.left) & np.isfinite(self.right)
 
     @cached_property
     def wrong(self) -> Any:
@@ -109,10 +114,10 @@ class Residual:
             return 0.0
         with np.errstate(all="ignore"):
             miss = np.abs(np.where(self.sound, self.analytic - guess, 0)) - max(1.0, doubt) * self.allowed
-        if not np.isfinite(miss[self.sound]).all():
-            return 0.0
-        whole = float(np.linalg.norm(self.error))
-        return float(np.clip(1 - np.linalg.norm(np.maximum(miss, 0)) / whole, 0, 1)) if whole else 0.0
+            if not np.isfinite(miss[self.sound]).all():
+                return 0.0
+            whole = float(np.linalg.norm(self.error))
+            return float(np.clip(1 - np.linalg.norm(np.maximum(miss, 0)) / whole, 0, 1)) if whole else 0.0
 
     def blocks(self) -> Iterator[tuple[Part, Any, Any]]:
         """For each output its part of the columns, analytic and numeric."""

@@ -24,19 +24,20 @@ def frozen(r: Residual, c: Context) -> Hypothesis | None:
     if c.order != 2 or first is None or not r.wrong.any():
         return None
     if r.name in first.names and first.function is not None and not r.input.is_complex:
-        for name in _intermediates(first):
-            left_out = _through(first, name, first.names.index(r.name), c.case.inputs[len(first.inputs) :])
-            if left_out is None or left_out.shape != r.numeric.shape:
-                continue
-            evidence = r.explained(r.numeric - left_out)
-            if evidence >= 0.9:
-                return Hypothesis(
-                    "second derivative",
-                    f"`{name}`, which forward computed from `{r.name}`, is a constant to the second derivative",
-                    evidence,
-                    "save only inputs and outputs with save_for_backward, and compute the rest again in backward",
-                    r.name,
-                )
+        j, cotangents = first.names.index(r.name), c.case.inputs[len(first.inputs) :]
+        parts = {name: _through(first, name, j, cotangents) for name in _intermediates(first)}
+        through = {n: p for n, p in parts.items() if p is not None and p.shape == r.numeric.shape and p.any()}
+        evidence = r.explained(r.numeric - sum(through.values())) if through else 0.0
+        if evidence >= 0.9:
+            names = " and ".join(f"`{n}`" for n in through)
+            constant = "is a constant" if len(through) == 1 else "are constants"
+            return Hypothesis(
+                "second derivative",
+                f"{names}, which forward computed from `{r.name}`, {constant} to the second derivative",
+                evidence,
+                "save only inputs and outputs with save_for_backward, and compute the rest again in backward",
+                r.name,
+            )
     if r.analytic[r.wrong].any():
         return None
     return Hypothesis(

@@ -214,7 +214,7 @@ def _check(
 def _compare(subject: Subject, settings: Settings) -> None:
     picked = None if settings.budget is None else pick(subject, settings.budget)
     projected = project(subject, settings) if settings.fast or picked is not None else None
-    sure = projected is not None and projected.agree and projected.missing <= ACCEPTED
+    sure = projected is not None and projected.missing <= ACCEPTED
     if not (settings.fast and sure):
         full = Comparison(subject, settings, picked if projected is None or projected.agree else None)
         full.run()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.autograd.extrapolation import extrapolated
 from gradwright.autograd.gradcheck.kinks import corners, suspects
 from gradwright.autograd.gradcheck.messages import Worst, drifting, kink, mismatch, vague
 from gradwright.autograd.gradcheck.passes import jacobians
@@ -19,7 +20,6 @@ from gradwright.autograd.jacobian import (
     analytical,
     central,
     coordinates,
-    extrapolated,
     here,
     rounding,
 )
