@@ -6,6 +6,7 @@
       LinAlgError         a matrix that has no such inverse or factors
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
+        CapturedTensor    a Function's forward uses a tensor that is no argument of it
 
 Everything else is raised with Python's and PyTorch's own types (RuntimeError, TypeError, ValueError, IndexError).
 """
@@ -57,6 +58,10 @@ class LinAlgError(RuntimeError):
 
 class GradientWarning(UserWarning):
     """Issued where a gradient may not be what its author meant, but a correct program could mean it."""
+
+
+class CapturedTensor(GradientWarning):
+    """Issued where the forward of a Function uses a tensor that requires grad and is no argument of it."""
 
 
 def size(shape: tuple[int, ...]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase
+from gradwright.autograd.grad_mode import recording
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.errors import kind
@@ -83,10 +84,15 @@ default_generator._source = shared
 def _source(generator: Any) -> Any:
     """NumPy's generator behind one of ours, or behind None, which is the default one."""
     if generator is None:
-        return shared.generator()
-    if not isinstance(generator, Generator):
+        source = shared
+    elif isinstance(generator, Generator):
+        source = generator._source
+    else:
         raise TypeError(f"argument 'generator' must be a torch.Generator or None, not {kind(generator)}")
-    return generator._source.generator()
+    mode = recording.get()
+    if not mode and mode is not False:
+        mode.drawing(source)
+    return source.generator()
 
 
 def get_rng_state() -> Any:

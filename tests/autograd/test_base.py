@@ -1,6 +1,9 @@
 """What the engine knows of a tensor."""
 
+import pickle  # noqa: TID251 - what is loaded here was made here
+
 import numpy as np
+import pytest
 
 import gradwright
 from gradwright.autograd.base import TensorBase, made, version_of, wrap
@@ -40,3 +43,43 @@ def test_tensors_take_attributes_and_weak_references():
     x.note = "mine"
     assert x.note == "mine"
     assert x.__weakref__ is None
+
+
+def through_pickle(x):
+    return pickle.loads(pickle.dumps(x))  # noqa: S301
+
+
+def written(x):
+    x.add_(1)
+    return x
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: x * 3, lambda x: (x * 1)[1:], lambda x: written(x * 1)])
+def test_pickling_keeps_values_and_whether_they_need_a_gradient(T, form, grad):
+    x = T.tensor([1.0, 2.0, 3.0], requires_grad=grad)
+    t = form(x)
+    again = through_pickle(t)
+    assert again.tolist() == t.tolist()
+    assert (again.requires_grad, again.is_leaf) == (grad, True)
+    assert again.grad is None
+    if grad:
+        (again * 2).sum().backward()
+        assert again.grad.tolist() == [2] * len(t)
+        assert x.grad is None
+
+
+def test_what_was_lent_can_be_pickled():
+    x = gradwright.ones(2)
+    array = x.numpy()
+    assert through_pickle(x).tolist() == array.tolist() == [1, 1]
+
+
+def test_a_module_and_its_state_can_be_pickled(T):
+    linear = T.nn.Linear(2, 1)
+    again = through_pickle(linear)
+    assert type(again.weight) is T.nn.Parameter
+    assert again.weight.tolist() == linear.weight.tolist()
+    assert again(T.ones(2)).requires_grad
+    state = through_pickle(linear.state_dict())
+    assert state["weight"].tolist() == linear.weight.tolist()

@@ -77,33 +77,6 @@ def test_detach_shares_memory_and_version(T, leaf):
     assert y._version == d._version == 1
 
 
-def test_data_shares_memory_only(T, leaf):
-    x = leaf([1.0, 2.0])
-    y = (x * x).sum()
-    x.data.add_(1)
-    assert x._version == 0
-    assert x.tolist() == [2, 3]
-    y.backward()
-    assert x.grad.tolist() == [4, 6]  # the new values: `.data` is not watched
-
-
-def test_assigning_data(T, leaf):
-    x = leaf([1.0, 2.0])
-    x.data = T.tensor([5.0, 6.0, 7.0], dtype=T.float64)
-    assert x.is_leaf
-    assert x.requires_grad
-    (x * x).sum().backward()
-    assert x.grad.tolist() == [10, 12, 14]
-
-
-def test_the_data_of_a_leaf_that_was_dropped():
-    x = gradwright.ones(2, requires_grad=True)
-    x.data = gradwright.zeros(3)
-    node = (x * 2).grad_fn.next_functions[0][0]
-    del x
-    assert node.variable.tolist() == [0, 0, 0]
-
-
 # ---- saved values ----------------------------------------------------------------------------------------
 
 

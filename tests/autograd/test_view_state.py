@@ -174,6 +174,33 @@ def test_rearranging_in_no_grad_keeps_the_history():  # (PyTorch's no longer fit
 # ---- other memory -------------------------------------------------------------------------------------------
 
 
+def test_data_shares_memory_only(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = (x * x).sum()
+    x.data.add_(1)
+    assert x._version == 0
+    assert x.tolist() == [2, 3]
+    y.backward()
+    assert x.grad.tolist() == [4, 6]  # the new values: `.data` is not watched
+
+
+def test_assigning_data(T, leaf):
+    x = leaf([1.0, 2.0])
+    x.data = T.tensor([5.0, 6.0, 7.0], dtype=T.float64)
+    assert x.is_leaf
+    assert x.requires_grad
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [10, 12, 14]
+
+
+def test_the_data_of_a_leaf_that_was_dropped():
+    x = gradwright.ones(2, requires_grad=True)
+    x.data = gradwright.zeros(3)
+    node = (x * 2).grad_fn.next_functions[0][0]
+    del x
+    assert node.variable.tolist() == [0, 0, 0]
+
+
 def test_set_shares_memory_but_no_version(T):
     x, source = T.ones(3), T.zeros(4)
     x.set_(source)
@@ -306,3 +333,41 @@ def test_parts_that_may_be_written(T, leaf):
     y.tensor_split(2)[0].mul_(2)
     y.sum().backward()
     assert x.grad.tolist() == [2, 2, 1]
+
+
+def test_filling_memory_in_which_entries_share_a_place():  # (PyTorch fills it, and fails in backward)
+    x = gradwright.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 1
+    y[:2].expand(3, 2).fill_(5)
+    y[1:].unfold(0, 2, 1).zero_()
+    assert y.tolist() == [5, 0, 0]
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        gradwright.ones(1).expand(2).fill_(x[0])
+
+
+def test_python_functions_of_each_element(T, leaf):
+    x = T.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert x[0].apply_(lambda v: v * 10) is not x
+    x.map_(T.tensor([[1.0, 2.0], [5.0, 6.0]]), lambda v, w: v + w)
+    x.t().map2_(x.clone(), x.clone(), lambda v, w, u: v + w - u)
+    assert x.tolist() == [[11, 22], [8, 10]]
+    for call in (lambda t: t.apply_(abs), lambda t: x.map_(t, max)):
+        with pytest.raises((RuntimeError, TypeError), match="requires"):
+            call(leaf([1.0, 2.0]))
+
+
+def test_every_in_place_method_of_pytorch_exists(torch):
+    names = {n for n in dir(torch.Tensor) if n.endswith("_") and not n.startswith("_")}
+    beyond = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "share_memory_"}
+    assert names - set(dir(gradwright.Tensor)) == beyond
+
+
+def test_a_gradient_is_retained_of_what_was_rearranged():  # (PyTorch's has the shape of before)
+    y = gradwright.tensor([[1.0, 2.0, 3.0]], requires_grad=True) * 2
+    y.retain_grad()
+    y.t_()
+    y.retain_grad()
+    (y * gradwright.tensor([[1.0], [2.0], [3.0]])).sum().backward()
+    assert y.grad.tolist() == [[1], [2], [3]]

@@ -90,6 +90,15 @@ def test_writes_in_place_are_seen_before_they_are_made():
     assert x.tolist() == [7.0, 3.0]
 
 
+def test_what_a_write_through_a_view_records_is_seen():
+    view = (leaf() * 1)[:1]
+    with Log() as seen:
+        view.mul_(2)
+        view.fill_(3)
+    written = [line for line in seen.log if line in ("!", "+MulBackward0", "+CopySlices")]
+    assert written == ["+MulBackward0", "!", "+CopySlices", "!", "+CopySlices"]
+
+
 def test_static_arguments_are_among_the_inputs():
     class Inputs(Watch):
         def compute(self, name, inputs, call):
@@ -135,6 +144,31 @@ def test_it_ends_with_an_exception_and_leaves_the_grad_mode_alone():
         leaf().exp()
     leaf().exp()
     assert seen.log == ["exp", "+ExpBackward0"]
+
+
+def test_one_that_is_turned_on_inside_a_grad_mode_stays_on():
+    for mode in (gradwright.no_grad, gradwright.inference_mode, lambda: gradwright.set_grad_enabled(False)):
+        seen, x = Log(), leaf()
+        with mode():
+            seen.__enter__()
+        x.exp()
+        with mode():
+            seen.__exit__()
+        x.exp()
+        assert seen.log == ["exp", "+ExpBackward0"]
+    assert recording.get() is True
+
+
+def test_one_that_a_hook_turns_on_stays_on():
+    seen = Log()
+    y = leaf() * 2
+    y.register_hook(lambda g: seen.__enter__() and None)
+    y.sum().backward()
+    seen.log.clear()
+    leaf().exp()
+    seen.__exit__()
+    assert seen.log == ["exp", "+ExpBackward0"]
+    assert recording.get() is True
 
 
 def test_other_threads_are_not_seen():

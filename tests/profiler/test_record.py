@@ -10,6 +10,7 @@ import gradwright
 from gradwright.autograd import Function
 from gradwright.autograd.graph import allow_mutation_on_saved_tensors, saved_tensors_hooks
 from gradwright.profiler import ProfilerActivity, profile, record_function
+from gradwright.utils.checkpoint import checkpoint
 
 
 def mlp_step(weights, x):
@@ -150,6 +151,26 @@ def test_spans_as_blocks_and_as_decorators():
     assert prof["mine"].count == 2
     with record_function("nobody listens"):
         double(ones(3))
+
+
+def test_what_a_checkpoint_keeps_is_a_row_of_its_own():
+    with profile() as prof:
+        y = ones(1000) * 2
+        checkpoint(gradwright.exp, y, use_reentrant=False)
+    assert (prof["multiply"].saved, prof["exp"].saved, prof["Checkpoint"].saved) == (4, 0, 4000)
+
+
+def test_a_write_through_a_view_goes_back_as_its_operation():
+    with profile() as prof:
+        y = ones(1000) * 2
+        y[1:].exp_()
+        y.sum().backward()
+    assert {e.name for e in prof.events() if e.made_by and e.made_by.name == "exp"} == {"ExpBackward0", "CopySlices"}
+
+
+def test_a_span_needs_a_name():
+    with pytest.raises(TypeError, match="record_function: the name must be a string, but got function"):
+        record_function(ones)
 
 
 def test_a_span_may_end_after_the_profile_or_by_an_exception():

@@ -129,6 +129,8 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
             return out
         mode = recording.get()
         if not mode:
+            if mode is not False:
+                mode.met((x, y), out)
             return out
         if not number and a.shape != b.shape:
             case += 4
@@ -182,6 +184,8 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             return out
         mode = recording.get()
         if not mode:
+            if mode is not False:
+                mode.met((x,), out)
             return out
         if record is None:
             record = recorder(op, (True,))
@@ -239,6 +243,8 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
             out._node = node
         if mode is not True:
             recorded(node)
+    elif needs and op.rules and mode is not False:
+        mode.met(args, out)
     if op.kind == "view":
         for o in out if op.several else (out,):
             if _shares(o.array, arrays[0]):
@@ -283,6 +289,8 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         out._node = record(x, out, static)
         if mode is not True:
             recorded(out._node)
+    elif x._node is not None and op.rules and mode is not False:
+        mode.met((x,), out)
     if op.kind == "view" and _shares(result, a):
         mark_view(out, x, op, static)
     return out

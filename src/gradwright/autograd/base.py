@@ -13,7 +13,8 @@ class TensorBase:
         array: the values: a NumPy array, or a NumPy scalar for a 0-d result.
         _node: the graph node whose cotangent is this tensor's gradient: the operation that made it, an
             `AccumulateGrad` for a leaf that requires grad, None where nothing is recorded.
-        _counter: a one-element list counting in-place writes, shared by all tensors over the same memory.
+        _counter: a list shared by all tensors over the same memory: how often it was written in place, and, once it
+            was, where last (see `gradwright.autograd.version`).
         _view: None, or a `View` saying how this tensor is read from its base.
         _grad: the accumulated gradient, or None; unset on results until somebody asks.
     """
@@ -26,9 +27,14 @@ class TensorBase:
 
     array: Any
     _node: Any
-    _counter: list[int]
+    _counter: list[Any]
     _view: Any
     _grad: Any
+    requires_grad: Any
+
+    def __reduce__(self) -> Any:
+        """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""
+        return _unpickled, (type(self), self.array, self.requires_grad)
 
 
 class _Made:
@@ -44,13 +50,20 @@ tensor's counter is to be had from ``made.counter()``; else it is ``[0]``."""
 _new = object.__new__
 
 
-def wrap(array: Any, node: Any = None, counter: list[int] | None = None) -> Any:
+def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
     """A tensor over ``array`` with this history; a fresh version counter unless it shares another's memory."""
     t = _new(made.cls)
     t.array = array
     t._node = node
     t._counter = counter if counter is not None else made.counter() if made.inference else [0]
     t._view = None
+    return t
+
+
+def _unpickled(cls: type[TensorBase], array: Any, requires_grad: bool) -> Any:
+    t = wrap(array)
+    t.__class__ = cls
+    t.requires_grad = requires_grad
     return t
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.contract import Declaring, FunctionCtx, root
 from gradwright.autograd.grad_mode import recording, watching
 from gradwright.autograd.hooks import as_tensor
 from gradwright.autograd.node import Bundle, Node, Output
@@ -23,7 +24,7 @@ from gradwright.errors import GradientWarning, kind, size
 from gradwright.ops.shape import broadcasts
 
 
-class BackwardNode(Node):
+class BackwardNode(Declaring, Node):
     """The node of a user's Function, and the ``ctx`` of its forward and backward.
 
     Any attribute may be set on it. Tensors among those that forward has set, also in lists, tuples and dictionaries,
@@ -34,14 +35,14 @@ class BackwardNode(Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
-    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_materialize", "_metas", "_outputs", "_ports",
-                 "_to_save", "needs_input_grad")  # fmt: skip
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_materialize", "_metas", "_needs", "_outputs",
+                 "_ports", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
     _function: Any
     _frames = 0
     """How many more frames than that of `_run` hold its arguments."""
-    needs_input_grad: tuple[bool, ...]
+    _needs: tuple[bool, ...]
     _to_save: tuple[Any, ...]
     _dirty: tuple[Any, ...]
     _flat: tuple[Any, ...]
@@ -54,10 +55,17 @@ class BackwardNode(Node):
     """Shape and dtype of each output; None for one that is no tensor."""
     _ports: dict[int, Any] | None
     """If there are several outputs: weak references to the `Output` of each differentiable one."""
+    _trees: tuple[Any, Any]
+    """What remains of arguments and outputs without their tensors, if those came in containers (`nested`)."""
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """For each input of forward, whether it is a tensor that requires grad."""
+        return self._needs
 
     @property
     def _mask(self) -> Sequence[bool]:  # type: ignore[override]
-        return [n for n, meta in zip(self.needs_input_grad, self._metas, strict=True) if meta is not None]
+        return [n for n, meta in zip(self._needs, self._metas, strict=True) if meta is not None]
 
     @property
     def _several(self) -> int | None:  # type: ignore[override]
@@ -99,6 +107,14 @@ class BackwardNode(Node):
             raise freed(self)
         if self._to_save:  # still inside forward
             return self._to_save
+        if self._function.clear_saved_tensors_on_access:
+            if saved is ACCESSED:
+                raise RuntimeError(
+                    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                    "autograd.Function. Either access saved_tensors only once, or set "
+                    "clear_saved_tensors_on_access=False."
+                )
+            self._saved = ACCESSED
         return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(saved)])
 
     @property
@@ -121,6 +137,19 @@ class BackwardNode(Node):
         forward = inspect.unwrap(self._function.forward)
         code = getattr(forward, "__code__", None)
         return code and f"{code.co_filename}:{code.co_firstlineno}, in {forward.__qualname__}"
+
+    def _argument(self, k: int) -> str:
+        """What forward calls its input number k."""
+        cls = getattr(self._function, "_user", self._function)
+        parameters = list(inspect.signature(cls.forward).parameters.values())
+        if cls.setup_context is root(cls).setup_context:
+            del parameters[0]  # ctx
+        for n, p in enumerate(parameters):
+            if p.kind is p.VAR_POSITIONAL:
+                return f"{p.name}[{k - n}]"
+            if n == k:
+                return p.name
+        return f"argument {k}"
 
     def _port(self, index: int) -> Node:
         """The history of an output."""
@@ -181,6 +210,11 @@ class BackwardNode(Node):
     __call__ = apply
 
 
+FunctionCtx.register(BackwardNode)
+ACCESSED = ((), None)
+"""What is left of the saved tensors of a Function that clears them."""
+
+
 def _references() -> int:
     """How many references `BackwardNode._check_cotangent` counts when nobody else holds a cotangent."""
 
@@ -220,7 +254,7 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
                     f"function {name} returned a gradient different than None at position {i + 1}, "
                     "but the corresponding forward input was not a Variable"
                 )
-        elif node.needs_input_grad[i]:
+        elif node._needs[i]:
             if r is not None:
                 if not isinstance(r, TensorBase):
                     raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}")

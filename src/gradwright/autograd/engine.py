@@ -30,7 +30,7 @@ from gradwright import backends
 from gradwright.autograd import watch
 from gradwright.autograd.grad_mode import record, recording, watching
 from gradwright.autograd.hooks import finish
-from gradwright.autograd.node import Node
+from gradwright.autograd.node import Node, routing
 from gradwright.backends.quiet import pass_begins, pass_ends
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
@@ -71,6 +71,9 @@ def run(
     before = record(create_graph)
     watched = watching.get()
     partial = None if targets is None else accumulating.set(False)
+    way, aim = routing.get(), (route, wanted) if wanted else None
+    if aim is not way:
+        routing.set(aim)
     quiet = pass_begins()
     try:
         while heap:
@@ -117,7 +120,12 @@ def run(
         pass_ends(quiet)
         if partial is not None:
             accumulating.reset(partial)
-        recording.set(before)
+        if aim is not way:
+            routing.set(way)
+        if before:
+            record(True)  # a hook may have turned a watch on or off
+        else:
+            recording.set(before)
     return found
 
 

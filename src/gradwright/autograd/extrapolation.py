@@ -56,8 +56,6 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
     """
     ladder = np.array([d.slopes[output] for d in all_of])
     with np.errstate(all="ignore"):
-        for i, d in enumerate(all_of):
-            ladder[i, ~_halved(d, all_of[i - 1] if i else None)] = np.nan
         sizes = [np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) for d in all_of]
         noises = [(4 * rounding(dtype) * size + rough) / (d.ahead + d.behind)[:, None]
                   for d, size in zip(all_of, sizes, strict=True)]  # fmt: skip
@@ -66,7 +64,7 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
             finite = np.isfinite(slope)
             known = np.where(finite, np.abs(slope - shortest) + noise, known)
             shortest = np.where(finite, slope, shortest)
-        value, bar = shortest, np.where(np.isfinite(known), known, np.inf)
+        value, bar = shortest, np.full(shortest.shape, np.inf)
         before: list[Matrix] = []
         for slope, noise in zip(ladder, noises, strict=True):
             row = [slope]
@@ -77,11 +75,5 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
                 value, bar = np.where(take, better, value), np.where(take, off, bar)
                 row.append(better)
             before = row
+        bar = np.where(np.isinf(bar) & np.isfinite(known), known, bar)
     return Extrapolated(value, bar, steps.T, ladder)
-
-
-def _halved(d: Differences, before: Differences | None) -> Matrix:
-    """Which coordinates went as far as meant, near enough: far from 0, short steps are rounded to others or to none."""
-    apart = d.ahead + d.behind
-    even = np.abs(d.ahead - d.behind) <= 0.1 * np.abs(apart)
-    return even if before is None else even & (np.abs(2 * apart / (before.ahead + before.behind) - 1) < 0.1)

@@ -25,9 +25,11 @@ from functools import partial
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd import attributes, watch
+from gradwright.autograd import attributes, nested, watch
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.containers import PLAIN, holds_tensors
 from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.contract import FunctionCtx, check
 from gradwright.autograd.grad_mode import no_grad, recording, watching
 from gradwright.autograd.node import Node, Output, ticket
 from gradwright.autograd.record import pack
@@ -42,6 +44,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
+        check(cls, body)
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls})
 
 
@@ -61,6 +64,7 @@ class Function(metaclass=FunctionMeta):
     _node_class: type[BackwardNode]
     _keeping: type[BackwardNode]
     _defaults: tuple[Any, ...]
+    _flat: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self()
@@ -96,6 +100,26 @@ class Function(metaclass=FunctionMeta):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """The tangents of the outputs, given those of the inputs: see `pushforward`."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The outputs of a batch of calls, and where their batch dims are."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
+                                  "or set generate_vmap_rule=True.")  # fmt: skip
+
+    generate_vmap_rule = False
+    """Whether vmap may make its own rule, instead of one given as `vmap`."""
+    clear_saved_tensors_on_access = False
+    """Whether ``ctx.saved_tensors`` may be asked for only once, and its memory freed then."""
+    boxed_grads_call = False
+    """Whether backward gets its grad_outputs as one list, which it may empty: ``backward(ctx, grads)``."""
+
     @classmethod
     def _keeping_class(cls) -> type[BackwardNode]:
         """The class of nodes with tensors among their attributes."""
@@ -108,13 +132,17 @@ class Function(metaclass=FunctionMeta):
     def _derivative(cls) -> Callable[..., Any]:
         """The user's backward, or vjp, which is another name of it."""
         if cls.vjp is Function.vjp:
-            return cls.backward
-        if cls.backward is Function.backward:
-            return cls.vjp
-        raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
-            "one of them."
-        )
+            derivative = cls.backward
+        elif cls.backward is Function.backward:
+            derivative = cls.vjp
+        else:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        if cls.boxed_grads_call:
+            return lambda ctx, *grads: derivative(ctx, list(grads))
+        return derivative
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -142,9 +170,11 @@ class Function(metaclass=FunctionMeta):
                 version = a._counter[0]
                 versions.append(version if version.__class__ is int else noted(version))
             else:
+                if a.__class__ not in PLAIN and holds_tensors(a):
+                    return nested.apply(cls, args)
                 nodes.append(None)
                 versions.append(None)
-        node.needs_input_grad = needs = tuple([n is not None for n in nodes])
+        node._needs = needs = tuple([n is not None for n in nodes])
         mode = recording.get()
         if mode:
             recording.set(False)
@@ -159,7 +189,8 @@ class Function(metaclass=FunctionMeta):
         finally:
             if mode:
                 recording.set(mode)
-        outputs = result if type(result) is tuple else (result,)
+        single = isinstance(result, TensorBase)
+        outputs = (result,) if single else nested.outputs(cls, node, result)
         needed = mode and True in needs
         if needed:
             for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
@@ -174,7 +205,7 @@ class Function(metaclass=FunctionMeta):
         outputs = _attached(node, args, outputs, needed)
         if needed and mode is not True:
             watch.recorded(node)
-        return outputs if type(result) is tuple else outputs[0]
+        return outputs[0] if single else nested.returned(node, result, outputs)
 
 
 def _forward(cls: type[Function], node: BackwardNode, args: tuple[Any, ...]) -> Any:
@@ -220,28 +251,15 @@ def _check_changed(cls: type[Function], node: BackwardNode, args: Sequence[Any],
     if any(t._counter is counter for t in node._dirty):
         return
     k = next(k for k, a in enumerate(args) if a is changed)
-    if not node.needs_input_grad[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
+    if not node._needs[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
         return
-    name = _parameter(cls, k)
+    name = node._argument(k)
     how = "through an array that was handed out" if int(counter[0]) == int(version) else "changed"
     raise RuntimeError(
         f"{cls.__name__}: forward changed its input {name!r} in place and did not say so.\n"
         f"  {how} at {written_at(counter, int(version)) or 'a line that is not known'}\n"
         f"Change a clone() of it; or call ctx.mark_dirty({name}) and return {name}, if the caller is to see the change."
     )
-
-
-def _parameter(cls: type[Function], k: int) -> str:
-    """What forward calls its input number k."""
-    parameters = list(inspect.signature(cls.forward).parameters.values())
-    if cls.setup_context is Function.setup_context:
-        del parameters[0]
-    for n, p in enumerate(parameters):
-        if p.kind is p.VAR_POSITIONAL:
-            return f"{p.name}[{k - n}]"
-        if n == k:
-            return p.name
-    return f"argument {k}"
 
 
 def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
@@ -355,3 +373,19 @@ class _Once(Node):
         raise RuntimeError(
             f"trying to differentiate twice a function that was marked with @once_differentiable: {self._who}"
         )
+
+
+class InplaceFunction(Function):
+    """PyTorch's old name for a Function that may change its input: declare that with ``ctx.mark_dirty``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """PyTorch's old name for a Function of containers: every Function takes them."""
+
+
+BackwardCFunction = BackwardNode
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction",
+           "once_differentiable"]  # fmt: skip

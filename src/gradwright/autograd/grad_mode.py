@@ -13,9 +13,11 @@ from gradwright.autograd.base import made
 from gradwright.autograd.version import UNTRACKED
 
 recording: ContextVar[Any] = ContextVar("recording", default=True)
-"""False while nothing is recorded; else True, or what `watching` holds if that is not empty."""
+"""False, or another thing that is false, while nothing is recorded; else True, or what `watching` holds if that is not empty."""
 watching: ContextVar[tuple[Any, ...]] = ContextVar("watching", default=())
 """The watches that are on (see `gradwright.autograd.watch`), newest last."""
+guarding: ContextVar[Any] = ContextVar("guarding", default=None)
+"""The guard of the user's backward that is being recorded (see `gradwright.autograd.cut`)."""
 _inference: ContextVar[bool] = ContextVar("inference", default=False)
 
 
@@ -28,6 +30,15 @@ def record(on: bool) -> Any:
     """Switch recording on or off; returns what `recording` held."""
     before = recording.get()
     recording.set(on and (watching.get() or True))
+    return before
+
+
+def _stop() -> Any:
+    """Switch recording off for a block of the user's; returns what `recording` held."""
+    before = recording.get()
+    if before:
+        guard = guarding.get()
+        recording.set(False if guard is None else guard.unrecorded)
     return before
 
 
@@ -47,7 +58,7 @@ class _Mode:
         raise NotImplementedError
 
     def _restore(self, before: Any) -> None:
-        recording.set(before)
+        record(before)  # a watch may have been turned on or off inside
 
     def __enter__(self) -> None:
         self._before.append(self._switch())
@@ -112,9 +123,7 @@ class no_grad(_Bare):
     __slots__ = ()
 
     def _switch(self) -> Any:
-        before = recording.get()
-        recording.set(False)
-        return before
+        return _stop()
 
 
 class enable_grad(_Bare):
@@ -138,7 +147,7 @@ class set_grad_enabled(_Mode):
         self._at_call = self._switch()
 
     def _switch(self) -> Any:
-        before = record(self.mode and not _inference.get())
+        before = record(True) if self.mode and not _inference.get() else _stop()
         if self._at_call is not None:
             before, self._at_call = self._at_call, None
         return before
@@ -168,7 +177,7 @@ class inference_mode(_Mode):
         return before
 
     def _restore(self, before: tuple[Any, bool]) -> None:
-        recording.set(before[0])
+        super()._restore(before[0])
         _infer(before[1])
 
 

@@ -16,6 +16,7 @@ import re
 import sys
 import weakref
 from collections.abc import Sequence
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
@@ -26,6 +27,8 @@ from gradwright.errors import size
 
 ticket = itertools.count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
+routing: ContextVar[Any] = ContextVar("routing", default=None)
+"""In a pass that goes to given nodes: the nodes on the way to them, and they."""
 _lock = Lock()
 """Held while a node gets its first hook."""
 

@@ -46,13 +46,13 @@ def here(depth: int = 1) -> tuple[CodeType, int] | None:
     while frame is not None:
         code = frame.f_code
         name = code.co_filename
-        if not (_OWN[name] if name in _OWN else _is_own(name)):
+        if not (_OWN[name] if name in _OWN else is_own(name)):
             return code, frame.f_lasti
         frame = frame.f_back
     return None
 
 
-def _is_own(filename: str) -> bool:
+def is_own(filename: str) -> bool:
     own = _OWN[filename] = filename.startswith((_HOME, "<gradwright"))
     return own
 
@@ -61,6 +61,6 @@ def places() -> Iterator[Place]:
     """All lines of the user's program that run now, innermost first."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not _is_own(frame.f_code.co_filename):
+        if not is_own(frame.f_code.co_filename):
             yield Place(frame.f_code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]

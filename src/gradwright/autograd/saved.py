@@ -190,7 +190,7 @@ def _called(hook: Callable[[Any], Any], value: Any) -> Any:
         return hook(value)
     finally:
         restore(quiet)
-        record(bool(before))
+        record(before)
 
 
 class Raw:

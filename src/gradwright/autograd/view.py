@@ -18,7 +18,7 @@ from gradwright.autograd.grad_mode import enable_grad, is_inference_mode_enabled
 from gradwright.autograd.node import AccumulateGrad, operation
 from gradwright.autograd.record import OpNode, recorder
 from gradwright.autograd.version import UNTRACKED, Aside, Untracked, bump
-from gradwright.autograd.watch import writing
+from gradwright.autograd.watch import recorded, writing
 from gradwright.backends.generic import overlapping
 from gradwright.errors import size
 from gradwright.op import Op
@@ -194,13 +194,13 @@ def unhooked(x: Any) -> Any:
     return wrap(x.array, read(view.base, view.steps)._node, x._counter)
 
 
-def check_writable(x: Any, needs_grad: bool) -> None:
+def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
     """Raise RuntimeError if ``x`` may not be written in place now; nothing has been changed then.
 
-    ``needs_grad``: whether the new value carries history.
+    ``needs_grad``: whether the new value carries history; ``uniform``: whether all its entries are the same.
     """
     check_tracked(x)
-    if _overlaps(x.array):
+    if _overlaps(x.array) and (needs_grad or not uniform):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -212,6 +212,9 @@ def check_writable(x: Any, needs_grad: bool) -> None:
         x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
     if watching.get():
         writing(x)
+    mode = recording.get()
+    if not mode and mode is not False:
+        mode.writing(x)
     check_history(x, needs_grad)
 
 
@@ -256,17 +259,17 @@ def _locked(array: Any) -> bool:
     return hasattr(array, "flags") and not array.flags.writeable
 
 
-def assign(x: Any, out: TensorBase) -> Any:
+def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     """Write ``out`` into the memory of ``x``, which takes over its history; returns ``x``.
 
     ``out`` is the result of the functional form of an in-place operation. Everything that can fail is checked before
-    anything is changed.
+    anything is changed. What is ``uniform``, the same everywhere, may go where entries share a place.
     """
     new, old = out.array, x.array
     node = out._node
     if new.shape != old.shape:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
-    check_writable(x, node is not None)
+    check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)
     if recording.get():
@@ -308,6 +311,8 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
     if any(mask):
         record = recorder(write_view, mask)
         _rehang(base, record(base, out, base, {"read": partial(read, steps=steps)}))
+        if watching.get():
+            recorded(base._node)
 
 
 def alias_of(t: Any) -> Any:
@@ -368,7 +373,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     if leaf:
         x._node._array = x.array
     else:
-        x._node = out._node
+        _rehang(x, out._node)
     if isinstance(x._counter[0], Untracked):
         x._counter[0] += 1
         return x

@@ -52,7 +52,7 @@ class Watch:
         if self.computes:
             watches.append(self)
         watching.set((*watching.get(), self))
-        record(bool(recording.get()))
+        record(recording.get())
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -61,7 +61,7 @@ class Watch:
         mine = list(watching.get())[::-1]
         mine.remove(self)
         watching.set(tuple(mine[::-1]))
-        record(bool(recording.get()))
+        record(recording.get())
 
 
 def computed(op: Op, xp: Any, *arrays: Any, **static: Any) -> Any:

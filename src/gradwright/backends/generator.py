@@ -25,6 +25,11 @@ class Source:
             self.seed() if self._seed is None else self.manual_seed(self._seed)
         return self._generator
 
+    @property
+    def is_on(self) -> bool:
+        """Whether it has been asked for."""
+        return self._generator is not None
+
     def manual_seed(self, seed: int) -> None:
         """Start the random numbers anew from ``seed``. The stream is NumPy's PCG64, not PyTorch's.
 

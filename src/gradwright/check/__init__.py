@@ -1,1 +1,14 @@
-"""Checking everything with a hand-written derivative in a file or module: `gradwright check`."""
+"""Checking everything with a hand-written derivative in files and modules: `gradwright check`.
+
+calls.py     what a subject is called with: `samples`     records.py   what is found
+discover.py  what there is to check                       isolate.py   `check`: in processes of their own
+lab.py       a subject on the bench                       worker.py    such a process
+battery/     the checks                                   table.py, page.py   the report, in a terminal or a browser
+bridge.py    PyTorch's Functions as gradwright's
+"""
+
+from gradwright.check.calls import samples
+from gradwright.check.isolate import check
+from gradwright.check.records import Checked, Finding, Outcome, Report
+
+__all__ = ["Checked", "Finding", "Outcome", "Report", "check", "samples"]

@@ -12,10 +12,12 @@ from gradwright.autograd.diagnosis.records import plain
 
 
 class Outcome(enum.StrEnum):
-    """How one check came out, or a subject as a whole. Only PASS is a pass."""
+    """How one check came out, or a subject as a whole (then never ADVICE nor SKIPPED)."""
 
     PASS = "PASS"
     """It is so."""
+    ADVICE = "ADVICE"
+    """It is so, but at a cost that could be saved: as good as a PASS."""
     FAIL = "FAIL"
     """It is not so: the finding says what is wrong."""
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -78,9 +80,9 @@ class Checked:
 
     @property
     def verdict(self) -> Outcome:
-        """PASS if every check passes or is skipped; otherwise the worst: ERROR, FAIL or INCONCLUSIVE."""
+        """PASS if no check fails; otherwise the worst: ERROR, FAIL or INCONCLUSIVE."""
         found = {f.outcome for f in self.findings}
-        return next((o for o in _WORST if o in found), Outcome.PASS if Outcome.PASS in found else Outcome.ERROR)
+        return next((o for o in _WORST if o in found), Outcome.PASS if found else Outcome.ERROR)
 
     @property
     def failures(self) -> tuple[Finding, ...]:

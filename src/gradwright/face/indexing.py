@@ -189,7 +189,7 @@ def fill(input: Any, value: Any) -> Any:
 
 def fill_(self: Any, value: Any) -> Any:
     """Set every entry to ``value``, a number or a 0-d tensor."""
-    return assign(self, _spread("fill_", self, value))
+    return assign(self, _spread("fill_", self, value), uniform=True)
 
 
 def zero_(self: Any) -> Any:

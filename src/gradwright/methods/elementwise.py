@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradwright.face import activation as v
@@ -10,6 +11,15 @@ from gradwright.face import compare as c
 from gradwright.face import elementwise as e
 from gradwright.face.arguments import tensor_arg
 from gradwright.face.forms import aside, inplace, store
+
+
+def _each(name: str, function: Callable[..., Any], *tensors: Any) -> Any:
+    if any(tensor_arg(name, t).requires_grad for t in tensors):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    first = tensors[0]
+    lists = [t.broadcast_to(first.shape).reshape(-1).tolist() for t in tensors]
+    out = first.new_tensor([function(*values) for values in zip(*lists, strict=True)])
+    return store(first, out.reshape(first.shape))
 
 
 class Elementwise:
@@ -74,6 +84,18 @@ class Elementwise:
         if out.dtype is not self.dtype:  # type: ignore[attr-defined]
             raise RuntimeError(f"float_power_(): the base is of {self.dtype}, but the result of {out.dtype}")  # type: ignore[attr-defined]
         return store(self, out)
+
+    def apply_(self, callable: Callable[[Any], Any]) -> Any:
+        """Replace each element by what a Python function makes of it; RuntimeError if the tensor requires grad."""
+        return _each("apply_", callable, self)
+
+    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+        """Replace each element by what a function makes of it and that of another tensor; not differentiable."""
+        return _each("map_", callable, self, tensor)
+
+    def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+        """Replace each element by what a function makes of it and those of two other tensors; not differentiable."""
+        return _each("map2_", callable, self, x, y)
 
     def where(self, condition: Any, other: Any) -> Any:
         """This tensor where the condition holds, ``other`` elsewhere."""

@@ -17,6 +17,7 @@ from gradwright.autograd.grad_mode import watching
 from gradwright.autograd.node import Output
 from gradwright.autograd.place import Place, here
 from gradwright.autograd.watch import Watch
+from gradwright.errors import kind
 from gradwright.profiler.table import Row, Rows, rows
 from gradwright.profiler.trace import write
 
@@ -161,6 +162,9 @@ class profile(Watch):
 
     def recorded(self, node: Any) -> None:
         event = self._here.last
+        if not node._next:  # no operation made it: it is what a checkpoint keeps
+            event = self.begins(type(node).__name__, "forward", here())
+            self.ends(event)
         if event is not None:
             self._made[node] = event
             event.saved += _saved(node)
@@ -209,9 +213,14 @@ class profile(Watch):
 
 
 class record_function:
-    """A span of your own in the profiles that are on: ``with record_function("loss"):``, or as a decorator."""
+    """A span of your own in the profiles that are on: ``with record_function("loss"):``, or as a decorator.
+
+    Raises TypeError if the name is no string.
+    """
 
     def __init__(self, name: str, args: str | None = None) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"record_function: the name must be a string, but got {kind(name)}")
         self.name = name if args is None else f"{name} {args}"
         self._open: list[list[tuple[profile, Event]]] = []
 

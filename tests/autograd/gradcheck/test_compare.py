@@ -33,15 +33,17 @@ def test_a_function_with_random_results(fast):
         check(lambda x: gradwright.nn.functional.dropout(x, 0.5), leaf(np.ones((5, 5))), fast_mode=fast)
 
 
-def test_a_function_that_drifts():
+def test_a_function_that_changes_after_it_was_compared():
+    """Every call is as it was at first, until all of them have been made: what was compared is not what will be run."""
     calls = []
 
     def drifts(x):
         calls.append(1)
-        return x * 2 + len(calls) // 6
+        return x * 2 + (len(calls) > 8)
 
-    with pytest.raises(gradwright.GradcheckError, match=r"The function is not deterministic|Jacobian mismatch|jumps"):
-        check(drifts, leaf([1.0, 2.0, 3.0]))
+    x = leaf([1.0, 2.0, 3.0])
+    with pytest.raises(gradwright.GradcheckError, match="The function is not deterministic"):
+        check(drifts, x)  # one call for the outputs, one to see whether it repeats, six to compare
 
 
 def test_noise_far_below_the_tolerance_is_borne():

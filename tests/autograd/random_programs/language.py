@@ -41,6 +41,11 @@ def own(x: Any) -> Any:
     return x.detach() if x._is_view() or x.is_inference() else x
 
 
+def set_data(x: Any, y: Any) -> None:
+    """Assign ``y`` to ``x.data``, unless gradients may be taken through x: PyTorch's history notices nothing of it."""
+    (x.detach() if x.requires_grad else own(x)).data = y
+
+
 def strided(x: Any, shape: Any, strides: Any, *start: int) -> Any:
     """`as_strided`; of a view only what it shows itself, as PyTorch loses derivatives of the rest of the memory."""
     return x.as_strided(x.shape[::-1], x.stride()[::-1]) if x._is_view() else x.as_strided(shape, strides, *start)
@@ -58,7 +63,7 @@ ORDINARY = {
     "mul": lambda T, x, y, k: x * like(x, y), "shift": lambda T, x, y, k: k - x,
     "div": lambda T, x, y, k: x / (like(x, y) ** 2 + 1), "sum 0": lambda T, x, y, k: x.sum(0),
     "sum": lambda T, x, y, k: x.sum(), "mean": lambda T, x, y, k: x.mean(-1, True),
-    "clone": lambda T, x, y, k: x.clone(), "where": lambda T, x, y, k: T.where(x > 0, x, full(x, y)),
+    "clone": lambda T, x, y, k: x.clone(), "where": lambda T, x, y, k: T.where(x > 0.01, x, full(x, y)),
     "cat": lambda T, x, y, k: T.cat([x, full(x, y)]), "stack": lambda T, x, y, k: T.stack([x, full(x, y)]),
     "take": lambda T, x, y, k: x[T.tensor([k % 2, 0, k % 2])], "pick": lambda T, x, y, k: x[[0, -1]],
     "mask": lambda T, x, y, k: x[x > 0.1 * k], "max": lambda T, x, y, k: x.max(),
@@ -84,7 +89,7 @@ VIEWS = {
     "movedim": lambda T, x, y, k: x.movedim(0, -1), "unfold": lambda T, x, y, k: x.unfold(-1, 2, 1 + k % 2),
     "as_strided": lambda T, x, y, k: strided(x, (2,), (1,), k % 4),
     "as_strided 2": lambda T, x, y, k: strided(x, (2, 2), (1 + k % 2, 1)),
-    "contiguous": lambda T, x, y, k: x.contiguous(), "real": lambda T, x, y, k: x.real,
+    "contiguous": lambda T, x, y, k: x if x.is_inference() else x.contiguous(), "real": lambda T, x, y, k: x.real,
     "unflatten": lambda T, x, y, k: x.unflatten(-1, (-1, 1)), "broadcast": lambda T, x, y, k: x.broadcast_to(y.shape),
     "data": lambda T, x, y, k: x.data, "detach": lambda T, x, y, k: x.detach(),
     "expand as": lambda T, x, y, k: x.expand_as(y),
@@ -100,7 +105,7 @@ WRITES = {
     "sigmoid_": lambda T, x, y, k: x.sigmoid_(), "neg_": lambda T, x, y, k: x.neg_(),
     "relu_": lambda T, x, y, k: x.relu_(), "pow_": lambda T, x, y, k: x.pow_(2), "abs_": lambda T, x, y, k: x.abs_(),
     "square_": lambda T, x, y, k: x.square_(), "clamp_": lambda T, x, y, k: x.clamp_(-0.3 * k, 1),
-    "masked_fill_": lambda T, x, y, k: x.masked_fill_(x > 0, 0.25),
+    "masked_fill_": lambda T, x, y, k: x.masked_fill_(x > 0.01, 0.25),
     "masked_fill_ tensor": lambda T, x, y, k: x.masked_fill_(x > 0.1 * k, y.sum()),
     "addcmul_": lambda T, x, y, k: x.addcmul_(like(x, y), like(x, y), value=0.5),
     "addcdiv_": lambda T, x, y, k: x.addcdiv_(like(x, y), like(x, y) ** 2 + 1),
@@ -113,13 +118,14 @@ WRITES = {
     "scatter_": lambda T, x, y, k: x.scatter_(0, i := places(T, x, k), full(x.gather(0, i), y)),
     "scatter_ number": lambda T, x, y, k: x.scatter_(0, places(T, x, k), 1.5),
     "scatter_add_": lambda T, x, y, k: x.scatter_add_(0, i := places(T, x, k), full(x.gather(0, i), y)),
-    "masked_scatter_": lambda T, x, y, k: x.masked_scatter_(x > 0, full(x, y)),
+    "masked_scatter_": lambda T, x, y, k: x.masked_scatter_(x > 0.01, full(x, y)),
     "put 0": lambda T, x, y, k: put(x, 0, like(x[0], y)), "put raw": lambda T, x, y, k: put(x, k, y),
     "put number": lambda T, x, y, k: put(x, -1, 2.0),
     "put column": lambda T, x, y, k: put(x, (..., 0), like(x[..., 0], y)),
     "put slice": lambda T, x, y, k: put(x, slice(1, None), like(x[1:], y)),
     "put at": lambda T, x, y, k: put(x, T.tensor([1, 0]), like(x[:2], y)),
-    "put mask": lambda T, x, y, k: put(x, x > 0, y.sum()), "put mask number": lambda T, x, y, k: put(x, x > 0, 0.1),
+    "put mask": lambda T, x, y, k: put(x, x > 0.01, y.sum()),
+    "put mask number": lambda T, x, y, k: put(x, x > 0.01, 0.1),
     "fill_diagonal_": lambda T, x, y, k: x.fill_diagonal_(0.5), "clip_": lambda T, x, y, k: x.clip_(max=full(x, y)),
     "index_put_": lambda T, x, y, k: x.index_put_((i := some(T, x, k),), full(x[i], y), accumulate=True),
     "logical": lambda T, x, y, k: x.eq_(1.0), "round_": lambda T, x, y, k: x.round_(),
@@ -129,13 +135,12 @@ OVERWRITES = {
     "fill_ tensor": lambda T, x, y, k: x.fill_(y.sum()), "copy_": lambda T, x, y, k: x.copy_(y),
     "copy_ like": lambda T, x, y, k: x.copy_(like(x, y)), "put all": lambda T, x, y, k: put(x, ..., like(x, y)),
     "set": lambda T, x, y, k: own(x).set_((full(x, y) if x.requires_grad else y).detach()),
-    "set data": lambda T, x, y, k: setattr(own(x), "data", full(x, y).detach().clone()),
+    "set data": lambda T, x, y, k: set_data(x, full(x, y).detach().clone().contiguous()),
 }  # fmt: skip
 REARRANGES = {
     "t_": lambda T, x, y, k: x.t_(), "squeeze_": lambda T, x, y, k: x.squeeze_(),
     "unsqueeze_": lambda T, x, y, k: x.unsqueeze_(0), "transpose_": lambda T, x, y, k: x.transpose_(0, -1),
-    "as_strided_": lambda T, x, y, k: strided_(x),
-    "resize_": lambda T, x, y, k: x.resize_(x.shape[::-1]),
+    "as_strided_": lambda T, x, y, k: strided_(x), "resize_": lambda T, x, y, k: x.resize_(x.shape[::-1]),
     "shrink_": lambda T, x, y, k: x.resize_(max(1, math.prod(x.shape) - 1)), "detach_": lambda T, x, y, k: x.detach_(),
     "freeze": lambda T, x, y, k: x.requires_grad_(False), "thaw": lambda T, x, y, k: x.requires_grad_(),
     "retain": lambda T, x, y, k: x.retain_grad(),

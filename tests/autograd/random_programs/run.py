@@ -39,6 +39,8 @@ Where it does not when it is made to keep all that it saved, what it says then m
 UNTOLD = (
     "Output ", "A view was created in",  # a node saved a view that may not be used any more, needed or not
     "Trying to use a saved tensor that has been detached in-place",  # which is as good as any other
+    "unsupported operation",  # expanded memory was filled, which went well
+    "setStorage",  # a view of what has been resized
 )  # fmt: skip
 """Gradients that only PyTorch refuses to compute."""
 
@@ -62,11 +64,11 @@ class Run:
         self.done.append((name, i, j, k, mode))
         x, y = self.pool[-1 - i % len(self.pool)], self.pool[-1 - j % len(self.pool)]
         noted = mode == "grad" or (mode == "no_grad" and not name.endswith("_"))
-        if name in REARRANGES and not noted and x.requires_grad:
+        if name in REARRANGES and not noted and (x.requires_grad or name == "detach_"):
             return None  # PyTorch notes nothing of it then, and its history no longer fits the tensor
         if name == "set data" and mode == "inference":
             return None  # that would make the tensor itself one of inference mode
-        if name.startswith(("as_strided", "resize", "shrink")) and not x.numel():
+        if name.startswith(("as_strided", "resize", "shrink", "put at")) and not x.numel():
             return None  # where nothing lies is each library's own affair
         if name in ("set", "set data") and any(t._base is x for t in self.pool):
             return None  # they would go on as views of what no longer shows their memory
@@ -88,6 +90,9 @@ class Run:
     def state(self) -> list[Any]:
         return [facts(t) for t in self.pool]
 
+    def grads(self) -> list[Any]:
+        return [grad for _, grad, _ in self.state()]
+
     def kept(self, look: Callable[[Run], Any]) -> Any:
         """What is seen of the same program if everything saved for backward is kept as it was."""
         with self.T.autograd.graph.allow_mutation_on_saved_tensors():
@@ -100,7 +105,7 @@ class Run:
         """First and second gradients of the leaves; the error, if it was refused."""
         ends = []
         for k, t in enumerate(self.pool):
-            if t.is_inference() or facts(t)[1] is None or not t.requires_grad:
+            if t.is_inference() or facts(t)[0][1] is None or not t.requires_grad:
                 continue
             ends.append((t * t).sum() * (k + 1))
         leaves = [x for x in self.leaves if x.requires_grad]
@@ -120,38 +125,37 @@ def raw(t: Any) -> Any:
     return np.asarray(t.array) if isinstance(t, gradwright.Tensor) else t.numpy(force=True)
 
 
-def steps(t: Any) -> list[int]:
-    """The strides that say anything."""
-    return [s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1 and t.numel()]
-
-
 def facts(t: Any) -> tuple[Any, ...]:
-    """What may be seen of a tensor."""
+    """What may be seen of a tensor: flags, gradient, values."""
     try:
         leaf = t.is_leaf
     except RuntimeError:
         leaf = None
-    version = None if t.is_inference() else t._version
-    leaf_grad = leaf is not None and t.grad is not None and np.abs(raw(t.grad)).max(initial=0) > 1e-9
-    grad = raw(t.grad).copy() if leaf_grad else None
-    return (version, leaf, t.requires_grad, t._is_view(), t.is_inference(), t.is_contiguous(), steps(t),
-            t.storage_offset() if t.numel() else 0, grad, raw(t).copy())  # fmt: skip
+    aside, n, grad = t.is_inference(), t.numel(), None
+    if leaf is not None and t.grad is not None and np.abs(raw(t.grad)).max(initial=0) > 1e-9:
+        grad = raw(t.grad).copy()
+    strides = [s for s, m in zip(t.stride(), t.shape, strict=True) if m > 1 and n]  # those that say anything
+    flags = (None if aside else t._version, leaf, t.requires_grad, t._is_view(), aside, t.is_contiguous(), strides,
+             t.storage_offset() if n else 0)  # fmt: skip
+    return flags, grad, raw(t).copy()
 
 
 def same(ours: Any, theirs: Any) -> bool:
     if type(ours) is not type(theirs):
-        return isinstance(ours, tuple) and same(list(ours), theirs)
+        return False
     if isinstance(theirs, np.ndarray):
         if ours.shape != theirs.shape:
             return False
+        if ours.tobytes() == theirs.tobytes():
+            return True
         scale = max(1.0, np.nanmax(np.abs(theirs), initial=0.0, where=np.isfinite(theirs)))
         return np.allclose(ours, theirs, rtol=1e-8, atol=1e-9 * scale, equal_nan=True)
-    if isinstance(theirs, (list, tuple)):
+    if isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     return bool(ours == theirs)
 
 
-FACTS = ("version", "leaf", "requires_grad", "view", "inference", "contiguous", "stride", "offset", "grad", "values")
+FLAGS = ("version", "is_leaf", "requires_grad", "is_view", "is_inference", "is_contiguous", "stride", "storage_offset")
 
 
 def difference(torch: ModuleType, program: list[Step]) -> str | None:
@@ -160,16 +164,16 @@ def difference(torch: ModuleType, program: list[Step]) -> str | None:
     for step in program:
         a, b = ours.step(*step), theirs.step(*step)
         if a is None and b is not None and b.startswith(OVERCAUTIOUS):
-            return unlike(step[0], [f[-2] for f in ours.state()], theirs.kept(lambda run: [f[-2] for f in run.state()]))
+            return unlike(step[0], ours.grads(), theirs.kept(Run.grads))
         if (a is None) != (b is None):
             odd = (a or b or "").startswith(ODD) or "INTERNAL ASSERT FAILED" in (b or "")
             return None if odd else f"{step[0]} {step[4]}: gradwright {a or 'accepts'!r}, PyTorch {b or 'accepts'!r}"
         if b is not None and b.startswith(HALF_DONE):
             return None
         for n, (f, g) in enumerate(zip(ours.state(), theirs.state(), strict=True)):
-            for what, p, q in zip(FACTS, f, g, strict=True):
+            for what, p, q in zip(("flags", "grad", "values"), f, g, strict=True):
                 if found := unlike(f"{step[0]} {step[4]}: {what} of tensor {n}", p, q):
-                    return found
+                    return f"{found} ({', '.join(FLAGS)})" if what == "flags" else found
     a, b = ours.gradients(), theirs.gradients()
     if isinstance(b, str) and not isinstance(a, str) and b.startswith(OVERCAUTIOUS):
         b = theirs.kept(Run.gradients)

@@ -104,11 +104,16 @@ def stale(r: Residual, c: Context) -> Hypothesis | None:
 def elsewhere(r: Residual, c: Context) -> Hypothesis | None:
     """Backward is right at the point given, and wrong at another."""
     p = c.probes
-    if p.elsewhere is None or p.elsewhere[0] <= p.elsewhere[1] or any(q.wrong.any() for q in c.residuals):
+    if (
+        p.same_elsewhere
+        or p.elsewhere is None
+        or p.elsewhere[0] <= p.elsewhere[1]
+        or any(q.wrong.any() for q in c.residuals)
+    ):
         return None
     return Hypothesis(
         "elsewhere",
-        f"right at these inputs, but with them times 0.875 the gradient is off by {p.elsewhere[0]:.3g}",
+        f"right at these inputs, but with them times 0.8731 the gradient is off by {p.elsewhere[0]:.3g}",
         0.9,
         "diagnose it there, for an entry by entry account",
     )
@@ -220,7 +225,7 @@ def coarse(r: Residual, c: Context) -> float:
     """How far off a numeric derivative may be and still verify anything."""
     values = max((float(np.abs(o.array).max(initial=0.0)) for o in c.case.outputs), default=0.0)
     largest = max(q.scale() for q in c.residuals)
-    return float(r.unit**0.25) * (max(r.scale(), 1e-3 * max(values, largest)) or 1.0)
+    return float(r.unit**0.25) * (max(r.scale(), 1e-2 * max(values, largest)) or 1.0)
 
 
 def telling(c: Context) -> float:
@@ -231,7 +236,8 @@ def telling(c: Context) -> float:
 
 def rough(r: Residual, c: Context) -> bool:
     """Whether some numeric derivative is known too badly to verify anything."""
-    return bool((5 * r.bar[r.due] > coarse(r, c)).any())
+    near = np.abs(r.error) > r.allowed - (0 if r.unit < 1e-10 else 10) * r.bar
+    return bool((5 * r.bar[r.due] > coarse(r, c)).any() or near[r.usable & ~r.wrong].any())
 
 
 def _unit(r: Residual) -> float:

@@ -69,7 +69,7 @@ def diagnose(
     if order not in (1, 2):
         raise ValueError(f"diagnose: order must be 1 or 2, got {order!r}")
     inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    with enable_grad():
+    with enable_grad(), np.errstate(all="ignore"):
         case = Case(f, inputs, names, outputs)
         replay = Replay(
             f,
@@ -282,7 +282,7 @@ def _undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diag
 
 def _copied(value: Any) -> Any:
     if isinstance(value, TensorBase):
-        return leaf(value.array, value) if value.requires_grad else wrap(np.array(value.array))  # type: ignore[attr-defined]
+        return leaf(value.array, value) if value.requires_grad else wrap(np.array(value.array))
     if type(value) in (tuple, list):
         return type(value)(_copied(v) for v in value)
     if type(value) is dict:

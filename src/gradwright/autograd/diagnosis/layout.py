@@ -72,7 +72,8 @@ def flipped(r: Residual, c: Context) -> Hypothesis | None:
         shape = (*r.input.axes, *out.axes)
         inner = len(r.input.axes)
         matrix = known.reshape(shape)
-        axes = [k for k, n in enumerate(shape) if n > 1]
+        parts = ({0} if r.input.is_complex else set()) | ({inner} if out.is_complex else set())
+        axes = [k for k, n in enumerate(shape) if n > 1 and k not in parts]
         for some in (s for n in (1, 2) for s in itertools.combinations(axes, n)):
             evidence = r.explained(_spread(r, out, np.flip(matrix, some).reshape(said.shape)))
             if evidence >= ENOUGH:

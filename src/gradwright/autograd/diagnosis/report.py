@@ -77,7 +77,7 @@ class Diagnosis:
 def text(d: Diagnosis) -> str:
     """The report: verdict, worst entry, hypotheses with their mends."""
     lines = _wrapped(f"{d.verdict}: ", d.summary)
-    if d.worst is not None and d.verdict is not Verdict.VERIFIED:
+    if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or any(b.wrong.any() for b in d.blocks)):
         w = d.worst
         lines += [f"worst entry: {w}: analytic {w.analytic:.8g}, numeric {w.numeric:.8g} ± {w.bar:.1g}"]
     wrong = d.verdict is Verdict.WRONG

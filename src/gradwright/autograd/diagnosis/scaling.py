@@ -124,7 +124,8 @@ def missing_term(r: Residual, c: Context) -> Hypothesis | None:
     if r.input.is_complex or any(o.is_complex for o in r.outputs) or r.wrong.sum() < 3:
         return None
     for text, shape in _terms(r, c):
-        size = float(np.sum(shape[r.sound] ** 2))
+        with np.errstate(all="ignore"):
+            size = float(np.sum(shape[r.sound] ** 2))
         if not size or not np.isfinite(size):
             continue
         k = float(np.sum((r.error * shape)[r.sound])) / size

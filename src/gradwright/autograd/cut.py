@@ -1,0 +1,207 @@
+"""What cuts a recorded backward off from its inputs: it goes on, and a second derivative through the cut raises.
+
+While a user's backward is recorded, and while forward runs again for it, a `Guard` is on. It sees values leave: by
+``detach()`` and ``.data``, in a `no_grad` block, for NumPy, for Python. What is made of them has a `Cut` for its history,
+as far as that can be known. What backward returns afterwards has one, too, if it has no history of its own; if it has
+one, a second derivative through it warns that a part may be missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import guarding, recording
+from gradwright.autograd.node import Node, ticket
+from gradwright.autograd.place import Place, here, is_own
+from gradwright.autograd.strict import warn
+from gradwright.autograd.view import is_severed, refresh
+from gradwright.dtypes import FLOAT, of
+
+class Guard:
+    """What is known of one run of a user's backward.
+
+    Attributes:
+        name: of the node.
+        inputs: the nodes that its gradients depend on: those of the inputs and of the cotangents.
+        left: how and where values left, in that order.
+        values: whether they left for NumPy or Python, so that they may be anywhere.
+        arrays: whether for NumPy.
+        leaves: the nodes of leaves that were made by ``detach().requires_grad_()``.
+        unrecorded: what `recording` holds in a `no_grad` block.
+        scale: how large the cotangents are that a second derivative brings to what was returned.
+    """
+
+    def __init__(self, name: str, inputs: Sequence[Node]) -> None:
+        self.name, self.inputs = name, tuple(inputs)
+        self.left: list[tuple[str, Any]] = []
+        self.values = self.arrays = False
+        self.leaves: list[tuple[Node, str]] = []
+        self.scale = 0.0
+        self.unrecorded: Any = Unrecorded()
+        self.unrecorded.guard = self
+
+    def note(self, how: str) -> None:
+        """Values leave at the user's line that runs now."""
+        self.left.append((how, here(2)))
+
+    def message(self, how: str, place: Any) -> str:
+        """What an error says of a cut."""
+        where = Place(*place) if place else "a line that is not known"
+        return (
+            f"{self.name} cut the gradient off with {how}, so this second derivative would miss what goes that way.\n"
+            f"  cut off at {where}\n"
+            "Compute it with gradwright's functions, without that; or declare what is meant: once_differentiable, if "
+            'there is no second derivative, or surrogate("reason"), if the value is a constant to it.'
+        )
+
+    def cut(self, nodes: Sequence[Node], how: str, place: Any) -> Cut:
+        """A history that ends here."""
+        return Cut(self, nodes, self.message(how, place))
+
+    def settled(self, grads: Sequence[Any]) -> list[Any]:
+        """The gradients that backward returned, with what is to be known of them as their history."""
+        for node, message in self.leaves:
+            node._hooked().tensor[-1] = partial(_reached, message)
+        if not self.left:
+            return list(grads)
+        how, place = self.left[0]
+        settled: list[Any] = []
+        for g in grads:
+            if g is None or is_severed(g._node):
+                settled.append(g)
+            elif g._node is None:
+                settled.append(wrap(g.array, self.cut(self.inputs, how, place)))
+            else:
+                doubt = self.message(how, place).replace("would miss", "may miss") if self.values else None
+                settled.append(wrap(g.array, Returned(self, g._node, doubt)))
+        return settled
+
+
+def _reached(message: str, g: Any) -> None:
+    raise RuntimeError(message)
+
+
+class Unrecorded(list[Any]):
+    """What `recording` holds in a `no_grad` block of a recorded backward: it is false, and sees what is not recorded."""
+
+    __slots__ = ("guard",)
+    guard: Guard
+
+    def met(self, tensors: Sequence[Any], out: Any = None) -> None:
+        """An operation on operands with history has not been recorded."""
+        nodes = [t._node for t in tensors if t._node is not None and not is_severed(t._node)]
+        place = here(3)
+        if nodes and not any(isinstance(n, Cut) for n in nodes):
+            self.guard.left.append(("no_grad()", place))
+        for o in out if isinstance(out, list) else (out,):
+            if nodes and o is not None and of(o.array.dtype).category >= FLOAT:
+                o._node = self.guard.cut(nodes, "no_grad()", place)
+
+    def writing(self, t: Any) -> None:
+        """Writes are seen by versions."""
+
+    def drawing(self, source: Any) -> None:
+        """Backward runs once."""
+
+
+class Cut(Node):
+    """Where history was cut off: what flows through it is lost, so it raises, unless that is nothing."""
+
+    __slots__ = ("_guard", "_mask", "_message")
+
+    def __init__(self, guard: Guard | None, nodes: Sequence[Node], message: str) -> None:
+        self._seq = ticket()
+        self._next, self._mask = tuple(nodes), (True,) * len(nodes)
+        self._hooks, self._saved = None, ()
+        self._guard, self._message = guard, message
+
+    def _run(self, xp: Any, g: Any) -> Any:
+        array = np.asarray(g.array if isinstance(g, TensorBase) else g)
+        size = float(np.abs(array).max()) if array.size else 0.0
+        if self._guard is None or not size <= self._guard.scale * float(np.finfo(array.dtype).eps) ** 0.75:
+            raise RuntimeError(self._message)
+        return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
+
+
+class Returned(Node):
+    """What backward returned, some of it cut off: hands its cotangent on, and warns if there is a doubt."""
+
+    __slots__ = ("_doubt", "_guard")
+    _mask = (True,)
+
+    def __init__(self, guard: Guard, node: Node, doubt: str | None) -> None:
+        self._seq = ticket()
+        self._next = (node,)
+        self._hooks, self._saved = None, ()
+        self._guard, self._doubt = guard, doubt
+
+    def _run(self, xp: Any, g: Any) -> Any:
+        array = np.abs(np.asarray(g.array if isinstance(g, TensorBase) else g))
+        self._guard.scale = max(self._guard.scale, float(array.max()) if array.size else 0.0)
+        if self._doubt and array.any():
+            warn(self._doubt)
+        return (g,)
+
+
+def _guard() -> Any:
+    """The guard, if it is the user's backward, or its replay, that runs now, and not a forward or pass inside it."""
+    guard = guarding.get()
+    if guard is None:
+        return None
+    mode = recording.get()
+    return guard if mode or mode.__class__ is Unrecorded else None
+
+
+def aside(t: Any, out: Any, how: str) -> Any:
+    """``out``, a tensor of the values of ``t`` without history that the user asked for: with a cut for its history."""
+    guard = _guard()
+    if guard is None or is_own(sys._getframe(2).f_code.co_filename):
+        return out
+    if t._view is not None:
+        refresh(t)
+    if t._node is not None and not is_severed(t._node):
+        place = here(2)
+        out._node = guard.cut((t._node,), how, place)
+        guard.left.append((how, place))
+    return out
+
+
+def leaves(t: Any, how: str, array: bool = False) -> bool:
+    """Values of ``t`` leave for Python, or for NumPy as an ``array``; whether a guard is on, which lets them."""
+    guard = _guard()
+    if guard is None:
+        mode = recording.get()
+        if not mode and mode is not False:
+            mode.left = True
+        return False
+    if t._node is not None and not is_severed(t._node) and not is_own(sys._getframe(2).f_code.co_filename):
+        if of(t.array.dtype).category >= FLOAT:
+            guard.note(how)
+            guard.values = True
+            guard.arrays = guard.arrays or array
+    return True
+
+
+def made(t: Any) -> Any:
+    """A tensor made from arrays of the user: a cut, if the values of others have left for NumPy."""
+    guard = _guard()
+    if guard is not None and guard.arrays and t._node is None and of(t.array.dtype).category >= FLOAT:
+        how, place = guard.left[0]
+        t._node = guard.cut(guard.inputs, how, place)
+    return t
+
+
+def rooted(t: Any) -> None:
+    """The user makes ``t`` a leaf: if it was cut off, it becomes one, and a second derivative that ends there raises."""
+    guard = _guard()
+    if guard is not None and isinstance(t._node, Cut):
+        message = t._node._message
+        t._node = None
+        t.requires_grad_()
+        guard.leaves.append((t._node, message))

@@ -1,0 +1,207 @@
+"""Running forward again, recorded, so that what it kept for backward has its history.
+
+A Function's forward is not recorded. What it keeps that is neither an input nor an output, an *intermediate*, has no
+history, and a recorded backward that uses it would take it for a constant. So a node with intermediates also keeps what
+forward was called with; a recorded backward runs forward again on that and gets the ctx that this leaves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.grad_mode import guarding, record, recording
+from gradwright.autograd.record import freed, pack, unpack
+from gradwright.autograd.signature import has_setup
+from gradwright.autograd.view import is_severed
+from gradwright.backends.generator import shared
+from gradwright.dtypes import FLOAT, of
+from gradwright.errors import size
+
+_DEPTH = 8
+_TENSOR: Any = object()
+"""Where a tensor was among the arguments."""
+
+
+class Replay:
+    """What it takes to run the forward of a node again; the tensors among the arguments are with what the node saves.
+
+    Attributes:
+        arguments: those that are no tensors, in their places.
+        count: how many tensors `save_for_backward` was given; the arguments are saved after them.
+        random: the state that each source of random numbers had.
+    """
+
+    __slots__ = ("arguments", "count", "fresh", "random")
+
+    def __init__(self, arguments: list[Any], count: int, fresh: frozenset[int], random: dict[Any, bytes]) -> None:
+        self.arguments, self.count, self.fresh, self.random = arguments, count, fresh, random
+
+
+def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any]) -> Replay | None:
+    """If ``node`` has intermediates, what their replay takes; the arguments are added to ``packs``."""
+    _, args, nodes, start = inside.call
+    left = hasattr(inside, "left")
+    known = (*args, *outputs)
+    for t in node._to_save:
+        if t is not None and _has_no_history(t, start) and _is_new(t, known):
+            break
+    else:
+        for name, value in node.__dict__.items():
+            if any(_matters(part, start, left, known) for _, part in parts(name, value)):
+                break
+        else:
+            return None
+    count = len(packs)
+    written = getattr(inside, "written", {})
+    arguments: list[Any] = []
+    for k, (a, source) in enumerate(zip(args, nodes, strict=True)):
+        if isinstance(a, TensorBase):
+            packs.append((written[k], [0], 0, source) if k in written else (*pack(a)[:3], source))
+            a = _TENSOR
+        arguments.append(a)
+    return Replay(arguments, count, frozenset(written), getattr(inside, "random", {}))
+
+
+def _has_no_history(t: Any, start: int) -> bool:
+    """Whether what ``t`` depends on is not known, or only from inside forward on."""
+    node = t._node
+    return (node is None or node._seq >= start or is_severed(node)) and of(t.array.dtype).category >= FLOAT
+
+
+def _is_new(value: Any, known: Sequence[Any]) -> bool:
+    return all(value is not k for k in known)
+
+
+def _matters(part: Any, start: int, left: bool, known: Sequence[Any]) -> bool:
+    if isinstance(part, TensorBase):
+        return _has_no_history(part, start) and _is_new(part, known)
+    return left and _is_new(part, known)
+
+
+def parts(name: str, value: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
+    """The tensors, and the arrays and numbers of floating point, in an attribute of ctx, with their names."""
+    if isinstance(value, (TensorBase, float, complex, np.floating)):
+        yield name, value
+    elif isinstance(value, np.ndarray):
+        if value.dtype.kind in "fc":
+            yield name, value
+    elif depth and isinstance(value, (list, tuple)):
+        for k, v in enumerate(value):
+            yield from parts(f"{name}[{k}]", v, depth - 1)
+    elif depth and isinstance(value, dict):
+        for k, v in value.items():
+            yield from parts(f"{name}[{k!r}]", v, depth - 1)
+    elif depth and (isinstance(value, SimpleNamespace) or (dataclasses.is_dataclass(value) and not isinstance(value, type))):
+        for k, v in vars(value).items() if hasattr(value, "__dict__") else ():
+            yield from parts(f"{name}.{k}", v, depth - 1)
+
+
+def again(node: Any) -> Any:
+    """The ctx that forward leaves when it is run again, recorded.
+
+    Raises RuntimeError if an argument was changed in place since, or the result is another one.
+    """
+    replay, cls = node._replay, node._function
+    if node._saved is None:
+        raise freed(node)
+    args = _arguments(node, replay)
+    ctx = object.__new__(cls._node_class)
+    ctx._seq, ctx._next, ctx._hooks = node._seq, node._next, None
+    ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
+    ctx._materialize, ctx._ports, ctx._replay = True, node._ports, None
+    ctx._metas, ctx._outputs, ctx._needs = node._metas, node._outputs, node.needs_input_grad
+    states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
+    guard, before = guarding.get(), record(True)
+    unrecorded, guard.unrecorded = guard.unrecorded, recording.get()  # all of forward is a no_grad block: one says nothing
+    try:
+        for source, state in replay.random.items():
+            source.set_state(state)
+        if has_setup(cls):
+            result = cls.forward(*args)
+            cls.setup_context(ctx, tuple(args), result)
+        else:
+            result = cls.forward(ctx, *args)
+    finally:
+        recording.set(before)
+        guard.unrecorded = unrecorded
+        for source, state in states.items():
+            source.set_state(state)
+    _hang(node, ctx, args, result if type(result) is tuple else (result,))
+    _compare(node, ctx)
+    return ctx
+
+
+def _arguments(node: Any, replay: Replay) -> list[Any]:
+    args, k = [], replay.count
+    for i, a in enumerate(replay.arguments):
+        if a is _TENSOR:
+            packed = node._saved[k]
+            k += 1
+            if i in replay.fresh:
+                a = wrap(packed[0].copy(), packed[3])  # forward will change it again
+            else:
+                a = unpack(node, packed, f"the argument {node._argument(i)!r}")
+        args.append(a)
+    return args
+
+
+def _hang(node: Any, ctx: Any, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Make outputs the outputs of ``node``: their derivative is the one that the user declares."""
+    for k, out in enumerate(outputs):
+        if not isinstance(out, TensorBase):
+            continue
+        if not _is_new(out, args) and _is_new(out, ctx._dirty):
+            continue
+        flat = of(out.array.dtype).category < FLOAT or not _is_new(out, ctx._flat)
+        out._node = None if flat else node._port(k)
+
+
+def _kept(node: Any) -> dict[str, Any]:
+    """What is on a ctx, by name."""
+    names = [*vars(node), *getattr(node, "_attributes", ())]
+    found = {f"saved_tensors[{k}]": t for k, t in enumerate(node.saved_tensors) if t is not None}
+    return found | {n: v for name in names for n, v in parts(name, getattr(node, name))}
+
+
+def _compare(node: Any, ctx: Any) -> None:
+    """Raise RuntimeError if forward has not left what it left the first time; hand on what was added since."""
+    first, second = _kept(node), _kept(ctx)
+    for name, value in second.items():
+        if name not in first:
+            raise _differs(node, name, "was not there the first time")
+        a, b = _values(first[name]), _values(value)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            raise _differs(node, name, f"was {size(a.shape)} of {a.dtype}, and is {size(b.shape)} of {b.dtype}")
+        if a.dtype.kind in "fc":
+            rough = float(np.finfo(a.dtype).eps) ** 0.5
+            same = np.allclose(a, b, rough, rough * float(np.abs(a[np.isfinite(a)]).max(initial=0)), equal_nan=True)
+        else:
+            same = np.array_equal(a, b)
+        if not same:
+            raise _differs(node, name, "has other values")
+    if len(node.saved_tensors) != len(ctx.saved_tensors):
+        raise _differs(node, "saved_tensors", f"was {len(node.saved_tensors)} tensors, and is {len(ctx.saved_tensors)}")
+    for name in (*vars(node), *getattr(node, "_attributes", ())):
+        if name not in vars(ctx):
+            setattr(ctx, name, getattr(node, name))
+
+
+def _values(value: Any) -> Any:
+    array = np.asarray(value.array if isinstance(value, TensorBase) else value)
+    return array.astype(np.float32) if of(array.dtype).category >= FLOAT and array.dtype.kind not in "fc" else array
+
+
+def _differs(node: Any, name: str, how: str) -> RuntimeError:
+    return RuntimeError(
+        f"{node._function.__name__}: forward gives another result when it is run again: ctx.{name} {how}. A recorded "
+        "backward (create_graph=True) runs forward again, because it needs the history of what forward kept.\n"
+        f"  forward is at {node._written()}\n"
+        "Let forward depend on its arguments alone, and draw random numbers with gradwright's functions; or save only "
+        "inputs and outputs, and compute the rest again in backward; or mark backward with once_differentiable."
+    )

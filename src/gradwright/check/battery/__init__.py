@@ -1,0 +1,16 @@
+"""The battery: every check that a subject goes through.
+
+run.py        the table of checks, and the run of one subject through all of them
+orders.py     first order, second order, complex
+behaviour.py  runs, inputs unchanged, deterministic, independent calls
+contract.py   needs_input_grad, undefined gradients, dtype and shape
+layouts.py    strides of cotangents and inputs
+memory.py     leaks, captured tensors
+declared.py   the rules for forward mode and vmap
+cost.py       backward against numeric differentiation
+findings.py   what they return
+"""
+
+from gradwright.check.battery.run import CHECKS, examine
+
+__all__ = ["CHECKS", "examine"]

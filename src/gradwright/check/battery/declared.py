@@ -1,0 +1,104 @@
+"""Checks of rules beside backward: forward mode and vmap, if they are declared."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradwright.check.attempt import Attempt
+from gradwright.check.battery.findings import failed, passed, skipped
+from gradwright.check.calls import Arg, Call, mapped
+from gradwright.check.hand import Hand
+from gradwright.check.lab import Lab, apart, close, drawn, flat
+from gradwright.check.records import Finding
+
+_STEP = 1e-6
+
+
+def _own(lab: Lab, name: str) -> Any:
+    """What the Function itself defines under a name; None if it does not."""
+    function = lab.subject.function
+    found = getattr(function, name, None)
+    return None if found is getattr(lab.T.autograd.Function, name, None) else found
+
+
+def forward_mode(lab: Lab) -> Finding:
+    """``jvp`` gives what finite differences give, and is the adjoint of backward."""
+    jvp = _own(lab, "jvp")
+    if jvp is None:
+        return skipped("no jvp declared")
+    generator = np.random.default_rng(5)
+    call = lab.call
+    moves = [drawn(generator, a.array) if a.grad else None for a in call.args]
+    arguments, found = call.tensors(lab.T, [False] * len(moves))
+    of = {id(t): m for t, m in zip(found, moves, strict=True)}
+    tangents = [lab.T.from_numpy(of[id(a)]) if of.get(id(a)) is not None else None for a in arguments]
+    attempt = Attempt()
+    with attempt:
+        hand, _ = Hand.forward(lab, arguments)
+        with lab.T.no_grad():
+            said = [t.detach().numpy() for t in flat(jvp(hand, *tangents), lab.T)]
+    lines = lab.lines("jvp", r"return")
+    if attempt.error is not None:
+        return failed("jvp", f"jvp fails: {attempt.said()}",
+                      "jvp(ctx, *tangents) gets a tangent for each argument, None for those that have none",
+                      attempt.line(lab.subject.file))  # fmt: skip
+    ends = [lab.other(_moved(call, moves, h)).run().arrays for h in (_STEP, -_STEP)]
+    due = [(up - down) / (2 * _STEP) for up, down in zip(*ends, strict=True)]
+    if len(said) != len(due):
+        return failed("jvp", f"jvp returns {len(said)} tangents, but forward {len(due)} outputs",
+                      "return a tangent for each output", lines)  # fmt: skip
+    if apart(said, due) > 1e-5:
+        for factor in (-1.0, 2.0, 0.5):
+            if apart([factor * s for s in said], due) < 1e-6:
+                return failed("jvp", f"jvp is {1 / factor:g} times what it should be", f"multiply by {factor:g}", lines)
+        return failed("jvp", f"jvp is off from finite differences by {apart(said, due):.2g} of the largest entry",
+                      "jvp returns the derivative of the outputs along the tangents", lines)  # fmt: skip
+    run = lab.run()
+    cotangents, outputs = lab.cotangents(run), [v.requires_grad for v in run.values]
+    across = _inner(cotangents, [s for s, o in zip(said, outputs, strict=True) if o])
+    back = _inner(lab.backward(run, cotangents), [m for m in moves if m is not None])
+    if abs(across - back) > 1e-8 * max(abs(across), abs(back), 1.0):
+        return skipped("jvp is right, and so not the adjoint of backward, which is wrong: see the first order")
+    return passed()
+
+
+def _moved(call: Call, moves: list[Any], h: float) -> Call:
+    return call.with_arrays(lambda k, a: a if moves[k] is None else a + h * moves[k])
+
+
+def _inner(a: list[Any], b: list[Any]) -> float:
+    return sum(float(np.real(np.vdot(x, y))) for x, y in zip(a, b, strict=True) if x is not None and y is not None)
+
+
+def vmap(lab: Lab) -> Finding:
+    """``vmap`` on two samples at once gives what each gives by itself."""
+    rule, generated = _own(lab, "vmap"), bool(getattr(lab.subject.function, "generate_vmap_rule", False))
+    if rule is not None and generated:
+        return failed("vmap", "both vmap and generate_vmap_rule are declared", "declare only one of them")
+    if generated:
+        return passed("generate_vmap_rule is declared")
+    if rule is None:
+        return skipped("no vmap rule declared")
+    labs = [lab, lab.other(lab.call.elsewhere())]
+    apart_from = [each.run().arrays for each in labs]
+    args = zip(*[each.call.args for each in labs], strict=True)
+    both = iter([np.stack([a.array for a in pair]) for pair in args])
+    arguments = mapped(lab.call.arguments, lambda a: lab.T.from_numpy(next(both)))
+    in_dims = mapped(tuple(0 if isinstance(a, Arg) else None for a in lab.call.arguments), lambda a: a)
+    attempt = Attempt()
+    with attempt:
+        out, out_dims = rule(SimpleNamespace(batch_size=2, randomness="error"), in_dims, *arguments)
+        many = out if isinstance(out, tuple) else (out,)
+        dims = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(many)
+        values = [o.detach().numpy() for o in many]
+        said = [[v if d is None else np.take(v, k, d) for v, d in zip(values, dims, strict=True)] for k in (0, 1)]
+    mend = "vmap(info, in_dims, *args) returns the results of all samples, and the dimension they are along"
+    if attempt.error is not None:
+        return failed("vmap", f"vmap fails: {attempt.said()}", mend, attempt.line(lab.subject.file))
+    if not all(close(s, a) for s, a in zip(said, apart_from, strict=True)):
+        return failed("vmap", "vmap gives other results than forward on one sample at a time", mend,
+                      lab.lines("vmap", "return"))  # fmt: skip
+    return passed()

@@ -1,0 +1,65 @@
+"""What a check returns, and what the errors mean that the libraries raise when a Function breaks their rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gradwright.check.attempt import Attempt
+from gradwright.check.records import Finding, Outcome
+
+
+def passed(sentence: str = "") -> Finding:
+    """It is so."""
+    return Finding("", Outcome.PASS, sentence)
+
+
+def advised(cause: str, sentence: str, mend: str) -> Finding:
+    """It is so, but could be had for less."""
+    return Finding("", Outcome.ADVICE, sentence, mend, cause)
+
+
+def failed(cause: str, sentence: str, mend: str, lines: Sequence[int] = ()) -> Finding:
+    """It is not so."""
+    return Finding("", Outcome.FAIL, sentence, mend, cause, tuple(lines))
+
+
+def skipped(sentence: str) -> Finding:
+    """It does not apply."""
+    return Finding("", Outcome.SKIPPED, sentence)
+
+
+RULES: tuple[tuple[str, str, str, str], ...] = (
+    (r"changed (its|an) input .*in place|input.* modified in ?place", "inputs unchanged", "changed input",
+     "work on x.clone(), or declare the change with ctx.mark_dirty(x) and return x"),
+    (r"changed its grad_output in place", "inputs unchanged", "changed grad_output",
+     "work on grad_output.clone(): other parts of the graph share its memory"),
+    (r"needed for gradient computation has been modified|was (changed|modified) in.?place since|saved .*changed",
+     "inputs unchanged", "changed saved tensor", "do not change in place what is saved for backward: save a clone()"),
+    (r"incorrect number of gradients|returns? \d+ gradients?|gradients.* but forward takes", "runs",
+     "number of gradients", "return one gradient for each argument of forward but ctx, None for those that have none"),
+    (r"invalid gradient at index|expected shape compatible", "dtype and shape", "gradient shape",
+     "return a gradient of the shape of the argument; of a broadcast one, grad.sum_to_size(x.shape)"),
+    (r"gradient different than None at position", "runs", "gradient of a number",
+     "return None for arguments that are no tensors"),
+    (r"expected Variable or None|expected Tensor or None|expected a Tensor", "runs", "wrong type",
+     "return tensors from backward"),
+    (r"marked as dirty .*were not returned|must all be outputs", "inputs unchanged", "mark_dirty",
+     "return every input that is marked dirty"),
+    (r"must implement (either )?the (forward|backward)|not implemented the", "runs", "not implemented",
+     "write forward and backward as static methods"),
+    (r"CapturedTensor|from an outer scope", "captured tensors", "captured tensor",
+     "pass it to apply as an argument, and return a gradient for it"),
+)  # fmt: skip
+"""Errors that tell of a broken rule: a pattern, the check they belong to, the cause in a word, the mend."""
+
+
+def broken(attempt: Attempt, file: str) -> Finding | None:
+    """The finding for an error that tells of a broken rule, with its check; None for any other error."""
+    said = attempt.said()
+    for pattern, check, cause, mend in RULES:
+        if re.search(pattern, said):
+            near = re.search(re.escape(file) + r":(\d+)", said)
+            lines = (int(near[1]),) if near else attempt.line(file)
+            return Finding(check, Outcome.FAIL, said, mend, cause, lines)
+    return None

@@ -1,0 +1,74 @@
+"""First and second derivatives against finite differences: `gradwright.autograd.diagnose`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gradwright
+from gradwright.autograd.diagnosis import Diagnosis, Verdict, diagnose
+from gradwright.check.battery.findings import failed, passed, skipped
+from gradwright.check.bridge import bridged
+from gradwright.check.lab import Lab
+from gradwright.check.records import Finding, Outcome
+from gradwright.check.suspects import suspects
+
+
+def first_order(lab: Lab) -> tuple[Finding, Diagnosis]:
+    """The gradient is that of finite differences."""
+    return _judged(lab, 1)
+
+
+def second_order(lab: Lab) -> tuple[Finding, Diagnosis | None]:
+    """The gradient of the gradient is that of finite differences; skipped until the gradient is right."""
+    finding, found = _judged(lab, 2)
+    if found.order == 1:
+        return skipped("not looked at before the first order is right"), None
+    return finding, found
+
+
+def _judged(lab: Lab, order: int) -> tuple[Finding, Diagnosis]:
+    arguments, _ = lab.call.tensors(gradwright)
+    found = diagnose(callable_of(lab), arguments, names=lab.call.names, order=order)
+    return judged(lab, found), found
+
+
+def callable_of(lab: Lab) -> Callable[..., Any]:
+    """The subject as a function of gradwright's tensors, every call seeded."""
+    function = lab.subject.function
+    if function is None:
+        run = lab.subject.target
+    elif lab.subject.kind == "torch":
+        run = bridged(function, lab.T, lab.cloned).apply
+    else:
+        run = function.apply
+
+    def seeded(*arguments: Any) -> Any:
+        lab.seed()
+        if lab.cloned and lab.subject.kind != "torch":
+            arguments = tuple(a.clone() if isinstance(a, gradwright.Tensor) else a for a in arguments)
+        return run(*arguments, **lab.call.static)
+
+    seeded.__name__ = lab.subject.name
+    return seeded
+
+
+def judged(lab: Lab, d: Diagnosis) -> Finding:
+    """A diagnosis as a finding."""
+    if d.verdict is Verdict.VERIFIED:
+        return passed(d.summary)
+    cause = d.hypotheses[0] if d.hypotheses else None
+    if cause is not None and d.order == 2 and "once_differentiable" in cause.sentence:
+        return skipped("declared once_differentiable")
+    sentence = d.summary
+    if d.worst is not None:
+        sentence += (
+            f"; {d.worst} is {d.worst.numeric:.6g} ± {d.worst.bar:.1g}, and backward gives {d.worst.analytic:.6g}"
+        )
+    if cause is not None:
+        sentence += f". {cause.sentence[0].upper()}{cause.sentence[1:]}"
+    name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)
+    lines = suspects(lab, cause, d.worst.input if d.worst is not None else "")
+    if d.verdict is Verdict.WRONG or name == "second derivative":
+        return failed(name, sentence, mend, lines)
+    return Finding("", Outcome.INCONCLUSIVE, sentence, mend, name, lines)

@@ -1,0 +1,200 @@
+"""One subject through all checks."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradwright.check.attempt import Attempt
+from gradwright.check.battery import behaviour, contract, cost, declared, layouts, memory, orders
+from gradwright.check.battery.findings import broken, skipped
+from gradwright.check.calls import Arg, Call, given, guessed
+from gradwright.check.discover import Subject
+from gradwright.check.lab import Lab
+from gradwright.check.records import Checked, Finding, Outcome
+from gradwright.op import Op
+from gradwright.testing import draw
+
+CHECKS: dict[str, Callable[[Lab], Any]] = {
+    "runs": behaviour.runs,
+    "inputs unchanged": behaviour.inputs_unchanged,
+    "deterministic": behaviour.deterministic,
+    "independent calls": behaviour.independent_calls,
+    "captured tensors": memory.captured_tensors,
+    "dtype and shape": contract.dtype_and_shape,
+    "first order": orders.first_order,
+    "second order": orders.second_order,
+    "complex": orders.first_order,
+    "needs_input_grad": contract.needs_input_grad,
+    "undefined gradients": contract.undefined_gradients,
+    "strides": layouts.strides,
+    "no leak": memory.no_leak,
+    "forward mode": declared.forward_mode,
+    "vmap": declared.vmap,
+    "cost": cost.cost,
+}
+"""All checks, in order."""
+
+TRIES = 400
+"""How many made-up calls are tried."""
+
+
+def examine(subject: Subject, fast: bool = False) -> Checked:
+    """Everything that can be said of a subject; ``fast``: with its first sample only."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labs, problem, made_up = _labs(subject)
+        labs = labs[:1] if fast else labs
+        findings, diagnoses = ((problem,), ()) if problem is not None else _findings(labs)
+    described = tuple(str(lab.call) for lab in labs)
+    return Checked(
+        subject.name,
+        subject.kind,
+        subject.file,
+        subject.line,
+        subject.source,
+        described,
+        made_up,
+        findings,
+        diagnoses,
+        time.perf_counter() - start,
+    )
+
+
+# ---- with what ------------------------------------------------------------------------------------------
+
+
+def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
+    """The subject with each of its sample calls; or what keeps it from being called; whether they are made up."""
+    attempt = Attempt()
+    with attempt:
+        calls = _drawn(subject.target) if subject.kind == "op" else given(subject.target, subject.T, subject.names)
+        if calls:
+            return [_precise(Lab(subject, c)) for c in calls], None, False
+    if attempt.error is not None:
+        return [], _error("runs", attempt, subject, "samples"), False
+    lab = _tried(subject)
+    if lab is not None:
+        return [lab], None, True
+    return (
+        [],
+        Finding(
+            "runs",
+            Outcome.ERROR,
+            "it has no sample inputs, and none could be made up that its forward takes",
+            "give it a static method `samples` that returns a list with a tuple of arguments for each call, or decorate "
+            "it with @gradwright.check.samples(...)",
+            "no samples",
+            (subject.line,),
+        ),
+        True,
+    )
+
+
+def _drawn(op: Op) -> list[Call]:
+    found = []
+    for sample in op.samples:
+        arrays, static = draw(sample)
+        names = op.inputs if not op.variadic else [f"{op.inputs[-1]}[{k}]" for k in range(len(arrays))]
+        known = [n in op.rules or (op.variadic and bool(op.rules)) for n in (*op.inputs, *names)][-len(arrays) :]
+        args = [Arg(np.asarray(a), r and a.dtype.kind in "fc") for a, r in zip(arrays, known, strict=True)]
+        found.append(Call(tuple(args), tuple(names), static))
+    return found
+
+
+def _precise(lab: Lab) -> Lab:
+    """With float64 for float32, if it takes that; on clones, if it says that it changes its inputs."""
+    for call in (lab.call.precise(), lab.call):
+        for cloned in (False, True):
+            found = Lab(lab.subject, call, cloned)
+            attempt = Attempt()
+            with attempt:
+                found.run()
+            if attempt.error is None:
+                return found
+            if not cloned and "leaf" not in attempt.said():
+                break
+    return Lab(lab.subject, lab.call.precise())
+
+
+def _tried(subject: Subject) -> Lab | None:
+    """With the first made-up call that runs forward and backward; or else with the first that runs forward."""
+    if subject.kind == "op":
+        return None
+    second: Lab | None = None
+    for k, call in enumerate(guessed(subject.function.forward, subject.own_context)):
+        if k == TRIES:
+            break
+        lab = _precise(Lab(subject, call))
+        attempt = Attempt()
+        with attempt:
+            run = lab.run()
+            if not run.outputs or not all(np.isfinite(v).all() for v in run.arrays):
+                continue
+            second = second or lab
+            lab.backward(run)
+            return lab
+    return second
+
+
+# ---- the checks -----------------------------------------------------------------------------------------
+
+
+def _findings(labs: Sequence[Lab]) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
+    found: dict[str, Finding] = {}
+    diagnoses: list[dict[str, Any]] = []
+    for name, check in CHECKS.items():
+        if name not in ("runs", "captured tensors") and found["runs"].outcome not in (Outcome.PASS, Outcome.ADVICE):
+            found.setdefault(name, replace(skipped("it does not run"), check=name))
+            continue
+        for lab in _fit(labs, name):
+            one, diagnosis = _made(name, check, lab)
+            if diagnosis is not None:
+                precision = next((a.array.dtype.name for a in lab.call.args if a.grad), "")
+                diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": precision})
+            worse = found.get(one.check, one)
+            if _rank(one) >= _rank(worse):
+                found[one.check] = one
+            if _rank(found.get(name, one)) > _rank(Finding("", Outcome.ADVICE)):
+                break
+        found.setdefault(name, replace(skipped("not claimed: no sample is complex"), check=name))
+    return tuple(found[n] for n in CHECKS), tuple(diagnoses)
+
+
+def _rank(f: Finding) -> int:
+    order = (Outcome.SKIPPED, Outcome.PASS, Outcome.ADVICE, Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.ERROR)
+    return order.index(f.outcome)
+
+
+def _fit(labs: Sequence[Lab], name: str) -> Sequence[Lab]:
+    """The samples that a check is for."""
+    if name == "complex":
+        return [lab for lab in labs if lab.call.is_complex]
+    real = [lab for lab in labs if not lab.call.is_complex]
+    return real if name == "first order" and real else labs
+
+
+def _made(name: str, check: Callable[[Lab], Any], lab: Lab) -> tuple[Finding, Any]:
+    """What a check says of a sample, with the diagnosis if it made one."""
+    attempt = Attempt()
+    with attempt:
+        said = check(lab)
+        finding, diagnosis = said if isinstance(said, tuple) else (said, None)
+        return replace(finding, check=name), diagnosis
+    rule = broken(attempt, lab.subject.file)
+    return rule or _error(name, attempt, lab.subject), None
+
+
+def _error(name: str, attempt: Attempt, subject: Subject, what: str = "it") -> Finding:
+    lines = attempt.line(subject.file)
+    where = f" at line {lines[0]}" if lines else ""
+    verb = "" if isinstance(attempt.error, SystemExit) else "raises "
+    return Finding(
+        name, Outcome.ERROR, f"{what} {verb}{attempt.said()}{where}", "", type(attempt.error).__name__, lines
+    )

@@ -1,0 +1,169 @@
+"""Checking in processes of their own, under a time limit, so that nothing a subject does stops the rest."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import gradwright
+from gradwright.check.records import Checked, Finding, Outcome, Report, checked_from
+
+LIMIT = 60.0
+"""Seconds that importing a target may take, and each subject."""
+START = 60.0
+"""Seconds that a process has for itself to start."""
+
+
+class Gone(Exception):  # noqa: N818 - it is no error here
+    """A process that ended or was ended before it answered; says how."""
+
+
+class Worker:
+    """A process that has imported a target.
+
+    Raises Gone, while it is made or asked, if the process ends or takes longer than it may.
+    """
+
+    def __init__(self, target: str, limit: float) -> None:
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
+        command = [sys.executable, "-m", "gradwright.check.worker", target]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
+        )
+        self.limit = limit
+        self._read(START)
+        self.found = self._read(limit)
+
+    def ask(self, name: str, fast: bool) -> Checked:
+        """What it finds out about the subject of this name."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"name": name, "fast": fast}) + "\n")
+        self.process.stdin.flush()
+        return checked_from(self._read(self.limit))
+
+    def _read(self, limit: float) -> Any:
+        assert self.process.stdout is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            self.process.kill()
+
+        timer = threading.Timer(limit, stop)
+        timer.start()
+        line = self.process.stdout.readline()
+        timer.cancel()
+        if line.endswith("\n"):
+            return json.loads(line)
+        status = self.process.wait()
+        if late.is_set():
+            raise Gone(f"does not return within {limit:g} s")
+        if status < 0:
+            raise Gone(f"crashes the interpreter ({signal.Signals(-status).name}){self._last()}")
+        raise Gone(f"exits the interpreter (status {status}){self._last()}")
+
+    def _last(self) -> str:
+        self.errors.seek(0)
+        lines = self.errors.read().strip().splitlines()
+        return f": {lines[-1]}" if lines else ""
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.communicate()
+        self.errors.close()
+
+
+class Pool:
+    """The workers of one target; a subject gets one that is idle, or a new one."""
+
+    def __init__(self, target: str, limit: float) -> None:
+        self.target, self.limit = target, limit
+        self.idle: list[Worker] = []
+
+    def close(self) -> None:
+        """End all its processes."""
+        for worker in self.idle:
+            worker.close()
+
+    def list(self) -> Any:
+        """What there is to check; or why that cannot be known."""
+        try:
+            worker = Worker(self.target, self.limit)
+        except Gone as gone:
+            return {"problem": f"importing it {gone}"}
+        self.idle.append(worker)
+        return worker.found
+
+    def check(self, subject: dict[str, Any], fast: bool) -> Checked:
+        """One subject."""
+        start, worker = time.perf_counter(), None
+        try:
+            worker = self.idle.pop() if self.idle else Worker(self.target, self.limit)
+            checked = worker.ask(subject["name"], fast)
+        except (Gone, BrokenPipeError) as gone:
+            if worker is not None:
+                worker.close()
+            finding = Finding("runs", Outcome.ERROR, f"it {gone}", "", str(gone).partition(" (")[0])
+            return Checked(**subject, findings=(finding,), seconds=time.perf_counter() - start)
+        self.idle.append(worker)
+        return checked
+
+
+def check(
+    targets: Sequence[str],
+    *,
+    only: Sequence[str] = (),
+    jobs: int = 2,
+    limit: float = LIMIT,
+    fast: bool = False,
+    progress: Callable[[int, int, Checked | None], None] = lambda done, of, checked: None,
+) -> Report:
+    """Check everything with a derivative in some files and modules.
+
+    Args:
+        targets: files, modules, or either with ``:Name``.
+        only: names to check; by default all.
+        jobs: how many processes work at a time.
+        limit: seconds that importing a target may take, and each subject.
+        fast: whether to check each subject with its first sample only.
+        progress: called with how many subjects are done, of how many, and the last one.
+    """
+    start = time.perf_counter()
+    found: list[tuple[str, dict[str, Any]]] = []
+    problems: list[tuple[str, str]] = []
+    pools: dict[str, Pool] = {}
+    results: dict[int, Checked] = {}
+    try:
+        for target in dict.fromkeys(targets):
+            pools[target] = Pool(target, limit)
+            listed = pools[target].list()
+            if "problem" in listed:
+                problems.append((target, listed["problem"]))
+            found += [(target, s) for s in listed.get("subjects", ()) if not only or s["name"] in only]
+        progress(0, len(found), None)
+
+        def one(k: int) -> None:
+            target, subject = found[k]
+            results[k] = pools[target].check(subject, fast)
+            progress(len(results), len(found), results[k])
+
+        with ThreadPoolExecutor(max(1, jobs)) as threads:
+            list(threads.map(one, range(len(found))))
+    finally:
+        for pool in pools.values():
+            pool.close()
+    unknown = [n for n in only if not any(s["name"] == n for _, s in found)]
+    problems += [(n, "there is nothing of this name in what was given") for n in unknown]
+    seconds = time.perf_counter() - start
+    return Report(
+        tuple(targets), tuple(results[k] for k in sorted(results)), tuple(problems), seconds, gradwright.__version__
+    )

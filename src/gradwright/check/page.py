@@ -1,0 +1,303 @@
+"""The page of `gradwright check --html`: one file that needs nothing else, and reads with scripts off too."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from gradwright.check.figures import figures
+from gradwright.check.markup import Markup, data, join, prose, tag
+from gradwright.check.records import Checked, Finding, Outcome, Report
+
+_WORDS = {
+    Outcome.FAIL: "wrong",
+    Outcome.INCONCLUSIVE: "inconclusive",
+    Outcome.ERROR: "not checkable",
+    Outcome.PASS: "right",
+}
+"""What to call the verdicts, in the order of the page."""
+_FOUND = _WORDS | {
+    Outcome.FAIL: "failed",
+    Outcome.PASS: "passed",
+    Outcome.ADVICE: "passed, with advice",
+    Outcome.SKIPPED: "does not apply",
+}
+"""What to call the outcomes of checks."""
+_VERDICTS = {"VERIFIED": Outcome.PASS, "WRONG": Outcome.FAIL, "INCONCLUSIVE": Outcome.INCONCLUSIVE}
+_KINDS = {"function": "Function", "custom_op": "custom_op", "op": "Op", "torch": "torch Function"}
+_ORDERS = {1: "Gradient", 2: "Second derivative"}
+
+
+def write(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Write a report as a page; what was at ``path`` before stays there until the page is complete.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: the page cannot be written there; the message says which file and why.
+    """
+    target = Path(path)
+    text = page(report).encode()
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text)
+            mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+            os.chmod(temporary, mode & 0o777)
+            os.replace(temporary, target)
+        except OSError:
+            os.unlink(temporary)
+            raise
+    except OSError as e:
+        raise type(e)(e.errno, f"cannot write the page: {e.strerror}", str(target)) from None
+    return target
+
+
+def _umask() -> int:
+    now = os.umask(0)
+    os.umask(now)
+    return now
+
+
+def page(report: Report) -> str:
+    """The page as HTML."""
+    assets = files("gradwright.check") / "assets"
+    template, style, script = ((assets / name).read_text("utf-8") for name in ("template.html", "style.css", "page.js"))
+    rows = sorted(report.checked, key=lambda c: list(_WORDS).index(c.verdict))
+    drawn = {f"{k}-{n}": figures(d) for k, c in enumerate(rows) for n, d in enumerate(c.diagnoses)}
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(template).substitute(
+        title=join(f"gradwright check {' '.join(report.targets)}"),
+        style=style,
+        script=script,
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+        about=_about(report),
+        totals=_totals(report),
+        problems=_problems(report),
+        rows=join([_row(k, c, unfolded=k == 0 and c.verdict is not Outcome.PASS) for k, c in enumerate(rows)]),
+        data=data(drawn),
+    )
+
+
+def _about(report: Report) -> Markup:
+    targets = [join([", " if k else "", tag("code", t)]) for k, t in enumerate(report.targets)]
+    version = f"gradwright {report.version}" if report.version else None
+    return join(_dotted(targets, f"{report.seconds:.1f}\N{NO-BREAK SPACE}s", version))
+
+
+def _dotted(*parts: Any) -> list[Any]:
+    """What there is of the parts, with dots between."""
+    given = [p for p in parts if p]
+    return [join([tag("span", " · ", class_="dot") if k else None, p]) for k, p in enumerate(given)]
+
+
+def _mark(outcome: Outcome) -> Markup:
+    return tag("svg", tag("use", href=f"#mark-{outcome.lower()}"), class_=f"mark {outcome.lower()}", aria_hidden="true")
+
+
+def _unseen(text: str) -> Markup:
+    return tag("span", text, class_="unseen")
+
+
+# ---- the head ---------------------------------------------------------------------------------------------
+
+
+def _totals(report: Report) -> Markup:
+    """How many there are of each verdict; unticking one hides those rows."""
+    totals = report.totals
+    return join(
+        [
+            tag(
+                "label",
+                tag("input", type="checkbox", id=f"show-{o.lower()}", checked=True, disabled=not totals.get(o)),
+                _mark(o),
+                tag("b", totals.get(o, 0)),
+                " ",
+                word,
+                class_=None if totals.get(o) else "none",
+            )
+            for o, word in _WORDS.items()
+        ]
+    )
+
+
+def _problems(report: Report) -> Markup | None:
+    if not report.problems:
+        return Markup()
+    items = [tag("li", tag("code", target), ": ", prose(reason)) for target, reason in report.problems]
+    return tag("section", tag("h2", "Could not be read"), tag("ul", items), class_="problems")
+
+
+# ---- a row ------------------------------------------------------------------------------------------------
+
+
+def _row(k: int, c: Checked, unfolded: bool) -> Markup:
+    verdict = c.verdict
+    failure = c.failures[0] if c.failures else None
+    summary = tag(
+        "summary",
+        _mark(verdict),
+        tag("h2", c.name),
+        tag("span", _WORDS[verdict], class_="verdict"),
+        tag("span", _dotted(failure.check, prose(failure.cause)) if failure else _passed(c), class_="cause"),
+        tag("span", _place(c), class_="place"),
+    )
+    lead = None
+    if failure:
+        lead = tag("div", tag("p", prose(failure.sentence)), _mend(failure.mend, failure.outcome), class_="lead")
+    worst = _telling(c)
+    body = tag(
+        "div",
+        lead,
+        _called(c),
+        _section("diagnoses", "Derivatives", [_diagnosis(k, n, d, n == worst) for n, d in enumerate(c.diagnoses)]),
+        _section("findings", "Checks", tag("ul", [_finding(f, f is failure) for f in c.findings])),
+        _source(c),
+        class_="body",
+    )
+    return tag("details", summary, body, class_=f"row {verdict.lower()}", id=f"row-{k}", open=unfolded)
+
+
+def _section(kind: str, title: str, content: Any) -> Markup | None:
+    return tag("section", tag("h3", title), content, class_=kind) if content else None
+
+
+def _passed(c: Checked) -> str:
+    passed = sum(f.outcome in (Outcome.PASS, Outcome.ADVICE) for f in c.findings)
+    return f"{passed} check{'s' if passed != 1 else ''} passed"
+
+
+def _place(c: Checked) -> str:
+    return f"{Path(c.file).name}:{c.line}" if c.line else Path(c.file).name
+
+
+def _mend(text: str, outcome: Outcome) -> Markup | None:
+    label = "To settle it: " if outcome is Outcome.INCONCLUSIVE else "Mend: "
+    return tag("p", tag("b", label), prose(text), class_="mend") if text else None
+
+
+def _called(c: Checked) -> Markup:
+    """What it is, where, and what it was called with."""
+    samples = [tag("li", tag("code", s)) for s in c.samples]
+    made = "Inputs, made from the signature" if c.guessed else "Inputs"
+    where = f"{c.file}:{c.line}" if c.line else c.file
+    return tag(
+        "div",
+        tag("p", *_dotted(_KINDS.get(c.kind, c.kind), tag("code", where), f"{c.seconds:.2f}\N{NO-BREAK SPACE}s")),
+        tag("details", tag("summary", f"{made} ({len(samples)})"), tag("ul", samples)) if samples else None,
+        class_="called",
+    )
+
+
+def _finding(f: Finding, told: bool) -> Markup:
+    """One check; told: its sentence stands above already."""
+    state = _unseen(f" ({_FOUND[f.outcome]})")
+    said = [tag("p", prose(f.sentence)) if f.sentence else None, _mend(f.mend, f.outcome)]
+    return tag("li", _mark(f.outcome), tag("div", tag("b", f.check), state, None if told else said),
+               class_=f.outcome.lower())  # fmt: skip
+
+
+# ---- a diagnosis ------------------------------------------------------------------------------------------
+
+
+def _telling(c: Checked) -> int:
+    """Which diagnosis to unfold: the first that is wrong, or else inconclusive, or else the first."""
+    verdicts = [d["verdict"] for d in c.diagnoses]
+    return next((verdicts.index(v) for v in ("WRONG", "INCONCLUSIVE") if v in verdicts), 0)
+
+
+def _diagnosis(k: int, n: int, d: Mapping[str, Any], unfolded: bool) -> Markup:
+    verdict = _VERDICTS[d["verdict"]]
+    what = [_ORDERS.get(d["order"], f"Derivative {d['order']}"), d.get("dtype")]
+    wrong = verdict is Outcome.FAIL
+    return tag(
+        "details",
+        tag("summary", _mark(verdict), tag("span", *_dotted(*what)), tag("span", _WORDS[verdict], class_="verdict")),
+        tag("p", tag("code", d["sample"]), class_="sample") if d.get("sample") else None,
+        tag("p", prose(d["summary"]), class_="summary"),
+        tag("ol", [_hypothesis(h, verdict) for h in d["hypotheses"]], class_="causes") if d["hypotheses"] else
+        tag("p", "No known cause fits the error.") if wrong else None,
+        _worst(d["worst"], verdict) if d["worst"] else None,
+        tag("div", class_="figures", data_figure=f"{k}-{n}"),
+        open=unfolded,
+        class_=verdict.lower(),
+    )
+
+
+def _hypothesis(h: Mapping[str, Any], verdict: Outcome) -> Markup:
+    share = round(100 * float(h["evidence"]))
+    bar = tag("div", tag("i", style=f"width:{share}%"), class_="evidence", aria_hidden="true")
+    explains = tag("div", bar, tag("span", f"explains {share} % of the error"), class_="share")
+    return tag("li", tag("p", prose(h["sentence"])), explains if verdict is Outcome.FAIL else None,
+               _mend(h["mend"], verdict))  # fmt: skip
+
+
+def _worst(w: Mapping[str, Any], verdict: Outcome) -> Markup:
+    said, found, bar = (float(w[x]) for x in ("analytic", "numeric", "bar"))
+    rows = zip(("backward", "finite differences", "difference"), aligned(said, found, said - found),
+               ("", f"± {bar:.1g}", ""), strict=True)  # fmt: skip
+    part = f" ({w['part']})" if w["part"] else ""
+    name = f"d {_at(w['output'], w['output_index'])} / d {_at(w['input'], w['index'])}{part}"
+    which = "Largest difference" if verdict is Outcome.PASS else "Worst entry"
+    caption = tag("caption", f"{which}: ", tag("code", name))
+    return tag("table", caption, [tag("tr", tag("th", a, scope="row"), tag("td", b), tag("td", c)) for a, b, c in rows])
+
+
+def _at(name: str, index: Any) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def aligned(*values: float) -> list[str]:
+    """Numbers written with as many decimals each, so that their points stand under each other.
+
+    >>> aligned(4.0, -12.5, 0.001)
+    ['4.000000', '−12.500000', '0.001000']
+    """
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    if largest and not 1e-3 <= largest < 1e7:
+        made = [f"{v:.6e}" for v in values]
+    else:
+        made = [f"{v:.{7 - max(0, math.floor(math.log10(largest or 1)))}f}" for v in values]
+    return [m.replace("-", "\N{MINUS SIGN}") for m in made]
+
+
+# ---- the source -------------------------------------------------------------------------------------------
+
+
+def _source(c: Checked) -> Markup | None:
+    if not c.source:
+        return None
+    suspects: dict[int, list[Finding]] = {}
+    for f in c.findings:
+        for line in f.lines:
+            suspects.setdefault(line, []).append(f)
+    lines = [
+        _line(number, text, suspects.get(number, []))
+        for number, text in enumerate(c.source.rstrip("\n").split("\n"), max(c.line, 1))
+    ]
+    code = tag("pre", tag("code", lines), tabindex=0, role="region", aria_label=f"Source of {c.name}")
+    return _section("source", "Source", code)
+
+
+def _line(number: int, text: str, found: list[Finding]) -> Markup:
+    """A line of source, marked if a finding suspects it."""
+    wrong = any(f.outcome is not Outcome.ADVICE for f in found)
+    kind = "suspect" if wrong else "advised" if found else ""
+    why = ", ".join(dict.fromkeys(f.cause or f.check for f in found))
+    return tag(
+        "span",
+        tag("span", number, class_="number", aria_hidden="true"),
+        tag("span", f"{text}\n", class_="text"),
+        tag("span", _unseen(f" {kind}: "), why, class_="why") if found else None,
+        class_=f"line {kind}".rstrip(),
+    )

@@ -1,0 +1,56 @@
+"""The process that the subjects of one target are checked in: ``python -m gradwright.check.worker TARGET``.
+
+It says in a line of JSON what there is to check; then for each name that it reads it says what it found. What the
+user's code prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from gradwright.autograd.diagnosis.records import plain
+from gradwright.check.attempt import Attempt
+from gradwright.check.battery import examine
+from gradwright.check.discover import Subject, load, subjects
+
+
+def main(target: str) -> None:
+    """Answer until nothing more is asked."""
+    asked, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+    def say(answer: Any) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    say("ready")
+    found: dict[str, Subject] = {}
+    attempt = Attempt()
+    with attempt:
+        found = {s.name: s for s in subjects(*load(target))}
+    if attempt.error is not None:
+        say({"problem": reason(attempt, target)})
+        return
+    say({"subjects": [{"name": s.name, "kind": s.kind, "file": s.file, "line": s.line} for s in found.values()]})
+    for line in asked:
+        request = json.loads(line)
+        say(plain(examine(found[request["name"]], request["fast"])))
+
+
+def reason(attempt: Attempt, target: str) -> str:
+    """Why a target cannot be checked."""
+    if isinstance(attempt.error, (LookupError, FileNotFoundError)) and not attempt.line(target):
+        return str(attempt.error.args[0])
+    lines = attempt.line(os.path.abspath(target.partition(":")[0]))
+    where = f" at line {lines[0]}" if lines else ""
+    if isinstance(attempt.error, SyntaxError):
+        where = f" at line {attempt.error.lineno}"
+    return f"it does not import: {attempt.said()}{where}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,144 @@
+"""Headless Chromium, to open pages in."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SECONDS = 60
+
+
+class Browser:
+    """Chromium, spoken to over a pair of pipes in its own protocol.
+
+    Attributes:
+        complaints: errors and warnings of the page: of its scripts, of the network, of its content policy.
+        asked: the addresses of everything that was asked for.
+    """
+
+    def __init__(self, program: str, profile: Path) -> None:
+        (reads, self._to), (self._from, writes) = os.pipe(), os.pipe()
+        arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                     "--disable-background-networking", "--no-first-run", "--remote-debugging-pipe",
+                     f"--user-data-dir={profile}"]  # fmt: skip
+        reads, writes = (_moved_up(end) for end in (reads, writes))
+        self._process = os.posix_spawn(
+            program, [program, *arguments], os.environ,
+            file_actions=[*((os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)),
+                          (os.POSIX_SPAWN_DUP2, reads, 3), (os.POSIX_SPAWN_DUP2, writes, 4)],
+        )  # fmt: skip
+        os.close(reads)
+        os.close(writes)
+        self._buffer, self._count, self._session = b"", 0, ""
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self._seen: set[str] = set()
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Ask something of it, and wait for the answer."""
+        self._count += 1
+        message = {"id": self._count, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._count:
+                assert "error" not in answer, f"{method}: {answer['error']}"
+                return answer["result"]
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            assert select.select([self._from], [], [], SECONDS)[0], "the browser does not answer"
+            part = os.read(self._from, 1 << 20)
+            assert part, "the browser has stopped"
+            self._buffer += part
+        text, _, self._buffer = self._buffer.partition(b"\0")
+        message = json.loads(text)
+        self._note(message.get("method", ""), message.get("params", {}))
+        return message
+
+    def _note(self, method: str, p: dict[str, Any]) -> None:
+        self._seen.add(method)
+        if method == "Runtime.exceptionThrown":
+            self.complaints.append(json.dumps(p["exceptionDetails"]))
+        elif method == "Log.entryAdded" and p["entry"]["level"] in ("error", "warning"):
+            self.complaints.append(p["entry"]["text"])
+        elif method == "Runtime.consoleAPICalled" and p["type"] in ("error", "warning", "assert"):
+            self.complaints.append(json.dumps(p["args"]))
+        elif method == "Network.requestWillBeSent":
+            self.asked.append(p["request"]["url"])
+
+    def open(self, page: Path, width: int = 1200, *, dark: bool = False, scripts: bool = True) -> None:
+        """Load a page, in a window of that width."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        self.complaints.clear()
+        self.asked.clear()
+        self._seen.discard("Page.loadEventFired")
+        self.call("Page.navigate", url=page.as_uri())
+        while "Page.loadEventFired" not in self._seen:
+            self._next()
+
+    def run(self, script: str) -> Any:
+        """The value of an expression of JavaScript in the page."""
+        found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def press(self, key: str) -> None:
+        """Press a key and let it go: ``Tab``, ``Enter``, ``ArrowDown``."""
+        code = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[key]
+        text = {"Enter": "\r", " ": " "}.get(key, "")
+        for kind in ("keyDown", "keyUp"):
+            given = {"text": text} if text and kind == "keyDown" else {}
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **given)
+
+    def picture(self, path: Path, height: int = 0) -> None:
+        """Write a picture of the page, all of it or so much of its top."""
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height or size["height"], "scale": 1}
+        found = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        path.write_bytes(base64.b64decode(found["data"]))
+
+    def close(self) -> None:
+        self._session = ""
+        self.call("Browser.close")
+        os.waitpid(self._process, 0)
+        os.close(self._to)
+        os.close(self._from)
+
+
+def _moved_up(fd: int) -> int:
+    """The same under a number that is out of the way of 3 and 4."""
+    high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(fd)
+    return high
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Headless Chromium. Skips where there is none; with GRADWRIGHT_REQUIRE_CHROMIUM=1 it fails."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        if os.environ.get("GRADWRIGHT_REQUIRE_CHROMIUM", "") not in ("", "0"):
+            pytest.fail("GRADWRIGHT_REQUIRE_CHROMIUM is set, but there is no chromium")
+        pytest.skip("chromium is not installed: the page not opened")
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
