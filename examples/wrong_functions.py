@@ -61,7 +61,8 @@ class Total(Function):
 
     @staticmethod
     def backward(ctx, g):
-        return g.expand(ctx.shape) / 7
+        g = g.expand(ctx.shape)
+        return g / g.numel()
 
 
 @samples((t(4),))
@@ -319,11 +320,11 @@ class Gain(Function):
 
     @staticmethod
     def forward(ctx, x):
-        return x * gain.detach() + 0 * gain
+        return x * gain.to(x.dtype)
 
     @staticmethod
     def backward(ctx, g):
-        return g * gain.detach()
+        return g * gain.detach().to(g.dtype)
 
 
 # ---- behaviour -------------------------------------------------------------------------------------------
@@ -446,7 +447,7 @@ class OneGradient(Function):
 
     @staticmethod
     def backward(ctx, g):
-        return tuple([g])
+        return (g, g)[:1]
 
 
 @samples((t(4),))
@@ -508,7 +509,7 @@ class MemoryOrder(Function):
     @once_differentiable
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
-        entries = gw.from_numpy(g.numpy().ravel(order="K").copy())
+        entries = gw.from_numpy(g.detach().numpy().ravel(order="K").copy())
         return entries.reshape(x.shape) * x.exp()
 
 

@@ -12,6 +12,7 @@ from math import e, inf, nan, pi
 
 from gradwright import autograd, fft, linalg, masked, nn, random, signal, special, utils, xp
 from gradwright.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from gradwright.autograd.custom import custom_op
 from gradwright.autograd.functional import value_and_grad
 from gradwright.autograd.grad_mode import (
     enable_grad,

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.cut import brought
 from gradwright.dtypes import promote_types
 from gradwright.errors import kind
 from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype, unmasked
@@ -79,7 +80,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
     """
-    return finish(_array(data, dtype), None, device, requires_grad)
+    return brought(finish(_array(data, dtype), None, device, requires_grad))
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -87,7 +88,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(data, TensorBase):
         return data if dtype is None else to_dtype(data, dtype)
     array = unmasked("as_tensor", data) if isinstance(data, np.ndarray) else _array(data, dtype)
-    return finish(array, array.dtype if dtype is None else dtype, device, False)
+    return brought(finish(array, array.dtype if dtype is None else dtype, device, False))
 
 
 asarray = as_tensor
@@ -104,7 +105,7 @@ def from_numpy(ndarray: Any) -> Any:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)})")
     dtypes.of(unmasked("from_numpy", ndarray).dtype)
-    return finish(ndarray, None, None, False)
+    return brought(finish(ndarray, None, None, False))
 
 
 def _dtype(dtype: Any) -> Any:

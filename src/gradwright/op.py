@@ -21,7 +21,7 @@ linear rearrangements need say nothing; any other operation that says nothing re
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -76,6 +76,23 @@ class Rule:
     names: tuple[str, ...]
 
 
+def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Mapping[str, Callable[..., Any]],
+             ) -> dict[str, Rule]:
+    """Derivatives by input: ``fn(xp, g, <what it needs>)``, whose names must be among the ``known``.
+
+    Raises TypeError if a name is no input, or a derivative asks for what cannot be saved.
+    """
+    found = {}
+    for name, fn in rules.items():
+        names = tuple(inspect.signature(fn).parameters)[2:]
+        if name not in inputs:
+            raise TypeError(f"{who}: {name!r} is no input; the inputs are {', '.join(inputs)}")
+        if unknown := [n for n in names if n not in known]:
+            raise TypeError(f"{who}({name}=...): cannot save {unknown[0]!r}; known: {sorted(known)}")
+        found[name] = Rule(fn, names)
+    return found
+
+
 @dataclass(eq=False)
 class Op:
     """An operation. Calling it on plain arrays computes; calling it on Tensors computes and records."""
@@ -107,13 +124,7 @@ class Op:
         Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
         """
         known = {*self.inputs, *self.static, "i", "out", *(f"{n}_shape" for n in self.inputs)}
-        for name, fn in rules.items():
-            names = tuple(inspect.signature(fn).parameters)[2:]
-            if name not in self.inputs:
-                raise TypeError(f"{self.name}.vjp: {name!r} is no input; the inputs are {', '.join(self.inputs)}")
-            if unknown := [n for n in names if n not in known]:
-                raise TypeError(f"{self.name}.vjp({name}=...): cannot save {unknown[0]!r}; known: {sorted(known)}")
-            self.rules[name] = Rule(fn, names)
+        self.rules |= declared(f"{self.name}.vjp", self.inputs, known, rules)
         return self
 
     def variant(self, node: str) -> Op:

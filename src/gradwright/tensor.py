@@ -10,6 +10,7 @@ from gradwright import backends, creation, dtypes, random, xp
 from gradwright.autograd import public
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
+from gradwright.autograd.cut import aside, leaves, rooted
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.node import AccumulateGrad, node_of
 from gradwright.autograd.version import UNTRACKED, Untracked
@@ -145,10 +146,12 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         """Its one element as a Python number; RuntimeError if it has several."""
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
+        leaves(self, "item()")
         return self.array.item()
 
     def tolist(self) -> Any:
         """Its values as nested lists of Python numbers."""
+        leaves(self, "tolist()")
         return self.array.tolist()
 
     def __bool__(self) -> bool:
@@ -158,17 +161,17 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         return bool(self.array)
 
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._number(leaves(self, "float()")))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(self._number(leaves(self, "int()")))
 
     def __complex__(self) -> complex:
-        return complex(self._number())
+        return complex(self._number(leaves(self, "complex()")))
 
-    def _number(self) -> Any:
-        """`item`, with a warning where that leaves a gradient behind that nobody asked to leave."""
-        if self.requires_grad:
+    def _number(self, noted: Any) -> Any:
+        """`item`, with a warning, unless it is ``noted``, where that leaves a gradient behind unasked."""
+        if not noted and self.requires_grad:
             warnings.warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: what is "
                 "computed from the number has no gradient. Consider using tensor.detach() or item() first.",
@@ -196,6 +199,8 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and rooted(self):
+            return
         if self._node is not None and type(self._node) is not AccumulateGrad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
@@ -212,7 +217,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         """Set ``requires_grad`` and return the tensor."""
         if not requires_grad or dtypes.of(self.array.dtype).category < dtypes.FLOAT:
             self.requires_grad = requires_grad
-        else:
+        elif not rooted(self):
             thaw(self)
         return self
 
@@ -256,7 +261,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         out = alias_of(self)
         if not out.is_inference():
             out._counter = [0]
-        return out
+        return aside(self, out, ".data")
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -295,7 +300,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def detach(self) -> Tensor:
         """The same memory without history; in-place writes to either are noticed by the graph."""
-        return alias_of(self)
+        return aside(self, alias_of(self), "detach()")
 
     def detach_(self) -> Tensor:
         """Cut this tensor from its history, making it a leaf. RuntimeError for a view."""

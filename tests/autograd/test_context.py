@@ -1,5 +1,6 @@
 """ctx: what forward leaves on it and backward finds; and the check of the gradients that backward returns."""
 
+import re
 import warnings
 
 import pytest
@@ -355,16 +356,26 @@ def test_a_gradient_that_would_have_to_be_summed_is_warned_of(Returns, leaf, T):
     if T is gradwright:
         (warning,) = caught
         assert warning.category is GradientWarning
-        assert str(warning.message) == (
-            "FBackward returned a gradient of shape [4, 3] for input 0 of shape [1]: it is summed down. Return "
-            "grad.sum_to_size(1) if that is what you mean."
+        assert re.fullmatch(
+            r"FBackward returned a gradient of shape \[4, 3\] for input 0, 'args\[0\]', of shape \[1\]: it is summed "
+            rf"down.\n  backward is at {re.escape(__file__)}:\d+, in .*F.backward\n"
+            r"Return grad.sum_to_size\(1\) if that is what you mean.",
+            str(warning.message),
         )
 
 
 def test_a_gradient_of_another_dtype_is_converted(T, Returns):
     x = T.ones(2, requires_grad=True)
-    Returns(lambda g: g.double()).apply(x).sum().backward()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Returns(lambda g: g.double()).apply(x).sum().backward()
     assert x.grad.dtype == T.float32
+    if T is gradwright:
+        (warning,) = caught
+        assert warning.category is GradientWarning
+        assert "a gradient of torch.float64 for input 0, 'args[0]', of torch.float32: it is converted" in str(
+            warning.message
+        )
 
 
 def test_gradients_with_strides_of_all_kinds(T, leaf, Returns):

@@ -80,6 +80,14 @@ def test_a_post_accumulate_hook_returns_nothing(T, leaf):
         assert x.grad.item() == 1
 
 
+def test_a_post_accumulate_hook_may_return_its_tensor(T, leaf):
+    x = leaf([1.0, 2.0])
+    x.register_post_accumulate_grad_hook(lambda t: t.requires_grad_(False))
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    assert not x.requires_grad
+
+
 def test_messages_name_the_hook_and_the_node():
     def clip(g):
         return 3

@@ -33,6 +33,16 @@ def test_accumulate_grad_holds_the_leaf(leaf):
     assert (x * 3).grad_fn.next_functions[0][0] is node
 
 
+def test_adding_to_a_gradient_that_was_saved_is_a_write_and_its_line_is_named():
+    x, w = gradwright.ones(2, requires_grad=True), gradwright.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    x.grad.mul_(2)
+    y = (w * x.grad).sum()
+    (x * x).sum().backward()
+    with pytest.raises(RuntimeError, match=r"changed at .*: \(x \* x\)\.sum\(\)\.backward\(\)"):
+        y.backward()
+
+
 def test_the_variable_of_a_dropped_leaf_stays_one_tensor():
     x = gradwright.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2

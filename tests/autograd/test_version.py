@@ -34,6 +34,26 @@ def test_the_last_line_counts():
     assert written_at(t._counter).source == "t[0] = 5.0"
 
 
+LINES = {
+    "t.add_(1)": lambda t: t.add_(1),
+    "t[0] = 1": lambda t: t.__setitem__(0, 1),
+    "t.copy_(t)": lambda t: t.copy_(t * 2),
+    "t.unsqueeze_(0)": lambda t: t.unsqueeze_(0),
+    "t.resize_(5)": lambda t: t.resize_(5),
+    "t.set_(t.clone())": lambda t: t.set_(t.clone()),
+    "increment_version(t)": lambda t: gradwright.autograd.graph.increment_version(t),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_write_notes_the_innermost_line_of_the_user(name):
+    t = gradwright.ones(3)
+    write = LINES[name]
+    write(t)
+    assert t._version
+    assert written_at(t._counter).code is write.__code__
+
+
 # ---- arrays that were handed out -------------------------------------------------------------------------
 
 WAYS = {

@@ -8,6 +8,7 @@ import json
 import os
 import select
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,11 @@ class Browser:
         elif method == "Network.requestWillBeSent":
             self.asked.append(p["request"]["url"])
 
-    def open(self, page: Path, width: int = 1200, *, dark: bool = False, scripts: bool = True) -> None:
-        """Load a page, in a window of that width."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    def open(
+        self, page: Path, width: int = 1200, height: int = 900, *, dark: bool = False, scripts: bool = True
+    ) -> None:
+        """Load a page, in a window of that size."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
@@ -100,6 +103,13 @@ class Browser:
         found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
+
+    def until(self, script: str) -> None:
+        """Wait until an expression is true."""
+        end = time.monotonic() + SECONDS
+        while not self.run(script):
+            assert time.monotonic() < end, f"never true: {script}"
+            time.sleep(0.01)
 
     def press(self, key: str) -> None:
         """Press a key and let it go: ``Tab``, ``Enter``, ``ArrowDown``."""

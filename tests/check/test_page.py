@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import zipfile
 from dataclasses import replace
@@ -136,12 +137,48 @@ def test_a_report_of_nothing_is_a_page() -> None:
     assert "0 wrong" in Seen(page(Report((), ()))).text
 
 
+def test_suspect_lines_are_marked_and_advice_is_no_failure() -> None:
+    found = (Finding("first order", Outcome.FAIL, "no", "", "sign", (12,)), Finding("strides", Outcome.PASS),
+             Finding("needs_input_grad", Outcome.ADVICE, "work for nothing", "", "idle work", (11, 12)))  # fmt: skip
+    c = Checked("f", "function", "f.py", 10, "a\nb\nc\nd\n", findings=found)
+    lines = [str(a["class"]) for _, a in Seen(page(Report((), (c,)))).elements if "line" in str(a.get("class")).split()]
+    assert lines == ["line", "line advised", "line suspect", "line"]
+    assert "sign, idle work" in page(Report((), (c,)))
+    text = Seen(page(Report((), (replace(c, findings=found[1:]),)))).text
+    assert "2 checks passed" in text
+    assert "passed, with advice" in text
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_every_text_stands_out_from_every_ground() -> None:
+    style = Seen(page(Report((), ()))).scripts[0]
+    colours = {name: values for name, *values in re.findall(r"--(\w+): light-dark\((#\w+), (#\w+)\)", style)}
+    for theme in (0, 1):
+        for text in ("ink", "soft", "right", "wrong", "unsure"):
+            for ground in ("paper", "card", "well", "blush"):
+                low, high = sorted(luminance(colours[name][theme]) for name in (text, ground))
+                assert (high + 0.05) / (low + 0.05) >= 4.5, f"{text} on {ground}"  # WCAG AA
+
+
 def test_numbers_stand_with_their_points_under_each_other() -> None:
     for values in ([4.0, 12.0, -8.0], [0.0, 0.0], [1e-9, 3.0], [1e-12, 2e-10], [3e20, -1.0], [123456.7, 0.5]):
         made = aligned(*values)
         assert len({len(m.partition(".")[2]) for m in made}) == 1
         assert [float(m.replace("−", "-")) for m in made] == pytest.approx(values, rel=1e-6, abs=1e-7 * max(values))
     assert aligned(float("nan"), 1.0) == ["nan", "1.0000000"]
+
+
+def test_a_difference_too_small_for_its_column_is_written_out() -> None:
+    d = cubed(3)
+    d["worst"] = {**d["worst"], "analytic": 3.0, "numeric": 3.0 + 2e-12, "bar": 1e-11}
+    c = Checked("f", "function", "f.py", 1, findings=(Finding("first order", Outcome.PASS),), diagnoses=(d,))
+    cells = re.findall(r"<td>([^<]*)</td>", page(Report((), (c,))))
+    assert cells == ["3.0000000", "", "3.0000000", "± 1e−11", "−2.0e−12", ""]
 
 
 # -- the file --
@@ -190,9 +227,9 @@ def test_a_page_can_be_read_by_whom_the_umask_allows(written: Path) -> None:
 @pytest.mark.parametrize("width", [400, 1600])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_it_opens_without_complaint_and_without_network(chromium: Any, written: Path, width: int, dark: bool) -> None:
-    chromium.open(written, width, dark=dark)
+    chromium.open(written, width, 20_000, dark=dark)
     chromium.run("document.querySelectorAll('details').forEach(d => d.open = true)")
-    chromium.run("new Promise(r => setTimeout(r, 100))")
+    chromium.until("document.querySelectorAll('.plot').length === 3")
     assert chromium.complaints == []
     assert chromium.asked == [written.as_uri()]
     assert chromium.run("document.documentElement.scrollWidth") == width
@@ -200,13 +237,13 @@ def test_it_opens_without_complaint_and_without_network(chromium: Any, written: 
         "Could not be read", "Wrong", "Kink", NASTY, "Right", "Sums"]  # fmt: skip
     assert chromium.run("document.querySelectorAll('.figures').length") == 3
     assert chromium.run("[...document.querySelectorAll('.figures')].every(f => f.querySelectorAll('svg').length > 3)")
-    assert chromium.run("document.querySelectorAll('.plot').length") == 3
     paper = chromium.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) < 200) == dark
 
 
 def test_the_heat_map_shows_the_jacobians_and_marks_the_worst(chromium: Any, written: Path) -> None:
     chromium.open(written)
+    chromium.until("document.querySelector('.plot')")
     panels = "[...document.querySelectorAll('.row.fail .panel')]"
     shown = f"{panels}.map(p => [...p.querySelectorAll('text')].map(t => t.textContent))"
     assert chromium.run(shown) == [["1", "0", "0", "4"], ["3", "0", "0", "12"], ["−2", "·", "·", "−8"]]
@@ -216,8 +253,19 @@ def test_the_heat_map_shows_the_jacobians_and_marks_the_worst(chromium: Any, wri
     )
 
 
+def test_only_what_is_near_is_drawn(chromium: Any, written: Path) -> None:
+    chromium.open(written)
+    chromium.until("document.querySelector('.plot')")
+    drawn = "[...document.querySelectorAll('.figures')].map(f => f.childElementCount > 0)"
+    assert chromium.run(drawn) == [True, False, False]
+    chromium.run("document.querySelector('.row.pass').open = true; scrollTo(0, 1e6)")
+    chromium.until("document.querySelectorAll('.plot').length > 1")
+    assert chromium.run(drawn) == [True, True, False]
+
+
 def test_the_keyboard_reaches_everything(chromium: Any, written: Path) -> None:
     chromium.open(written)
+    chromium.until("document.querySelector('.plot')")
     passed = []
     for _ in range(40):
         chromium.press("Tab")
@@ -246,9 +294,9 @@ def test_rows_can_be_hidden_by_verdict_and_unfolded_together(chromium: Any, writ
 
 
 def test_one_of_several_jacobians_can_be_chosen(chromium: Any, written: Path) -> None:
-    chromium.open(written)
+    chromium.open(written, 1200, 20_000)
     chromium.run("document.querySelector('#row-4').open = true")
-    chromium.run("new Promise(r => setTimeout(r, 100))")
+    chromium.until("document.querySelector('#row-4 select')")
     select = "document.querySelector('#row-4 select')"
     assert chromium.run(f"[...{select}.options].map(o => o.textContent)") == [
         "out[0] by x", "out[1] by x", "out[0] by y", "out[1] by y"]  # fmt: skip
@@ -279,6 +327,7 @@ def test_the_text_is_there_with_scripts_off(chromium: Any, written: Path) -> Non
 
 def test_a_screen_reader_finds_names_for_what_can_be_used(chromium: Any, written: Path) -> None:
     chromium.open(written)
+    chromium.until("document.querySelector('.plot')")
     nodes = chromium.call("Accessibility.getFullAXTree")["nodes"]
     named = {(n["role"]["value"], n.get("name", {}).get("value", "")) for n in nodes if not n.get("ignored")}
     usable = {"radio", "checkbox", "button", "combobox", "group", "region", "image", "heading", "DisclosureTriangle"}

@@ -282,3 +282,12 @@ def test_an_argument_that_was_changed(T):
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
     assert w.grad is None
+
+
+def test_a_keyword_argument_that_was_changed():  # (PyTorch computes with the new value)
+    x, scale = vector(gradwright), vector(gradwright, grad=False)
+    y = without(gradwright)(lambda x, scale: (x * scale).sin(), x, scale=scale)
+    scale.mul_(2)
+    with pytest.raises(RuntimeError, match=r"Checkpoint saved it as 'scale'\.\n  changed at .*scale\.mul_"):
+        y.sum().backward()
+    assert x.grad is None

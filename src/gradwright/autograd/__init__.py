@@ -7,16 +7,20 @@ from gradwright.autograd.anomaly import (
     is_anomaly_enabled,
     set_detect_anomaly,
 )
+from gradwright.autograd.custom import custom_op
 from gradwright.autograd.diagnosis import Diagnosis, diagnose
 from gradwright.autograd.function import Function
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 from gradwright.autograd.node import Node
 from gradwright.autograd.public import Variable, backward, grad
+from gradwright.autograd.pushforward import pushforward
+from gradwright.autograd.surrogate import surrogate
 from gradwright.errors import AnomalyError, GradcheckError
 
 __all__ = [
-    "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "backward", "detect_anomaly",
-    "diagnose", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "backward", "custom_op",
+    "detect_anomaly", "diagnose", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "pushforward", "set_detect_anomaly",
+    "set_grad_enabled", "surrogate",
 ]  # fmt: skip

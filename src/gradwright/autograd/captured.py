@@ -37,6 +37,8 @@ class Inside(list[Any]):
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""
         cls, _, nodes, start = self.call
+        if cls.captures_tensors:
+            return
         for t in tensors:
             node = t._node
             if node is not None and node._seq < start and node not in nodes and not is_severed(node):

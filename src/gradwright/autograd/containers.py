@@ -150,6 +150,22 @@ def _matching(rest: Tree, answer: Any, name: str) -> list[Any]:
     raise ValueError(f"expected one like {name}, which is a {described(like)}, but got {described(answer)}")
 
 
+class Parts(list[Any]):
+    """The parts of a container, and their keys."""
+
+    keys: Sequence[Any] = ()
+
+
+def parts(value: Any) -> Parts:
+    """The parts of a container; none of anything else."""
+    keys = None if value.__class__ in PLAIN else _keys(value)
+    if keys is None:
+        return Parts()
+    found = Parts(_values(value, keys))
+    found.keys = keys
+    return found
+
+
 def _is_nothing(answer: Any) -> bool:
     """Whether an answer is None, or a container of nothing else."""
     if answer is None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.contract import Declaring, FunctionCtx, root
-from gradwright.autograd.grad_mode import recording, watching
+from gradwright.autograd.cut import Guard
+from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.hooks import as_tensor
-from gradwright.autograd.node import Bundle, Node, Output
+from gradwright.autograd.node import Bundle, Node, Output, routing
 from gradwright.autograd.record import freed, unpack
+from gradwright.autograd.replay import Replay, again
 from gradwright.autograd.saved import raw
+from gradwright.autograd.strict import warn
 from gradwright.autograd.version import noted, written_at
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, users_own
-from gradwright.errors import GradientWarning, kind, size
+from gradwright.errors import kind, size
 from gradwright.ops.shape import broadcasts
 
 
@@ -36,7 +40,7 @@ class BackwardNode(Declaring, Node):
     """
 
     __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_materialize", "_metas", "_needs", "_outputs",
-                 "_ports", "_to_save", "_trees")  # fmt: skip
+                 "_ports", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
     _function: Any
@@ -55,13 +59,23 @@ class BackwardNode(Declaring, Node):
     """Shape and dtype of each output; None for one that is no tensor."""
     _ports: dict[int, Any] | None
     """If there are several outputs: weak references to the `Output` of each differentiable one."""
+    _replay: Replay | None
+    """What running forward again takes, if it has kept intermediates."""
     _trees: tuple[Any, Any]
     """What remains of arguments and outputs without their tensors, if those came in containers (`nested`)."""
 
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
-        """For each input of forward, whether it is a tensor that requires grad."""
-        return self._needs
+        """For each input of forward, whether it is a tensor that requires grad; in backward, whether this pass asks."""
+        return self._needs if routing.get() is None else self._asked()
+
+    def _asked(self) -> tuple[bool, ...]:
+        """For each input, whether it requires grad and the pass that runs, if one does, leads to what was asked for."""
+        route, wanted = routing.get() or ((), ())
+        if self not in route:
+            return self._needs
+        targets = iter(self._next)
+        return tuple([n and ((t := next(targets)) in route or t in wanted) for n in self._needs])
 
     @property
     def _mask(self) -> Sequence[bool]:  # type: ignore[override]
@@ -107,14 +121,20 @@ class BackwardNode(Declaring, Node):
             raise freed(self)
         if self._to_save:  # still inside forward
             return self._to_save
+        if saved is ACCESSED:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        values = self._values()
         if self._function.clear_saved_tensors_on_access:
-            if saved is ACCESSED:
-                raise RuntimeError(
-                    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-                    "autograd.Function. Either access saved_tensors only once, or set "
-                    "clear_saved_tensors_on_access=False."
-                )
             self._saved = ACCESSED
+        return values
+
+    def _values(self) -> tuple[Any, ...]:
+        saved = self._saved
+        if self._replay is not None:  # the arguments are saved with them
+            saved = itertools.islice(saved, self._replay.count)
         return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(saved)])
 
     @property
@@ -122,7 +142,8 @@ class BackwardNode(Declaring, Node):
         """What `save_for_backward` was given, as objects on which ``register_hooks(pack_hook, unpack_hook)`` works."""
         if self._saved is None:
             raise freed(self)
-        return tuple([raw(self, k) for k in range(len(self._saved))])
+        count = len(self._saved) if self._replay is None else self._replay.count
+        return tuple([raw(self, k) for k in range(count)])
 
     def _unpacked(self, k: int, packed: tuple[Any, ...]) -> Any:
         array, counter, version, node = packed
@@ -133,10 +154,14 @@ class BackwardNode(Declaring, Node):
             out._node = self._port(node)
         return out
 
-    def _written(self) -> str | None:
-        forward = inspect.unwrap(self._function.forward)
-        code = getattr(forward, "__code__", None)
-        return code and f"{code.co_filename}:{code.co_firstlineno}, in {forward.__qualname__}"
+    def _written(self, part: str = "forward") -> str | None:
+        """Where the user has written forward, or backward."""
+        user = getattr(self._function, "_user", self._function)
+        if part == "backward" and user.backward is root(user).backward:
+            part = "vjp"
+        fn = inspect.unwrap(getattr(user, part))
+        code = getattr(fn, "__code__", None)
+        return code and f"{code.co_filename}:{code.co_firstlineno}, in {fn.__qualname__}"
 
     def _argument(self, k: int) -> str:
         """What forward calls its input number k."""
@@ -157,23 +182,45 @@ class BackwardNode(Declaring, Node):
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
-        recorded = recording.get()
-        versions = [None if t is None else noted(t._counter[0]) for t in grads] if recorded else None
+        if recording.get():
+            return self._recorded(grads, g)
         quiet = users_own()
         try:
             result = self._function._derivative()(self, *grads)
         finally:
             restore(quiet)
         checked = _checked(self, result if type(result) is tuple else (result,))
-        if versions is None:  # `as_tensor` has just made them
-            for t in grads:
-                if t is not None and t._counter[0] != 0:
-                    self._check_cotangent(t, 0, g)
-            return [None if r is None else r.array for r in checked]
+        for t in grads:
+            if t is not None and t._counter[0] != 0:  # `as_tensor` has just made them
+                self._check_cotangent(t, 0, g)
+        return [None if r is None else r.array for r in checked]
+
+    def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
+        """`_run`, while the pass is recorded."""
+        versions = [None if t is None else noted(t._counter[0]) for t in grads]
+        quiet = users_own()
+        try:
+            guard, result = self._guarded(grads)
+        finally:
+            restore(quiet)
+        checked = _checked(self, result if type(result) is tuple else (result,))
         for t, version in zip(grads, versions, strict=True):
             if version is not None and t._counter[0] != version:
                 self._check_cotangent(t, version, g)
-        return checked
+        return guard.settled(checked)
+
+    def _guarded(self, grads: Sequence[Any]) -> tuple[Guard, Any]:
+        """What the user's backward returns while it is recorded, and what is known of what it did."""
+        cotangents = [t._node for t in grads if t is not None and t._node is not None]
+        guard = Guard(type(self).__name__, (*self._next, *cotangents))
+        before = guarding.get()
+        guarding.set(guard)
+        try:
+            derivative = self._function._derivative()
+            ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
+            return guard, derivative(ctx, *grads)
+        finally:
+            guarding.set(before)
 
     def _check_cotangent(self, t: Any, version: int, g: Any) -> None:
         """Raise RuntimeError for a cotangent that backward has changed, unless nobody else holds its memory."""
@@ -205,7 +252,12 @@ class BackwardNode(Declaring, Node):
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
-        return self._function._derivative()(self, *grads)
+        if not recording.get():
+            return self._function._derivative()(self, *grads)
+        guard, result = self._guarded(grads)
+        if isinstance(result, TensorBase):
+            return guard.settled([result])[0]
+        return tuple(guard.settled(result)) if type(result) is tuple else result
 
     __call__ = apply
 
@@ -243,7 +295,8 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
         result = result[: len(metas)]
     elif extra:
         raise RuntimeError(
-            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)})"
+            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)}): one "
+            f"for each input of forward ({', '.join(map(node._argument, range(len(metas))))}), None for those without one"
         )
     checked: list[Any] = []
     for i, meta in enumerate(metas):
@@ -252,33 +305,40 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
             if r is not None:
                 raise RuntimeError(
                     f"function {name} returned a gradient different than None at position {i + 1}, "
-                    "but the corresponding forward input was not a Variable"
+                    f"but the corresponding forward input was not a Variable: {node._argument(i)!r}"
                 )
         elif node._needs[i]:
             if r is not None:
                 if not isinstance(r, TensorBase):
-                    raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}")
+                    raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, of "
+                                    f"{node._argument(i)!r}")  # fmt: skip
                 if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
-                    r = _fitted(name, i, r, *meta)
+                    r = _fitted(node, i, r, *meta)
             checked.append(r)
     return checked
 
 
-def _fitted(name: str, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    got = r.array.shape
+def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A gradient in the shape and dtype of its input; a warning that it was not, RuntimeError if it cannot be."""
+    got, name, argument = r.array.shape, type(node).__name__, node._argument(i)
+    at = f"  backward is at {node._written('backward') or 'a line that is not known'}\n"
     if got != shape:
         if not broadcasts(shape, got):
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
-                f"compatible with {size(shape)}"
+                f"compatible with {size(shape)}: it is that of {argument!r}\n{at}"
             )
-        warnings.warn(
-            f"{name} returned a gradient of shape {size(got)} for input {i} of shape {size(shape)}: it is summed down. "
-            f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean.",
-            GradientWarning,
-            stacklevel=2,
+        warn(
+            f"{name} returned a gradient of shape {size(got)} for input {i}, {argument!r}, of shape {size(shape)}: it is "
+            f"summed down.\n{at}"
+            f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean."
         )
         r = r.sum_to_size(shape)
     if r.array.dtype != dtype:
+        had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
+        warn(
+            f"{name} returned a gradient of {had} for input {i}, {argument!r}, of {wants}: it is converted.\n{at}"
+            f"Return grad.to({argument}.dtype) if that is what you mean."
+        )
         r = r.to(dtype)
     return r

@@ -17,14 +17,15 @@ import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import guarding, recording
-from gradwright.autograd.node import Node, ticket
+from gradwright.autograd.node import AccumulateGrad, Node, ticket
 from gradwright.autograd.place import Place, here, is_own
 from gradwright.autograd.strict import warn
 from gradwright.autograd.view import is_severed, refresh
 from gradwright.dtypes import FLOAT, of
 
-class Guard:
-    """What is known of one run of a user's backward.
+
+class Guard(list[Any]):
+    """What is known of one run of a user's backward; in a `no_grad` block, what `recording` holds: it stays empty, false.
 
     Attributes:
         name: of the node.
@@ -33,22 +34,39 @@ class Guard:
         values: whether they left for NumPy or Python, so that they may be anywhere.
         arrays: whether for NumPy.
         leaves: the nodes of leaves that were made by ``detach().requires_grad_()``.
-        unrecorded: what `recording` holds in a `no_grad` block.
+        replaying: while forward runs again, what `recording` holds: a `no_grad` block in it says nothing, since all of
+            forward is one.
         scale: how large the cotangents are that a second derivative brings to what was returned.
     """
 
     def __init__(self, name: str, inputs: Sequence[Node]) -> None:
+        super().__init__()
         self.name, self.inputs = name, tuple(inputs)
         self.left: list[tuple[str, Any]] = []
         self.values = self.arrays = False
         self.leaves: list[tuple[Node, str]] = []
         self.scale = 0.0
-        self.unrecorded: Any = Unrecorded()
-        self.unrecorded.guard = self
+        self.replaying: Any = None
 
     def note(self, how: str) -> None:
         """Values leave at the user's line that runs now."""
         self.left.append((how, here(2)))
+
+    def met(self, tensors: Sequence[Any], out: Any = None) -> None:
+        """An operation on operands with history has not been recorded, because of `no_grad`."""
+        nodes = [t._node for t in tensors if t._node is not None and not is_severed(t._node)]
+        place = here(3)
+        if nodes and not any(isinstance(n, Cut) for n in nodes):
+            self.left.append(("no_grad()", place))
+        for o in out if isinstance(out, list) else (out,):
+            if nodes and o is not None and of(o.array.dtype).category >= FLOAT:
+                o._node = self.cut(nodes, "no_grad()", place)
+
+    def writing(self, t: Any) -> None:
+        """Writes are seen by versions."""
+
+    def drawing(self, source: Any) -> None:
+        """Backward runs once."""
 
     def message(self, how: str, place: Any) -> str:
         """What an error says of a cut."""
@@ -85,29 +103,6 @@ class Guard:
 
 def _reached(message: str, g: Any) -> None:
     raise RuntimeError(message)
-
-
-class Unrecorded(list[Any]):
-    """What `recording` holds in a `no_grad` block of a recorded backward: it is false, and sees what is not recorded."""
-
-    __slots__ = ("guard",)
-    guard: Guard
-
-    def met(self, tensors: Sequence[Any], out: Any = None) -> None:
-        """An operation on operands with history has not been recorded."""
-        nodes = [t._node for t in tensors if t._node is not None and not is_severed(t._node)]
-        place = here(3)
-        if nodes and not any(isinstance(n, Cut) for n in nodes):
-            self.guard.left.append(("no_grad()", place))
-        for o in out if isinstance(out, list) else (out,):
-            if nodes and o is not None and of(o.array.dtype).category >= FLOAT:
-                o._node = self.guard.cut(nodes, "no_grad()", place)
-
-    def writing(self, t: Any) -> None:
-        """Writes are seen by versions."""
-
-    def drawing(self, source: Any) -> None:
-        """Backward runs once."""
 
 
 class Cut(Node):
@@ -155,7 +150,7 @@ def _guard() -> Any:
     if guard is None:
         return None
     mode = recording.get()
-    return guard if mode or mode.__class__ is Unrecorded else None
+    return guard if mode or mode is guard else None
 
 
 def aside(t: Any, out: Any, how: str) -> Any:
@@ -188,7 +183,7 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
     return True
 
 
-def made(t: Any) -> Any:
+def brought(t: Any) -> Any:
     """A tensor made from arrays of the user: a cut, if the values of others have left for NumPy."""
     guard = _guard()
     if guard is not None and guard.arrays and t._node is None and of(t.array.dtype).category >= FLOAT:
@@ -197,11 +192,18 @@ def made(t: Any) -> Any:
     return t
 
 
-def rooted(t: Any) -> None:
-    """The user makes ``t`` a leaf: if it was cut off, it becomes one, and a second derivative that ends there raises."""
+def is_guarded() -> bool:
+    """Whether values may leave now, since it is noted."""
+    return _guard() is not None
+
+
+def rooted(t: Any) -> bool:
+    """Whether ``t``, which the user makes a leaf, was cut off: it is one now, and a second derivative there raises."""
     guard = _guard()
-    if guard is not None and isinstance(t._node, Cut):
-        message = t._node._message
-        t._node = None
-        t.requires_grad_()
-        guard.leaves.append((t._node, message))
+    if guard is None or not isinstance(t._node, Cut):
+        return False
+    message = t._node._message
+    t._node = None
+    t._node = AccumulateGrad(t)
+    guard.leaves.append((t._node, message))
+    return True

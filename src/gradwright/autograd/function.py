@@ -25,14 +25,16 @@ from functools import partial
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd import attributes, nested, watch
+from gradwright.autograd import attributes, nested, replay, signature, watch
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.captured import Inside
 from gradwright.autograd.containers import PLAIN, holds_tensors
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.contract import FunctionCtx, check
-from gradwright.autograd.grad_mode import no_grad, recording, watching
+from gradwright.autograd.grad_mode import guarding, record, recording, watching
 from gradwright.autograd.node import Node, Output, ticket
 from gradwright.autograd.record import pack
+from gradwright.autograd.surrogate import declared
 from gradwright.autograd.version import bump, noted, written_at
 from gradwright.autograd.view import View, check_writable, rebase, refresh
 
@@ -45,7 +47,9 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         check(cls, body)
-        cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls})
+        if bases and "_user" not in body:
+            signature.check(cls)
+        cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
 
 
 class Function(metaclass=FunctionMeta):
@@ -117,6 +121,8 @@ class Function(metaclass=FunctionMeta):
     """Whether vmap may make its own rule, instead of one given as `vmap`."""
     clear_saved_tensors_on_access = False
     """Whether ``ctx.saved_tensors`` may be asked for only once, and its memory freed then."""
+    captures_tensors = False
+    """Whether forward may use tensors that require grad and are no arguments, because backward sees to them itself."""
     boxed_grads_call = False
     """Whether backward gets its grad_outputs as one list, which it may empty: ``backward(ctx, grads)``."""
 
@@ -159,7 +165,7 @@ class Function(metaclass=FunctionMeta):
         node._hooks = None
         node._saved = node._to_save = node._dirty = node._flat = ()
         node._materialize = True
-        node._ports = None
+        node._ports = node._replay = None
         nodes: list[Any] = []
         versions: list[Any] = []
         for a in args:
@@ -176,8 +182,13 @@ class Function(metaclass=FunctionMeta):
                 versions.append(None)
         node._needs = needs = tuple([n is not None for n in nodes])
         mode = recording.get()
+        guard = guarding.get()
+        if guard is not None:
+            guarding.set(None)
         if mode:
-            recording.set(False)
+            inside = Inside()
+            inside.call = cls, args, nodes, ticket()
+            recording.set(inside)
         try:
             if watching.get():
                 result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
@@ -189,6 +200,8 @@ class Function(metaclass=FunctionMeta):
         finally:
             if mode:
                 recording.set(mode)
+            if guard is not None:
+                guarding.set(guard)
         single = isinstance(result, TensorBase)
         outputs = (result,) if single else nested.outputs(cls, node, result)
         needed = mode and True in needs
@@ -202,7 +215,7 @@ class Function(metaclass=FunctionMeta):
             node._seq = ticket()
             node._next = tuple([n for n in nodes if n is not None])
             node._metas = [(a.array.shape, a.array.dtype) if isinstance(a, TensorBase) else None for a in args]
-        outputs = _attached(node, args, outputs, needed)
+        outputs = _attached(node, args, outputs, inside if needed else None)
         if needed and mode is not True:
             watch.recorded(node)
         return outputs[0] if single else nested.returned(node, result, outputs)
@@ -274,10 +287,11 @@ def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> No
                            "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip
 
 
-def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...], needed: bool) -> tuple[Any, ...]:
-    """The outputs with ``node`` as their history; packs up what was saved."""
+def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
+              inside: Inside | None) -> tuple[Any, ...]:  # fmt: skip
+    """The outputs with ``node`` as their history, if forward ran ``inside``; packs up what was saved."""
     owned = tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
-    if not needed:
+    if inside is None:
         return owned
     saved = node._to_save
     packs: list[Any] = [None if t is None else pack(t) for t in saved]
@@ -300,6 +314,16 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
         for j, t in enumerate(saved):
             if t is original:
                 packs[j] = (*packs[j][:3], k)
+    start = inside.call[3]
+    for t, one in zip(saved, packs):  # noqa: B905 - the check costs as much as the loop
+        if t is not None and (t._node is None or t._node._seq >= start) and one[3].__class__ is not int:
+            node._replay = replay.keep(node, inside, packs, outputs)
+            break
+    else:
+        for value in node.__dict__.values():
+            if value.__class__ not in PLAIN or hasattr(inside, "left"):
+                node._replay = replay.keep(node, inside, packs, outputs)
+                break
     node._saved = packs
     node._to_save = ()
     if node._dirty or node._flat:  # they may be this node's own outputs, which would then keep it alive
@@ -339,14 +363,19 @@ def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Declare a backward that cannot itself be differentiated (it computes outside gradwright, say).
 
-    A second derivative through it raises RuntimeError instead of being silently zero.
+    A second derivative through it raises RuntimeError instead of being silently zero, whether or not the gradient that
+    comes in requires grad.
     """
 
     @functools.wraps(fn)
     def backward(ctx: Any, *grads: Any) -> Any:
-        recorded = recording.get()
-        with no_grad():
+        recorded, guard = record(False), guarding.get()
+        guarding.set(None)  # it may let go of gradients
+        try:
             result = fn(ctx, *grads)
+        finally:
+            recording.set(recorded)
+            guarding.set(guard)
         if not recorded:
             return result
         many = result if isinstance(result, tuple) else (result,)
@@ -354,6 +383,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         many = tuple(wrap(r.array, stop) if isinstance(r, TensorBase) else r for r in many)
         return many if isinstance(result, tuple) else many[0]
 
+    backward.once = True  # type: ignore[attr-defined]
     return backward
 
 

@@ -38,7 +38,7 @@ def _stop() -> Any:
     before = recording.get()
     if before:
         guard = guarding.get()
-        recording.set(False if guard is None else guard.unrecorded)
+        recording.set(False if guard is None else guard.replaying or guard)
     return before
 
 

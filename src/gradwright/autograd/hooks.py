@@ -129,10 +129,10 @@ class Hooks:
         return [_like(t, r) for t, r, n in zip(grads, inputs, needed, strict=True) if n]
 
     def accumulate(self, node: Any, leaf: Any) -> None:
-        """Run the post-accumulate hooks."""
+        """Run the post-accumulate hooks, which return None or the leaf."""
         for fn in list(self.accumulated.values()):
             result = call(fn, node, leaf)
-            if result is not None:
+            if result is not None and result is not leaf:
                 error = RuntimeError if isinstance(result, TensorBase) else TypeError
                 raise error(
                     f"Tensor post accumulate grad hooks should return None, but {title(fn, node)} returned "

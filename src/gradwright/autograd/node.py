@@ -23,6 +23,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.hooks import Hooks, RemovableHandle
+from gradwright.autograd.version import bump
 from gradwright.errors import size
 
 ticket = itertools.count(1).__next__
@@ -194,7 +195,7 @@ class AccumulateGrad(Node):
             holder._grad = wrap(g if alone or not hasattr(g, "copy") else g.copy())
         else:
             old.array += g
-            old._counter[0] += 1
+            bump(old._counter, 4)
         return ()
 
     def _fitted(self, xp: Any, g: Any) -> Any:
@@ -203,8 +204,8 @@ class AccumulateGrad(Node):
         if tuple(g.shape) != tuple(self._array.shape) or have.category > want.category:
             raise RuntimeError(
                 f"a derivative is wrong: the gradient that reached a leaf of shape {size(self._array.shape)} and "
-                f"{want} is of shape {size(g.shape)} and {have}. gradcheck of each operation on the way "
-                "shows which one it is."
+                f"{want} is of shape {size(g.shape)} and {have}. Unless the leaf was given other .data since, "
+                "gradcheck of each operation on the way shows which one it is."
             )
         return g if have is want else xp.astype(g, self._array.dtype)
 

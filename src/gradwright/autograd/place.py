@@ -53,6 +53,7 @@ def here(depth: int = 1) -> tuple[CodeType, int] | None:
 
 
 def is_own(filename: str) -> bool:
+    """Whether a file is gradwright's own."""
     own = _OWN[filename] = filename.startswith((_HOME, "<gradwright"))
     return own
 

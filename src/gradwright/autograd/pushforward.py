@@ -51,7 +51,7 @@ def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
     ctx = object.__new__(flat(cls)._node_class)
     ctx._hooks, ctx._trees = None, (rest, None)
     ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
-    ctx._materialize = True
+    ctx._materialize, ctx._ports, ctx._replay = True, None, None
     ctx._needs = (False, *[t._node is not None for t in leaves])
     kept: list[Any] = []
     before = pushing.set(kept)

@@ -18,7 +18,6 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import guarding, record, recording
 from gradwright.autograd.record import freed, pack, unpack
 from gradwright.autograd.signature import has_setup
-from gradwright.autograd.view import is_severed
 from gradwright.backends.generator import shared
 from gradwright.dtypes import FLOAT, of
 from gradwright.errors import size
@@ -70,8 +69,8 @@ def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any]) -> Re
 
 def _has_no_history(t: Any, start: int) -> bool:
     """Whether what ``t`` depends on is not known, or only from inside forward on."""
-    node = t._node
-    return (node is None or node._seq >= start or is_severed(node)) and of(t.array.dtype).category >= FLOAT
+    node = t._node  # that of a view that was made without recording has been made inside, too
+    return (node is None or node._seq >= start) and of(t.array.dtype).category >= FLOAT
 
 
 def _is_new(value: Any, known: Sequence[Any]) -> bool:
@@ -97,9 +96,12 @@ def parts(name: str, value: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any
     elif depth and isinstance(value, dict):
         for k, v in value.items():
             yield from parts(f"{name}[{k!r}]", v, depth - 1)
-    elif depth and (isinstance(value, SimpleNamespace) or (dataclasses.is_dataclass(value) and not isinstance(value, type))):
-        for k, v in vars(value).items() if hasattr(value, "__dict__") else ():
+    elif depth and isinstance(value, SimpleNamespace):
+        for k, v in vars(value).items():
             yield from parts(f"{name}.{k}", v, depth - 1)
+    elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from parts(f"{name}.{field.name}", getattr(value, field.name, None), depth - 1)
 
 
 def again(node: Any) -> Any:
@@ -108,7 +110,7 @@ def again(node: Any) -> Any:
     Raises RuntimeError if an argument was changed in place since, or the result is another one.
     """
     replay, cls = node._replay, node._function
-    if node._saved is None:
+    if node._saved is None or len(node._saved) < replay.count:  # or cleared
         raise freed(node)
     args = _arguments(node, replay)
     ctx = object.__new__(cls._node_class)
@@ -118,7 +120,7 @@ def again(node: Any) -> Any:
     ctx._metas, ctx._outputs, ctx._needs = node._metas, node._outputs, node.needs_input_grad
     states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
     guard, before = guarding.get(), record(True)
-    unrecorded, guard.unrecorded = guard.unrecorded, recording.get()  # all of forward is a no_grad block: one says nothing
+    guard.replaying = recording.get()
     try:
         for source, state in replay.random.items():
             source.set_state(state)
@@ -129,7 +131,7 @@ def again(node: Any) -> Any:
             result = cls.forward(ctx, *args)
     finally:
         recording.set(before)
-        guard.unrecorded = unrecorded
+        guard.replaying = None
         for source, state in states.items():
             source.set_state(state)
     _hang(node, ctx, args, result if type(result) is tuple else (result,))
@@ -162,16 +164,22 @@ def _hang(node: Any, ctx: Any, args: Sequence[Any], outputs: Sequence[Any]) -> N
         out._node = None if flat else node._port(k)
 
 
-def _kept(node: Any) -> dict[str, Any]:
+def _kept(node: Any, saved: Sequence[Any]) -> dict[str, Any]:
     """What is on a ctx, by name."""
-    names = [*vars(node), *getattr(node, "_attributes", ())]
-    found = {f"saved_tensors[{k}]": t for k, t in enumerate(node.saved_tensors) if t is not None}
-    return found | {n: v for name in names for n, v in parts(name, getattr(node, name))}
+    found = {f"saved_tensors[{k}]": t for k, t in enumerate(saved) if t is not None}
+    return found | {n: v for name in _names(node) for n, v in parts(name, getattr(node, name))}
+
+
+def _names(node: Any) -> list[str]:
+    return [*vars(node), *getattr(node, "_attributes", ())]
 
 
 def _compare(node: Any, ctx: Any) -> None:
     """Raise RuntimeError if forward has not left what it left the first time; hand on what was added since."""
-    first, second = _kept(node), _kept(ctx)
+    before, now = node._values(), ctx._to_save
+    if len(before) != len(now):
+        raise _differs(node, "saved_tensors", f"was {len(before)} tensors, and is {len(now)}")
+    first, second = _kept(node, before), _kept(ctx, now)
     for name, value in second.items():
         if name not in first:
             raise _differs(node, name, "was not there the first time")
@@ -185,9 +193,7 @@ def _compare(node: Any, ctx: Any) -> None:
             same = np.array_equal(a, b)
         if not same:
             raise _differs(node, name, "has other values")
-    if len(node.saved_tensors) != len(ctx.saved_tensors):
-        raise _differs(node, "saved_tensors", f"was {len(node.saved_tensors)} tensors, and is {len(ctx.saved_tensors)}")
-    for name in (*vars(node), *getattr(node, "_attributes", ())):
+    for name in _names(node):
         if name not in vars(ctx):
             setattr(ctx, name, getattr(node, name))
 

@@ -45,8 +45,8 @@ def check(cls: Any) -> None:
         if takes_context and len(forward.parameters) == 1 and first is not None:  # noqa: SIM102 - one thing each
             if first.kind in _POSITIONAL and first.name not in _CONTEXT and _backward(cls) is not None:
                 raise TypeError(
-                    f"{name}: forward takes only {first.name!r}, in the place of ctx: write forward(ctx, {first.name}), "
-                    "or define setup_context(ctx, inputs, output)"
+                    f"{name}: forward takes only {first.name!r}, in the place of ctx: write "
+                    f"forward(ctx, {first.name}), or define setup_context(ctx, inputs, output)"
                 )
     if has_setup(cls):
         setup = _signature(cls, "setup_context")

@@ -19,7 +19,7 @@ from numpy.lib.array_utils import byte_bounds
 from gradwright.autograd.place import Place, here
 
 
-def bump(counter: list[Any], depth: int = 3) -> None:
+def bump(counter: list[Any], depth: int = 2) -> None:
     """Count a write, and note the line of the user's program that made it, at least ``depth`` frames up."""
     counter[0] += 1
     place = here(depth + 1)

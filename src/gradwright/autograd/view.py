@@ -280,7 +280,7 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
         else:
             _rehang(x, node)
     writable(x)[...] = new
-    bump(x._counter)
+    bump(x._counter, 3)
     return x
 
 
@@ -377,7 +377,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     if isinstance(x._counter[0], Untracked):
         x._counter[0] += 1
         return x
-    bump(x._counter)
+    bump(x._counter, 3)
     if view is not None:
         x._view = View(view._base, out._view.steps, view.origin, view.itself)
         if not mode or x._node is None:

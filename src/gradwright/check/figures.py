@@ -122,7 +122,7 @@ def _same(matrix: Matrix, value: float) -> Matrix:
 
 
 def _matrix(rows: Any) -> Matrix:
-    return np.asarray(rows, dtype=object).astype(np.float64)  # "nan" and "inf" are strings in plain data
+    return np.asarray(rows, dtype=np.float64)  # reads the strings that stand for nan and inf in plain data
 
 
 def _numbers(values: Any) -> list[float | str]:

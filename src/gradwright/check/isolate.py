@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -35,8 +36,9 @@ class Worker:
     def __init__(self, target: str, limit: float) -> None:
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
         command = [sys.executable, "-m", "gradwright.check.worker", target]
+        one = {"OMP_NUM_THREADS": "1", **os.environ}  # several threads each would only be in each other's way
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
+            command, env=one, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
         )
         self.limit = limit
         self._read(START)

@@ -219,14 +219,17 @@ def _telling(c: Checked) -> int:
 def _diagnosis(k: int, n: int, d: Mapping[str, Any], unfolded: bool) -> Markup:
     verdict = _VERDICTS[d["verdict"]]
     what = [_ORDERS.get(d["order"], f"Derivative {d['order']}"), d.get("dtype")]
-    wrong = verdict is Outcome.FAIL
+    causes = None
+    if d["hypotheses"]:
+        causes = tag("ol", [_hypothesis(h, verdict) for h in d["hypotheses"]], class_="causes")
+    elif verdict is Outcome.FAIL:
+        causes = tag("p", "No known cause fits the error.")
     return tag(
         "details",
         tag("summary", _mark(verdict), tag("span", *_dotted(*what)), tag("span", _WORDS[verdict], class_="verdict")),
         tag("p", tag("code", d["sample"]), class_="sample") if d.get("sample") else None,
         tag("p", prose(d["summary"]), class_="summary"),
-        tag("ol", [_hypothesis(h, verdict) for h in d["hypotheses"]], class_="causes") if d["hypotheses"] else
-        tag("p", "No known cause fits the error.") if wrong else None,
+        causes,
         _worst(d["worst"], verdict) if d["worst"] else None,
         tag("div", class_="figures", data_figure=f"{k}-{n}"),
         open=unfolded,
@@ -244,8 +247,11 @@ def _hypothesis(h: Mapping[str, Any], verdict: Outcome) -> Markup:
 
 def _worst(w: Mapping[str, Any], verdict: Outcome) -> Markup:
     said, found, bar = (float(w[x]) for x in ("analytic", "numeric", "bar"))
-    rows = zip(("backward", "finite differences", "difference"), aligned(said, found, said - found),
-               ("", f"± {bar:.1g}", ""), strict=True)  # fmt: skip
+    *values, off = aligned(said, found, said - found)
+    if said != found and not off.strip("\N{MINUS SIGN}0."):
+        off = _signed(f"{said - found:.1e}")
+    known = _signed(f"± {bar:.1g}")
+    rows = (("backward", values[0], ""), ("finite differences", values[1], known), ("difference", off, ""))
     part = f" ({w['part']})" if w["part"] else ""
     name = f"d {_at(w['output'], w['output_index'])} / d {_at(w['input'], w['index'])}{part}"
     which = "Largest difference" if verdict is Outcome.PASS else "Worst entry"
@@ -268,7 +274,11 @@ def aligned(*values: float) -> list[str]:
         made = [f"{v:.6e}" for v in values]
     else:
         made = [f"{v:.{7 - max(0, math.floor(math.log10(largest or 1)))}f}" for v in values]
-    return [m.replace("-", "\N{MINUS SIGN}") for m in made]
+    return [_signed(m) for m in made]
+
+
+def _signed(number: str) -> str:
+    return number.replace("-", "\N{MINUS SIGN}")
 
 
 # ---- the source -------------------------------------------------------------------------------------------

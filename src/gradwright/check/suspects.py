@@ -34,6 +34,8 @@ def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
 def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:
     """The lines of backward that compute the gradient of argument number ``position``; of all, if that is None."""
     function = lab.subject.function
+    if function is None:
+        return ()
     vjp = "vjp" if "vjp" in vars(function) and "backward" not in vars(function) else "backward"
     body = source(getattr(function, vjp, None))
     if not body:

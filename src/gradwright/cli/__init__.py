@@ -1,4 +1,4 @@
-"""The command line: `gradwright run` and `gradwright demo`."""
+"""The command line: `gradwright run`, `gradwright check` and `gradwright demo`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import gradwright
+from gradwright.cli import check
 from gradwright.cli.run import run
 
 _EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
@@ -18,6 +19,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.command == "run":
         return run(arguments.script, arguments.args)
+    if arguments.command == "check":
+        return check.run(arguments)
     if arguments.command == "demo":
         try:
             from gradwright.cli import demo  # noqa: PLC0415 - rich is optional
@@ -42,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("script", metavar="SCRIPT", help="the program, a Python file")
     rest = command.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="the program's own arguments")
     rest.required = False
+
+    check.add(commands)
 
     about = "check the examples' derivatives and run a fit"
     commands.add_parser("demo", help=about, description=f"{about.capitalize()} (from a checkout of the repository).")

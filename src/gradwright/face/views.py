@@ -9,6 +9,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.cut import aside
 from gradwright.autograd.grad_mode import no_grad, recording
 from gradwright.autograd.node import NotDifferentiable
 from gradwright.autograd.version import bump
@@ -201,7 +202,7 @@ def alias(input: Any) -> Any:
 
 def detach(input: Any) -> Any:
     """The same memory without history."""
-    return alias_of(tensor_arg("detach", input))
+    return aside(input, alias_of(tensor_arg("detach", input)), "detach()")
 
 
 detach_copy = copied(detach, "detach_copy")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.autograd.cut import leaves
 from gradwright.autograd.version import lend
 from gradwright.autograd.view import writable
 from gradwright.face.arguments import one_dim
@@ -45,7 +46,7 @@ class Arrays:
         While the array, or a view of it, lives, each operation that saves the tensor for backward looks at all of its
         memory (0.3 ms per MB): so backward notices what was written through the array in between, and raises.
         """
-        return self._lent(None, force)
+        return self._lent(None, leaves(self, "numpy()", True) or force)
 
     def _lent(self, holder: Any, force: bool = False) -> Any:
         if self.requires_grad and not force:
@@ -53,7 +54,7 @@ class Arrays:
         return lend(writable(self), self._counter, holder)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
+        return np.array(self._lent(None, leaves(self, "numpy.asarray()", True)), dtype=dtype, copy=copy)
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ class Arrays:
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:  # fmt: skip
-        if self.requires_grad:
+        if not leaves(self, "DLPack", True) and self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         array = self.numpy()
         if any(step < 0 for step in array.strides):

@@ -68,7 +68,7 @@ def checkpoint(
 ) -> Any:
     """``function(*args, **kwargs)``, of which backward computes again what it needs: less memory, more time.
 
-    The tensors among ``args`` are kept, nothing computed in the function is. ``function`` must compute the same when
+    The arguments are kept, nothing computed in the function is. ``function`` must compute the same when
     it is run again; what it does besides (a counter, a running mean) it does each time.
 
     Args:
@@ -215,6 +215,8 @@ def _recorded(
 
 class CheckpointFunction(Function):
     """`checkpoint` with ``use_reentrant=True``."""
+
+    captures_tensors = True
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

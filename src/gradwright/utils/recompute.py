@@ -40,8 +40,8 @@ class Checkpoint(Node):
     """
 
     __slots__ = (
-        "args", "compares", "complete", "early_stop", "first", "function", "further", "kwargs", "lock", "lost",
-        "place", "random", "saved",
+        "compares", "complete", "early_stop", "first", "function", "further", "given", "lock", "lost", "place", "random",
+        "saved",
     )  # fmt: skip
 
     first: Any
@@ -52,9 +52,10 @@ class Checkpoint(Node):
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._seq, self._next, self._hooks = ticket(), (), None
-        self._saved = tuple([pack(a) for a in args if isinstance(a, TensorBase)])
-        self.args = [_TENSOR if isinstance(a, TensorBase) else a for a in args]
-        self.function, self.kwargs = function, kwargs
+        given = dict(enumerate(args)) | kwargs
+        self._saved = tuple([pack(a) for a in given.values() if isinstance(a, TensorBase)])
+        self.given = {k: _TENSOR if isinstance(a, TensorBase) else a for k, a in given.items()}
+        self.function = function
         self.place = here()
         self.lock = RLock()
         self.complete = False
@@ -63,18 +64,23 @@ class Checkpoint(Node):
         if watching.get():
             recorded(self)
 
-    def arguments(self) -> list[Any]:
-        """The arguments of the function; RuntimeError if one was changed in place since."""
-        values, k = [], 0
-        for i, a in enumerate(self.args):
+    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the function, by position and by name; RuntimeError if one was changed in place since."""
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        saved = iter(self._saved)
+        for k, a in self.given.items():
             if a is _TENSOR:
-                a, k = unpack(self, self._saved[k], f"args[{i}]"), k + 1
-            values.append(a)
-        return values
+                a = unpack(self, next(saved), k if isinstance(k, str) else f"args[{k}]")
+            if isinstance(k, str):
+                kwargs[k] = a
+            else:
+                args.append(a)
+        return args, kwargs
 
     def recompute(self) -> None:
         """Run the function again, and fill what nodes have lost."""
-        args = self.arguments()
+        args, kwargs = self.arguments()
         again = Remember(self)
         quiet = users_own()
         done = False
@@ -83,7 +89,7 @@ class Checkpoint(Node):
                 if self.random is not None:
                     set_rng_state(self.random)
                 try:
-                    self.function(*args, **self.kwargs)
+                    self.function(*args, **kwargs)
                 except _StopRecomputation:
                     again.stopped = True
             again.check()

@@ -66,8 +66,8 @@ class Run:
         noted = mode == "grad" or (mode == "no_grad" and not name.endswith("_"))
         if name in REARRANGES and not noted and (x.requires_grad or name == "detach_"):
             return None  # PyTorch notes nothing of it then, and its history no longer fits the tensor
-        if name == "set data" and mode == "inference":
-            return None  # that would make the tensor itself one of inference mode
+        if name in ("set data", "thaw") and mode == "inference":
+            return None  # it would make the tensor itself one of inference mode, or one of that mode need a gradient
         if name.startswith(("as_strided", "resize", "shrink", "put at")) and not x.numel():
             return None  # where nothing lies is each library's own affair
         if name in ("set", "set data") and any(t._base is x for t in self.pool):

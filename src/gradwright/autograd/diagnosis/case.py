@@ -16,6 +16,7 @@ from gradwright.autograd.engine import walk
 from gradwright.autograd.function import Function
 from gradwright.autograd.jacobian import Subject, movable, named, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
+from gradwright.autograd.surrogate import reasons
 from gradwright.errors import GradientWarning
 
 
@@ -26,6 +27,7 @@ class Case(Subject):
         name: what to call it.
         function: the Function class whose derivative it is, if it is that of one and no other.
         node: the ctx of the first run of that Function.
+        surrogates: by name of node, why gradients are declared to be no derivatives.
         arguments: the names of all arguments, tensors or not.
         rows, columns: a `Part` for each varied input, and for each output.
         warnings: what gradwright had to say about gradients.
@@ -64,6 +66,7 @@ class Case(Subject):
         self.columns = tuple(_parts(self._output_names(), self.outputs))
         nodes = [n for n in walk([t._node for t in self.outputs if t._node is not None]) if isinstance(n, BackwardNode)]
         self.node: Any = nodes[-1] if nodes else None
+        self.surrogates = reasons(nodes)
         if self.function is None and len({n._function for n in nodes}) == 1:
             self.function = nodes[-1]._function
         self.name = name or name_of(f, self.function)

@@ -41,7 +41,8 @@ def diagnose(
     Returns:
         A `Diagnosis`. VERIFIED if every entry of every Jacobian agrees, within error bars narrow enough to tell, and
         backward also behaves: it is linear in its grad_output, the same when run again, right at a second point, and
-        other calls in between do not disturb it. WRONG if something of that is not so; the hypotheses say what it might
+        other calls in between do not disturb it. SURROGATE if the gradient is declared to be no derivative (see
+        `surrogate`); then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say what it might
         be. INCONCLUSIVE if finite differences cannot tell: at a kink, at the edge of where the function is defined,
         with noise, with random results, in too low a precision.
 
@@ -148,7 +149,7 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay) -> Dia
         probes = experiments(case, residuals, probes)
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
-    found = () if verdict is Verdict.VERIFIED else hypotheses(context)
+    found = () if verdict in (Verdict.VERIFIED, Verdict.SURROGATE) else hypotheses(context)
     if probes.written:
         found = tuple(h for h in found if h.name == "changed input")
     elif verdict is Verdict.WRONG:
@@ -168,6 +169,8 @@ def judge(c: Context) -> Verdict:
         return Verdict.WRONG if p.written else Verdict.INCONCLUSIVE
     kinks, edges = (any(m(r).any() for r in c.residuals) for m in (lambda r: r.kinks, lambda r: ~r.known))
     unsteady = max(p.backward_drift, p.renewed, p.interleaved, p.at_zero) > max(TELLING, unit**0.5)
+    if c.case.surrogates and not (p.written or unsteady or any("summed down" in w for w in c.case.warnings)):
+        return Verdict.SURROGATE
     bent = max(p.at_random, p.at_large) > telling(c)
     misplaced = p.elsewhere is not None and p.elsewhere[0] > p.elsewhere[1] and not kinks and not edges
     if any(r.wrong.any() for r in c.residuals) or p.written or unsteady or bent or misplaced:
@@ -236,6 +239,9 @@ def _worst(c: Context, verdict: Verdict) -> tuple[Any, int, int]:
 
 def _summary(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], entry: Entry | None) -> str:
     which = "second derivative" if c.order == 2 else "gradient"
+    if verdict is Verdict.SURROGATE:
+        declared = " and ".join(f"{reason} ({name})" for name, reason in c.case.surrogates.items())
+        return f"the {which} of {c.case.name} is declared to be no derivative: {declared}"
     if verdict is Verdict.VERIFIED:
         n = sum(r.numeric.size for r in c.residuals)
         error = max((float(np.abs(r.error).max(initial=0.0)) for r in c.residuals), default=0.0)

@@ -19,6 +19,8 @@ class Verdict(enum.StrEnum):
     """An entry differs from its numeric value by more than its error bar allows, or a rule of backward is broken."""
     INCONCLUSIVE = "INCONCLUSIVE"
     """Finite differences cannot tell here: at a kink, under noise, ...; the diagnosis says what would settle it."""
+    SURROGATE = "SURROGATE"
+    """The gradient is declared to be no derivative: its values were not judged, only that backward behaves."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ class Diagnosis:
 def text(d: Diagnosis) -> str:
     """The report: verdict, worst entry, hypotheses with their mends."""
     lines = _wrapped(f"{d.verdict}: ", d.summary)
-    if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or any(b.wrong.any() for b in d.blocks)):
+    judged = d.verdict is not Verdict.SURROGATE and any(b.wrong.any() for b in d.blocks)
+    if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or judged):
         w = d.worst
         lines += [f"worst entry: {w}: analytic {w.analytic:.8g}, numeric {w.numeric:.8g} ± {w.bar:.1g}"]
     wrong = d.verdict is Verdict.WRONG

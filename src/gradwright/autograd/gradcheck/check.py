@@ -17,6 +17,7 @@ from gradwright.autograd.gradcheck.compare import Comparison, check_constant
 from gradwright.autograd.gradcheck.passes import check_linear, check_undefined, check_zero
 from gradwright.autograd.gradcheck.projections import ACCEPTED, project
 from gradwright.autograd.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
+from gradwright.autograd.gradcheck.surrogates import check_surrogate, surrogates
 from gradwright.autograd.jacobian import Subject, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
@@ -76,7 +77,8 @@ def gradcheck(
             random are compared, and projections of all; a GradientWarning says how many, and what that can find.
 
     Returns:
-        True if every entry agrees.
+        True if every entry agrees. Where a gradient is declared to be no derivative (`gradwright.autograd.surrogate`),
+        entries are not compared, and a GradientWarning says so: only shapes, dtypes and determinism are checked.
 
     Raises:
         GradcheckError: a derivative is wrong: the message names the worst entry and shows both Jacobians. Or it cannot
@@ -195,7 +197,9 @@ def _check(
         suit = SUITS[precision]
         settings = Settings(eps, suit.atol if atol is None else atol, suit.rtol if rtol is None else rtol, nondet_tol,
                             undefined, dtypes, fast, masked, budget, precision)  # fmt: skip
-        if subject.differentiable:
+        if declared := surrogates(subject):
+            check_surrogate(subject, settings, declared)
+        elif subject.differentiable:
             _compare(subject, settings)
         else:
             check_constant(subject, settings)

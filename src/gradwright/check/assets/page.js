@@ -108,13 +108,13 @@
     return make("figure", {}, caption, panels, legend(top, far, worst !== null, m.mark.includes(2)), readout);
   };
 
-  const ramp = (top, title) => make("span", {}, make("b", {}, title), `\u2212${number(top, 3)}`, make("i", { class: "ramp" }), number(top, 3));
+  const ramp = (top, title) => make("span", {}, ...(title ? [make("b", {}, title)] : []), `\u2212${number(top, 3)}`, make("i", { class: "ramp" }), number(top, 3));
   const key = (text, ...shapes) => make("span", {}, make("svg", { width: 16, height: 16, "aria-hidden": true }, ...shapes), text);
   const legend = (top, far, ringed, kinks) => {
     const found = make("div", { class: "legend" }, ramp(top, far ? "values" : ""));
     if (far) found.append(ramp(far, "difference"));
     found.append(key("within its error bar", make("rect", { class: "frame", x: 2, y: 2, width: 12, height: 12 }), make("text", { x: 5, y: 11 }, "\u00b7")));
-    if (ringed) found.append(key("worst entry", make("rect", { class: "ring", x: 2, y: 2, width: 12, height: 12 })));
+    if (ringed) found.append(key(far || kinks ? "worst entry" : "largest difference", make("rect", { class: "ring", x: 2, y: 2, width: 12, height: 12 })));
     if (kinks) found.append(key("kink", make("rect", { class: "frame", x: 2, y: 2, width: 12, height: 12 }), make("polygon", { class: "kink", points: corner(14, 2, 8) })));
     return found;
   };
@@ -164,7 +164,7 @@
   // ---- the page
 
   const draw = (place) => {
-    if (place.childElementCount || !place.clientWidth) return;
+    if (place.childElementCount) return;
     const { maps, worst, plot: steps } = data[place.dataset.figure];
     if (maps.length) {
       const start = worst ? worst[0] : 0;
@@ -184,9 +184,10 @@
     }
     if (steps) place.append(plot(steps, place.clientWidth, worst && maps[worst[0]].mark[worst[1]] === 2));
   };
-  const drawAll = () => document.querySelectorAll(".figures").forEach(draw);
-  document.addEventListener("toggle", drawAll, true);
-  drawAll();
+  const figures = document.querySelectorAll(".figures");
+  const near = new IntersectionObserver((seen) => seen.forEach((e) => e.isIntersecting && draw(e.target)), { rootMargin: "600px" });
+  figures.forEach((f) => near.observe(f));
+  addEventListener("beforeprint", () => figures.forEach((f) => f.checkVisibility() && draw(f)));
 
   const rows = [...document.querySelectorAll(".row")];
   const unfold = document.getElementById("unfold");

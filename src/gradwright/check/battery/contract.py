@@ -1,4 +1,4 @@
-"""Checks of the contract: needs_input_grad, undefined gradients, dtypes and shapes."""
+"""Checks of the contract: shapes and dtypes, needs_input_grad, undefined gradients."""
 
 from __future__ import annotations
 
@@ -113,15 +113,19 @@ def undefined_gradients(lab: Lab) -> Finding:
     return passed()
 
 
-def dtype_and_shape(lab: Lab) -> Finding:
-    """In float32 it computes in float32, and backward returns gradients of each input's dtype and shape."""
+def shapes(lab: Lab) -> Finding:
+    """Backward returns gradients of each input's shape."""
     lab.told.clear()
-    wide = lab.run()
-    if not wide.outputs:
+    run = lab.run()
+    if not run.outputs:
         return skipped("no output requires grad")
-    due = lab.backward(wide)
-    if (finding := _returned(lab)) is not None:
-        return finding
+    lab.backward(run)
+    return _returned(lab) or passed()
+
+
+def dtype(lab: Lab) -> Finding:
+    """For inputs of float32 it computes in float32, and gets what it gets in float64, but for rounding."""
+    wide = lab.run()
     single = lab.other(lab.call.single())
     precise = single.other(single.call.precise())
     attempt = Attempt()
@@ -136,7 +140,7 @@ def dtype_and_shape(lab: Lab) -> Finding:
             "take the dtype of everything from the inputs",
             attempt.line(lab.subject.file),
         )
-    if (finding := _returned(single)) is not None:
+    if (finding := _returned(single, kinds=True)) is not None:
         return finding
     for k, (a, b) in enumerate(zip(run.values, wide.values, strict=True)):
         kinds = [v.detach().numpy().dtype for v in (a, b)]
@@ -163,8 +167,8 @@ def _wide(arrays: list[Any]) -> list[Any]:
             for a in arrays]  # fmt: skip
 
 
-def _returned(lab: Lab) -> Finding | None:
-    """What is wrong with the shapes and dtypes of what backward itself returned."""
+def _returned(lab: Lab, kinds: bool = False) -> Finding | None:
+    """What is wrong with the shapes, and the dtypes if asked for, of what backward itself returned."""
     labels, positions = lab.call.labels(), _positions(lab)
     for told in lab.told:
         for name, p, a in zip(labels, positions, lab.call.args, strict=True):
@@ -178,7 +182,7 @@ def _returned(lab: Lab) -> Finding | None:
                     f"sum it over the broadcast dimensions: grad.sum_to_size({name}.shape)",
                     gradient(lab, p),
                 )
-            got = g.detach().numpy().dtype
+            got = g.detach().numpy().dtype if kinds else a.array.dtype
             if got != a.array.dtype:
                 return failed(
                     "gradient dtype",

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 from gradwright.check.attempt import Attempt
+from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
+from gradwright.check.suspects import gradient
 
 
 def passed(sentence: str = "") -> Finding:
@@ -35,10 +37,10 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     (r"changed its grad_output in place", "inputs unchanged", "changed grad_output",
      "work on grad_output.clone(): other parts of the graph share its memory"),
     (r"needed for gradient computation has been modified|was (changed|modified) in.?place since|saved .*changed",
-     "inputs unchanged", "changed saved tensor", "do not change in place what is saved for backward: save a clone()"),
+     "runs", "changed saved tensor", "do not change in place what is saved for backward: save a clone()"),
     (r"incorrect number of gradients|returns? \d+ gradients?|gradients.* but forward takes", "runs",
      "number of gradients", "return one gradient for each argument of forward but ctx, None for those that have none"),
-    (r"invalid gradient at index|expected shape compatible", "dtype and shape", "gradient shape",
+    (r"invalid gradient at index|expected shape compatible", "shapes", "gradient shape",
      "return a gradient of the shape of the argument; of a broadcast one, grad.sum_to_size(x.shape)"),
     (r"gradient different than None at position", "runs", "gradient of a number",
      "return None for arguments that are no tensors"),
@@ -54,12 +56,12 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
 """Errors that tell of a broken rule: a pattern, the check they belong to, the cause in a word, the mend."""
 
 
-def broken(attempt: Attempt, file: str) -> Finding | None:
+def broken(attempt: Attempt, lab: Lab) -> Finding | None:
     """The finding for an error that tells of a broken rule, with its check; None for any other error."""
     said = attempt.said()
     for pattern, check, cause, mend in RULES:
         if re.search(pattern, said):
-            near = re.search(re.escape(file) + r":(\d+)", said)
-            lines = (int(near[1]),) if near else attempt.line(file)
+            near = re.search(re.escape(lab.subject.file) + r":(\d+)", said)
+            lines = (int(near[1]),) if near else attempt.line(lab.subject.file) or gradient(lab, None)
             return Finding(check, Outcome.FAIL, said, mend, cause, lines)
     return None

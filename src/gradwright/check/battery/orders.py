@@ -21,10 +21,20 @@ def first_order(lab: Lab) -> tuple[Finding, Diagnosis]:
 
 def second_order(lab: Lab) -> tuple[Finding, Diagnosis | None]:
     """The gradient of the gradient is that of finite differences; skipped until the gradient is right."""
+    if _once(lab.subject.function):
+        return skipped("declared once_differentiable"), None
     finding, found = _judged(lab, 2)
     if found.order == 1:
         return skipped("not looked at before the first order is right"), None
     return finding, found
+
+
+def _once(function: Any) -> bool:
+    """Whether backward is declared with either library's ``once_differentiable``."""
+    backward: Any = getattr(function, "backward", None)
+    vjp: Any = getattr(function, "vjp", None)
+    codes = [getattr(f, "__code__", None) for f in (backward, vjp)]
+    return any(c is not None and c.co_qualname.startswith("once_differentiable.") for c in codes)
 
 
 def _judged(lab: Lab, order: int) -> tuple[Finding, Diagnosis]:
@@ -57,11 +67,11 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
     """A diagnosis as a finding."""
     if d.verdict is Verdict.VERIFIED:
         return passed(d.summary)
+    if d.verdict is Verdict.SURROGATE:
+        return skipped(d.summary)
     cause = d.hypotheses[0] if d.hypotheses else None
-    if cause is not None and d.order == 2 and "once_differentiable" in cause.sentence:
-        return skipped("declared once_differentiable")
     sentence = d.summary
-    if d.worst is not None:
+    if d.worst is not None and any(b.wrong.any() or b.kinks.any() for b in d.blocks):
         sentence += (
             f"; {d.worst} is {d.worst.numeric:.6g} ± {d.worst.bar:.1g}, and backward gives {d.worst.analytic:.6g}"
         )

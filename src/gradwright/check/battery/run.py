@@ -22,16 +22,17 @@ from gradwright.testing import draw
 
 CHECKS: dict[str, Callable[[Lab], Any]] = {
     "runs": behaviour.runs,
+    "captured tensors": memory.captured_tensors,
     "inputs unchanged": behaviour.inputs_unchanged,
     "deterministic": behaviour.deterministic,
     "independent calls": behaviour.independent_calls,
-    "captured tensors": memory.captured_tensors,
-    "dtype and shape": contract.dtype_and_shape,
+    "shapes": contract.shapes,
+    "undefined gradients": contract.undefined_gradients,
     "first order": orders.first_order,
     "second order": orders.second_order,
     "complex": orders.first_order,
+    "dtype": contract.dtype,
     "needs_input_grad": contract.needs_input_grad,
-    "undefined gradients": contract.undefined_gradients,
     "strides": layouts.strides,
     "no leak": memory.no_leak,
     "forward mode": declared.forward_mode,
@@ -39,6 +40,23 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
     "cost": cost.cost,
 }
 """All checks, in order."""
+
+_ORDERS = frozenset({"first order", "second order", "complex"})
+_COMPARE = frozenset({"independent calls", "undefined gradients", "second order", "complex", "dtype",
+                      "needs_input_grad", "strides", "forward mode", "vmap"})  # fmt: skip
+AFTER: dict[str, tuple[frozenset[str], str]] = {
+    "runs": (frozenset(CHECKS) - {"runs", "captured tensors"}, "it does not run"),
+    "inputs unchanged": (
+        _COMPARE | _ORDERS | {"shapes"},
+        "not looked at before inputs and grad_outputs stay as they are",
+    ),
+    "deterministic": (_COMPARE, "not looked at before equal calls give equal results"),
+    "shapes": (_ORDERS | {"dtype"}, "not looked at before gradients have the shapes of their arguments"),
+    "undefined gradients": (_ORDERS, "not looked at before undefined gradients are dealt with"),
+}
+"""What is not looked at if a check fails, as it would only fail for the same reason; and what is said instead."""
+
+_ABSENT = {"complex": "not claimed: no sample is complex", "first order": "all samples are complex: see there"}
 
 TRIES = 400
 """How many made-up calls are tried."""
@@ -88,8 +106,8 @@ def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
             "runs",
             Outcome.ERROR,
             "it has no sample inputs, and none could be made up that its forward takes",
-            "give it a static method `samples` that returns a list with a tuple of arguments for each call, or decorate "
-            "it with @gradwright.check.samples(...)",
+            "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a "
+            "decorator, @gradwright.check.samples(...)",
             "no samples",
             (subject.line,),
         ),
@@ -150,21 +168,27 @@ def _findings(labs: Sequence[Lab]) -> tuple[tuple[Finding, ...], tuple[dict[str,
     found: dict[str, Finding] = {}
     diagnoses: list[dict[str, Any]] = []
     for name, check in CHECKS.items():
-        if name not in ("runs", "captured tensors") and found["runs"].outcome not in (Outcome.PASS, Outcome.ADVICE):
-            found.setdefault(name, replace(skipped("it does not run"), check=name))
+        said = next(
+            (why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])), None
+        )
+        if said is not None:
+            found.setdefault(name, replace(skipped(said), check=name))
             continue
         for lab in _fit(labs, name):
             one, diagnosis = _made(name, check, lab)
             if diagnosis is not None:
                 precision = next((a.array.dtype.name for a in lab.call.args if a.grad), "")
                 diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": precision})
-            worse = found.get(one.check, one)
-            if _rank(one) >= _rank(worse):
+            if _rank(one) >= _rank(found.get(one.check, one)):
                 found[one.check] = one
-            if _rank(found.get(name, one)) > _rank(Finding("", Outcome.ADVICE)):
+            if _bad(one):
                 break
-        found.setdefault(name, replace(skipped("not claimed: no sample is complex"), check=name))
+        found.setdefault(name, replace(skipped(_ABSENT.get(name, "see the failure")), check=name))
     return tuple(found[n] for n in CHECKS), tuple(diagnoses)
+
+
+def _bad(f: Finding) -> bool:
+    return f.outcome in (Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.ERROR)
 
 
 def _rank(f: Finding) -> int:
@@ -176,8 +200,7 @@ def _fit(labs: Sequence[Lab], name: str) -> Sequence[Lab]:
     """The samples that a check is for."""
     if name == "complex":
         return [lab for lab in labs if lab.call.is_complex]
-    real = [lab for lab in labs if not lab.call.is_complex]
-    return real if name == "first order" and real else labs
+    return [lab for lab in labs if not lab.call.is_complex] if name == "first order" else labs
 
 
 def _made(name: str, check: Callable[[Lab], Any], lab: Lab) -> tuple[Finding, Any]:
@@ -187,7 +210,7 @@ def _made(name: str, check: Callable[[Lab], Any], lab: Lab) -> tuple[Finding, An
         said = check(lab)
         finding, diagnosis = said if isinstance(said, tuple) else (said, None)
         return replace(finding, check=name), diagnosis
-    rule = broken(attempt, lab.subject.file)
+    rule = broken(attempt, lab)
     return rule or _error(name, attempt, lab.subject), None
 
 

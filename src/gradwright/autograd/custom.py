@@ -1,0 +1,344 @@
+"""`custom_op`: an operation made of a typed function, with its derivative declared as those of `gradwright.op` are.
+
+    @custom_op
+    def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
+        return from_numpy(x.numpy() * factor)           # anything: NumPy, SciPy, C
+
+    scaled.vjp(x=lambda xp, g, factor: g * factor)      # naming `factor` is what saves it
+
+The one difference to `op` is what forward is: there a formula against `xp`, here any code on tensors. What it is run by
+is a `Function`, so containers, checks and messages are those of Functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar, overload
+
+from gradwright import backends
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.containers import filled, parts, put_together, take_apart
+from gradwright.autograd.contract import pushing
+from gradwright.autograd.function import Function
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.record import underived
+from gradwright.op import Rule, declared
+from gradwright.ops.shape import sum_to
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+KINDS = ("general", "elementwise")
+
+
+class CustomOp(Generic[P, R]):
+    """An operation of your own; calling it runs the function it was made of, and records that. See `custom_op`.
+
+    Attributes:
+        name: that of the function.
+        inputs: the names of its parameters. Those that get tensors, or containers with tensors, have gradients.
+        rules, tangents: the derivatives that `vjp` and `jvp` have declared, by input.
+        function: the Function class that runs it.
+        samples: the calls that checkers check it with: a list with a tuple of all arguments for each.
+    """
+
+    rules: dict[str, Rule]
+    tangents: dict[str, Rule]
+    samples: Any
+
+    def __init__(self, fn: Callable[P, R], samples: Any = None, kind: str = "general") -> None:
+        if not inspect.isfunction(fn):
+            raise TypeError(f"custom_op: expected a function, but got {fn!r}")
+        if kind not in KINDS:
+            raise ValueError(f"custom_op: kind must be one of {KINDS}, but got {kind!r}")
+        functools.update_wrapper(self, fn)
+        self._signature = inspect.signature(fn)
+        parameters = list(self._signature.parameters.values())
+        self.name, self.inputs = fn.__name__, tuple(self._signature.parameters)
+        self.rules, self.tangents, self.kind, self.samples = {}, {}, kind, samples
+        self._joint: Rule | None = None
+        self._kinds = [p.kind for p in parameters]
+        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in self._kinds)
+        self.function = _function(self, parameters)
+
+    @property
+    def __gradwright_function__(self) -> Any:
+        return self.function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        values: tuple[Any, ...] = args
+        if kwargs or len(args) != len(self.inputs) or not self._simple:
+            try:
+                bound = self._signature.bind(*args, **kwargs)
+            except TypeError as e:
+                raise TypeError(f"{self.name}(): {e}") from None
+            bound.apply_defaults()
+            values = tuple(bound.arguments.values())
+        return self.function.apply(*values)  # type: ignore[no-any-return]
+
+    def vjp(self, fn: Callable[..., Any] | None = None, /, **rules: Callable[..., Any] | None) -> Any:
+        """Declare derivatives: for each input ``x=lambda xp, g, <what it needs>: the cotangent of x``.
+
+        What a derivative needs it names, and that is what is saved: inputs, ``out``, which is the result, or
+        ``x_shape``, the shape of input ``x``. ``g`` is the cotangent of the result, shaped as that is. ``xp`` is an
+        array namespace, and all values are its arrays: NumPy's, or, in a backward pass that is itself recorded,
+        gradwright's. So one formula serves every order. ``x=None`` declares that there is no gradient by x.
+
+        As a decorator it takes one function ``(xp, g, <what it needs>)`` for all inputs. It returns a dictionary of
+        gradients by input, or, if only one argument is or holds a tensor, that gradient. If it names
+        ``needs_input_grad``, it gets a dictionary that says for each input whether its gradient is needed.
+
+        Returns the operation. Raises TypeError if a name is no input, or a derivative asks for what is not there.
+        """
+        known = {*self.inputs, "out", *(f"{n}_shape" for n in self.inputs)}
+        if fn is not None:
+            known.add("needs_input_grad")
+            self._joint = declared(f"{self.name}.vjp", ("inputs",), known, {"inputs": fn})["inputs"]
+        none = {name: _none for name, rule in rules.items() if rule is None}
+        self.rules |= declared(f"{self.name}.vjp", self.inputs, known, {**rules, **none})  # type: ignore[dict-item]
+        self._mark((fn, *rules.values()))
+        return self
+
+    def jvp(self, **rules: Callable[..., Any]) -> CustomOp[P, R]:
+        """Declare tangents: for each input ``x=lambda xp, t, <what it needs>: the tangent of the result``.
+
+        ``t`` is the tangent of x. Of several inputs that move, the tangents add up.
+        """
+        known = {*self.inputs, "out", *(f"{n}_shape" for n in self.inputs)}
+        self.tangents |= declared(f"{self.name}.jvp", self.inputs, known, rules)
+        return self
+
+    def _mark(self, fns: Sequence[Any]) -> None:
+        for fn in fns:
+            if reason := getattr(fn, "surrogate", None):
+                self.surrogate = reason
+
+    @property
+    def surrogate(self) -> str | None:
+        """Why its gradient is no derivative, if that is declared: see `gradwright.autograd.surrogate`."""
+        return getattr(self.function._node_class, "surrogate", None)
+
+    @surrogate.setter
+    def surrogate(self, reason: str) -> None:
+        self.function.surrogate = self.function._node_class.surrogate = reason  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"<custom_op {self.name}{self._signature}>"
+
+    def _forward(self, values: tuple[Any, ...]) -> Any:
+        """What the function makes of its arguments, which are in the order of its parameters.
+
+        Tensors come without history, so that ``x.numpy()`` works; one that it returns is that argument itself.
+        """
+        tensors: list[Any] = []
+        rest = take_apart(values, tensors)
+        bare = [wrap(t.array, None, t._counter) for t in tensors]
+        found: list[Any] = []
+        result = take_apart(self._called(put_together(rest, iter(bare))), found)
+        own = {id(b): t for b, t in zip(bare, tensors, strict=True)}
+        return put_together(result, iter([own.get(id(t), t) for t in found]))
+
+    def _called(self, values: tuple[Any, ...]) -> Any:
+        if self._simple:
+            return self.__wrapped__(*values)  # type: ignore[attr-defined]
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for name, how, value in zip(self.inputs, self._kinds, values, strict=True):
+            if how is inspect.Parameter.VAR_POSITIONAL:
+                args += value
+            elif how is inspect.Parameter.VAR_KEYWORD:
+                kwargs |= value
+            elif how is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[name] = value
+            else:
+                args.append(value)
+        return self.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def _saved(self, rules: Sequence[Rule], values: tuple[Any, ...], result: Any) -> tuple[_Kept, list[Any]]:
+        """What these derivatives need: what it is, and the tensors in it."""
+        names = tuple(dict.fromkeys(n for rule in rules for n in rule.names if n != "needs_input_grad"))
+        given = dict(zip(self.inputs, values, strict=True)) | {"out": result}
+        tensors: list[Any] = []
+        needed = [given[n] if n in given else _shape(given[n.removesuffix("_shape")]) for n in names]
+        shapes = [_shape(v) if isinstance(v, TensorBase) else None for v in values] if self.kind == "elementwise" else []
+        return _Kept(names, take_apart(tuple(needed), tensors), isinstance(result, tuple), shapes), tensors
+
+
+class _Kept:
+    """What a derivative has asked for, without its tensors."""
+
+    __slots__ = ("names", "rest", "several", "shapes")
+
+    def __init__(self, names: tuple[str, ...], rest: Any, several: bool, shapes: list[Any]) -> None:
+        self.names, self.rest, self.several, self.shapes = names, rest, several, shapes
+
+    def values(self, tensors: Sequence[Any]) -> Iterator[Any]:
+        return put_together(self.rest, iter(tensors))  # type: ignore[no-any-return]
+
+
+def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> Any:
+    """The Function class that runs an operation."""
+
+    def forward(ctx: Any, *values: Any) -> Any:
+        result = op._forward(values)
+        if pushing.get() is not None:
+            ctx.pushed, tensors = op._saved(list(op.tangents.values()), values, result)
+            ctx.save_for_forward(*tensors)
+            ctx.set_materialize_grads(False)
+            return result
+        needs = ctx.needs_input_grad
+        rules = [op.rules[n] for n, need in zip(op.inputs, needs, strict=True) if n in op.rules and _any(need)]
+        if op._joint and any(_any(need) for n, need in zip(op.inputs, needs, strict=True) if n not in op.rules):
+            rules.append(op._joint)
+        ctx.kept, tensors = op._saved(rules, values, result)
+        ctx.save_for_backward(*tensors)
+        return result
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        kept, tensors = ctx.kept, ctx.saved_tensors
+        g = grads if kept.several else grads[0]
+        if not recording.get():
+            g, tensors = _arrays(g), [t.array for t in tensors]
+        xp = backends.namespace(next(iter(_leaves(g))))
+        known = dict(zip(kept.names, kept.values(tensors), strict=True))
+        needs = {n: _any(need) for n, need in zip(op.inputs, ctx.needs_input_grad, strict=True)}
+        joint = _joint(op, xp, g, known, needs) if any(needs[n] for n in needs if n not in op.rules) else {}
+        found = []
+        for k, name in enumerate(op.inputs):
+            if not needs[name]:
+                found.append(None)
+                continue
+            rule = op.rules.get(name)
+            r = joint.get(name) if rule is None else rule.fn(xp, g, *[known[n] for n in rule.names])
+            if r is not None and kept.shapes and kept.shapes[k] is not None:
+                r = sum_to(xp, r, kept.shapes[k])
+            found.append(_wrapped(r))
+        return tuple(found)
+
+    def jvp(ctx: Any, *moved: Any) -> Any:
+        if not op.tangents:
+            return Function.jvp(ctx, *moved)
+        known = dict(zip(ctx.pushed.names, ctx.pushed.values(ctx.saved_tensors), strict=True))
+        found = None
+        for name, t in zip(op.inputs, moved, strict=True):
+            leaf = next(iter(_leaves(t)), None)
+            if leaf is None:
+                continue
+            if name not in op.tangents:
+                underived(op.name, name)
+            rule = op.tangents[name]
+            part = rule.fn(backends.namespace(leaf), t, *[known[n] for n in rule.names])
+            found = part if found is None else _sum(found, part)
+        return found
+
+    forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in ("ctx", *op.inputs)]
+    )
+    fn: Any = op.__wrapped__  # type: ignore[attr-defined]
+    forward.__wrapped__ = fn  # type: ignore[attr-defined]
+    return type(Function)(fn.__name__, (Function,), {
+        "__module__": fn.__module__, "__qualname__": fn.__qualname__, "__doc__": fn.__doc__,
+        "forward": staticmethod(forward), "backward": staticmethod(backward), "jvp": staticmethod(jvp),
+    })  # fmt: skip
+
+
+def _joint(op: CustomOp[Any, Any], xp: Any, g: Any, known: dict[str, Any], needs: dict[str, bool]) -> dict[str, Any]:
+    """The gradients by input that the one function for all of them returns."""
+    missing = [n for n, need in needs.items() if need and n not in op.rules]
+    if op._joint is None:
+        underived(op.name, missing[0])
+    assert op._joint is not None
+    values = known | {"needs_input_grad": needs}
+    found = op._joint.fn(xp, g, *[values[n] for n in op._joint.names])
+    if isinstance(found, dict) and found.keys() <= set(op.inputs):
+        return found
+    if len(missing) == 1:
+        return {missing[0]: found}
+    raise TypeError(
+        f"{op.name}.vjp: the gradients of {', '.join(missing)} are needed: return them as a dictionary by these names"
+    )
+
+
+def _none(xp: Any, g: Any) -> None:
+    """The derivative of an input that has none."""
+
+
+def _any(need: Any) -> bool:
+    """Whether the gradient of an argument, or of anything in it, is needed."""
+    return need if need.__class__ is bool else any(map(_any, parts(need)))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The tensors or arrays in a value."""
+    if hasattr(value, "shape"):
+        yield value
+    elif value is not None:
+        for part in parts(value):
+            yield from _leaves(part)
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A value with all tensors or arrays in it changed."""
+    if hasattr(value, "shape"):
+        return change(value)
+    inside = parts(value)
+    return filled(value, inside.keys, [_mapped(v, change) for v in inside]) if inside else value
+
+
+def _arrays(value: Any) -> Any:
+    return value.array if isinstance(value, TensorBase) else _mapped(value, lambda t: t.array)
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return value
+    return _mapped(value, lambda a: a if isinstance(a, TensorBase) else wrap(a))
+
+
+def _shape(value: Any) -> Any:
+    return _mapped(value, lambda t: tuple(t.shape))
+
+
+def _sum(a: Any, b: Any) -> Any:
+    """The sum of two tangents, also of several outputs."""
+    if hasattr(a, "shape"):
+        return a + b
+    return filled(a, parts(a).keys, [_sum(x, y) for x, y in zip(parts(a), parts(b), strict=True)])
+
+
+@overload
+def custom_op(fn: Callable[P, R], /) -> CustomOp[P, R]: ...
+
+
+@overload
+def custom_op(*, samples: Any = None, kind: str = "general") -> Callable[[Callable[P, R]], CustomOp[P, R]]: ...
+
+
+def custom_op(fn: Any = None, /, *, samples: Any = None, kind: str = "general") -> Any:
+    """Make an operation of a function of tensors: a decorator.
+
+    The function may compute with anything. It keeps its name, signature and defaults; its arguments may be tensors,
+    containers with tensors in them, or anything else; it must not change its arguments. While it runs nothing is
+    recorded. Declare derivatives with `CustomOp.vjp`, and if you like `CustomOp.jvp`.
+
+    Args:
+        samples: what checkers are to call it with: a list with a tuple of all its arguments for each call.
+        kind: ``"elementwise"`` if arguments broadcast: cotangents are then summed back by themselves.
+
+    Backward raises NotImplementedError for an input that needs a gradient and has no derivative.
+
+    >>> import numpy as np
+    >>> import gradwright as gw
+    >>> @custom_op
+    ... def cosine(x: gw.Tensor) -> gw.Tensor:
+    ...     return gw.from_numpy(np.cos(x.numpy()))
+    >>> _ = cosine.vjp(x=lambda xp, g, x: -g * xp.sin(x))
+    >>> x = gw.tensor([0.5], dtype=gw.float64, requires_grad=True)
+    >>> gw.autograd.gradcheck(cosine, x), gw.autograd.gradgradcheck(cosine, x)
+    (True, True)
+    """
+    if fn is None:
+        return lambda fn: CustomOp(fn, samples, kind)
+    return CustomOp(fn, samples, kind)

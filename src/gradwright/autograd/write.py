@@ -1,0 +1,54 @@
+"""The short way of an in-place operator: where nothing is recorded and nobody looks on, as in an optimiser's step.
+
+The numbers are overwritten where they stand, without memory for a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.version import bump
+from gradwright.autograd.watch import watches
+from gradwright.backends.quiet import unheard
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+    """From ``a op= b`` on arrays, as a function, to ``f(x, other)`` on a tensor and a tensor or number.
+
+    That says whether it has written: it leaves to others whatever is not plain memory of one floating-point dtype.
+    """
+    write = unheard(operator)
+
+    def attempt(x: Any, other: Any) -> bool:
+        if recording.get() is not False or watches or x._view is not None or x._counter[0].__class__ is not int:
+            return False
+        a = x.array
+        if a.__class__ is not np.ndarray or not a.flags.carray:
+            return False
+        d = a.dtype
+        b = other
+        if other.__class__ is not float:
+            if not isinstance(other, TensorBase):
+                return False
+            b = other.array
+            if b.dtype is not d:
+                return False
+        if d not in _FLOATS:
+            return False
+        try:
+            write(a, b)
+        except ValueError:  # the shapes do not fit: nothing has been written
+            return False
+        except FloatingPointError:  # by a setting that the user has for code of their own: all has been written
+            ...
+        bump(x._counter)
+        return True
+
+    return attempt

@@ -1,0 +1,161 @@
+"""A report in the terminal: a row for each subject, then for each failure what is wrong and what mends it.
+
+One layout, coloured where the package rich is installed, plain text where it is not.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TextIO
+
+from gradwright.check.battery import CHECKS
+from gradwright.check.records import Checked, Finding, Outcome, Report
+
+try:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
+except ModuleNotFoundError:  # plain text then
+    Console: Any = None  # type: ignore[no-redef]
+
+HEADINGS = {
+    "runs": "runs", "captured tensors": "capt", "inputs unchanged": "inp", "deterministic": "det",
+    "independent calls": "call", "shapes": "shape", "undefined gradients": "undef", "first order": "1st",
+    "second order": "2nd", "complex": "cplx", "dtype": "dtype", "needs_input_grad": "need", "strides": "strid",
+    "no leak": "leak", "forward mode": "jvp", "vmap": "vmap", "cost": "cost",
+}  # fmt: skip
+"""What a column is headed with."""
+MARKS = {
+    Outcome.PASS: ("✓", "green"),
+    Outcome.ADVICE: ("~", "yellow"),
+    Outcome.FAIL: ("✗", "bold red"),
+    Outcome.INCONCLUSIVE: ("?", "yellow"),
+    Outcome.SKIPPED: ("·", "dim"),
+    Outcome.ERROR: ("!", "bold magenta"),
+}
+LEGEND = "✓ so   ~ so, but wasteful   ✗ wrong   ? cannot be told   ! cannot be checked   · not looked at"
+
+Segment = tuple[str, str]
+"""Text and its style."""
+
+
+def layout(report: Report, width: int = 120) -> Iterator[list[Segment]]:
+    """The lines of a report, each as pieces of text with their styles."""
+    yield from _table(report.checked, width)
+    for c in report.checked:
+        yield from _told(c, width)
+    for target, reason in report.problems:
+        yield []
+        yield [("! ", "bold magenta"), (target, "bold"), (f": {reason}", "")]
+    yield []
+    yield _totals(report)
+
+
+def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
+    if not checked:
+        return
+    longest = max(len(c.name) for c in checked) + 2
+    names = [n for n in CHECKS if any(f.check == n for c in checked for f in c.findings)]
+    if longest + sum(len(HEADINGS[n]) + 1 for n in names) + 22 > width:
+        plain = (Outcome.PASS, Outcome.SKIPPED)
+        names = [n for n in names if n in ("first order", "second order") or not all(
+            f.outcome in plain for c in checked for f in c.findings if f.check == n)]  # fmt: skip
+    yield [("".ljust(longest) + " ".join(HEADINGS[n] for n in names), "bold")]
+    for c in checked:
+        found = {f.check: f.outcome for f in c.findings}
+        line: list[Segment] = [(c.name.ljust(longest), "")]
+        for n in names:
+            mark, style = MARKS[found.get(n, Outcome.SKIPPED)]
+            line.append((mark.center(len(HEADINGS[n])) + " ", style))
+        line += [(f" {c.verdict.value.lower():13}", MARKS[c.verdict][1]), (f"{c.seconds:6.1f} s", "dim")]
+        yield line
+    yield []
+    yield [(LEGEND, "dim")]
+    hidden = [n for n in CHECKS if n not in names]
+    if hidden:
+        yield from _wrapped(f"Not shown, as nothing is wrong there: {', '.join(hidden)}.", "dim", width)
+
+
+def _told(c: Checked, width: int) -> Iterator[list[Segment]]:
+    """What is wrong with a subject."""
+    advice = [f for f in c.findings if f.outcome is Outcome.ADVICE]
+    if not c.failures and not advice and not c.guessed:
+        return
+    yield []
+    mark, style = MARKS[c.verdict]
+    yield [(f"{mark} {c.name}", style), (f"  {c.file}:{c.line}", "dim")]
+    if c.guessed and c.samples:
+        yield from _wrapped(f"called with sample inputs made up from its signature: {c.samples[0]}", "dim", width, 2)
+    causes: set[str] = set()
+    for f in (*c.failures, *advice):
+        if f.cause in causes:
+            yield [(f"  {f.check}: the same", MARKS[f.outcome][1])]
+            continue
+        causes.add(f.cause)
+        yield from _finding(c, f, width)
+
+
+def _finding(c: Checked, f: Finding, width: int) -> Iterator[list[Segment]]:
+    yield [(f"  {f.check}", MARKS[f.outcome][1]), (f": {f.cause}" if f.cause else "", "bold")]
+    yield from _wrapped(f.sentence, "", width, 4)
+    source = c.source.splitlines()
+    for n in f.lines[:4]:
+        if c.line <= n < c.line + len(source):
+            yield [(f"    {n:5} │ ", "dim"), (source[n - c.line].rstrip(), "cyan")]
+    if f.mend:
+        yield from _wrapped(f"mend: {f.mend}", "green", width, 4)
+
+
+def _wrapped(text: str, style: str, width: int, indent: int = 0) -> Iterator[list[Segment]]:
+    room = " " * indent
+    for line in textwrap.wrap(text, max(width, 40), initial_indent=room, subsequent_indent=room,
+                              break_long_words=False, break_on_hyphens=False):  # fmt: skip
+        yield [(line, style)]
+
+
+def _totals(report: Report) -> list[Segment]:
+    words = {Outcome.PASS: "right", Outcome.FAIL: "wrong", Outcome.INCONCLUSIVE: "inconclusive",
+             Outcome.ERROR: "not checked"}  # fmt: skip
+    line: list[Segment] = []
+    for outcome, n in report.totals.items():
+        line += [(f"{n} {words[outcome]}", MARKS[outcome][1]), (", ", "")]
+    if report.problems:
+        line += [(f"{len(report.problems)} could not be read", MARKS[Outcome.ERROR][1]), (", ", "")]
+    return [*line[:-1], (f"  in {report.seconds:.1f} s", "dim")]
+
+
+def show(report: Report, file: TextIO | None = None) -> None:
+    """Print a report, to standard output by default."""
+    file = file or sys.stdout
+    width = shutil.get_terminal_size((120, 24)).columns
+    console = Console(file=file, highlight=False, width=width) if Console is not None else None
+    for line in layout(report, width):
+        if console is not None:
+            console.print(Text.assemble(*line), soft_wrap=True)
+        else:
+            file.write("".join(text for text, _ in line).rstrip() + "\n")
+
+
+class Bar:
+    """A progress bar on standard error, if that is a terminal and rich is there: `advance` is for `check`."""
+
+    def __init__(self) -> None:
+        self.bar: Any = None
+        if Console is not None and sys.stderr.isatty():
+            columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[name]}"))
+            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.task = self.bar.add_task("", total=None, name="")
+
+    def shown(self) -> AbstractContextManager[Any]:
+        """Within this it is shown."""
+        return nullcontext() if self.bar is None else self.bar
+
+    def advance(self, done: int, of: int, checked: Checked | None) -> None:
+        """So many of so many are done."""
+        if self.bar is not None:
+            name = f"{MARKS[checked.verdict][0]} {checked.name}" if checked is not None else ""
+            self.bar.update(self.task, completed=done, total=of, name=name)

@@ -1,0 +1,82 @@
+"""`gradwright check TARGET...`: every hand-written derivative in files and modules, through the whole battery."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from gradwright.check import check, page
+from gradwright.check.isolate import LIMIT
+from gradwright.check.table import Bar, show
+
+ABOUT = "check every hand-written derivative in files and modules"
+LONG = f"""{ABOUT.capitalize()}: gradwright's Functions, custom_ops and Ops, and PyTorch's Functions
+where PyTorch is installed. Each is called with the tuples of arguments that its static method `samples` returns, or
+the decorator @gradwright.check.samples(...) was given; without them some are made up from its signature.
+
+exit status: 0 if all is right, 1 if something is wrong or cannot be told, 2 if something could not be checked."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "check", help=ABOUT, description=LONG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    command.add_argument("targets", metavar="TARGET", nargs="+", help="a file, a module, or either with :Name")
+    command.add_argument("--html", metavar="FILE", help="write a report to be opened in a browser")
+    command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output")
+    command.add_argument("--only", metavar="NAME", action="append", default=[], help="check this; may be given again")
+    command.add_argument("--fast", action="store_true", help="check each with its first sample only")
+    command.add_argument(
+        "--jobs", metavar="N", type=_count, default=2, help="processes that work at a time (default: 2)"
+    )
+    command.add_argument(
+        "--time-limit", metavar="SECONDS", type=_seconds, default=LIMIT,
+        help=f"for importing a target, and for each that is checked (default: {LIMIT:g})",
+    )  # fmt: skip
+
+
+def _count(text: str) -> int:
+    n = int(text)
+    if n < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return n
+
+
+def _seconds(text: str) -> float:
+    n = float(text)
+    if not 0 < n < 1e6:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
+    return n
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, report, and return the exit status."""
+    bar = Bar()
+    with bar.shown():
+        report = check(
+            arguments.targets,
+            only=arguments.only,
+            jobs=arguments.jobs,
+            limit=arguments.time_limit,
+            fast=arguments.fast,
+            progress=bar.advance,
+        )
+    try:
+        if arguments.json:
+            text = json.dumps(report.as_dict(), indent=1) + "\n"
+            if arguments.json == "-":
+                sys.stdout.write(text)
+            else:
+                Path(arguments.json).write_text(text, encoding="utf-8")
+        if arguments.html:
+            page.write(report, arguments.html)
+    except OSError as e:
+        print(f"gradwright check: cannot write {e.filename}: {e.strerror}", file=sys.stderr)
+        return 2
+    if arguments.json != "-":
+        show(report)
+    return report.exit_code
