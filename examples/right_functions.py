@@ -485,7 +485,7 @@ class Product(Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
-        ctx.a, ctx.b = a.detach(), b.detach()
+        ctx.save_for_forward(a, b)
         return a * b
 
     @staticmethod
@@ -495,7 +495,8 @@ class Product(Function):
 
     @staticmethod
     def jvp(ctx, a_t, b_t):
-        return a_t * ctx.b + ctx.a * b_t
+        a, b = ctx.saved_tensors
+        return a_t * b + a * b_t
 
 
 @samples((signed(4),))

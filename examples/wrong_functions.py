@@ -567,6 +567,7 @@ class Pushforward(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
         return x * x
 
     @staticmethod

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from gradwright import backends, creation, dtypes, random, xp
-from gradwright.autograd import public
+from gradwright.autograd import public, write
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
 from gradwright.autograd.cut import aside, leaves, rooted
@@ -423,11 +423,11 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def __rmatmul__(self, other: Any) -> Any:
         return m.matmul(creation.as_tensor(other), self)
 
-    __iadd__ = inplace_operator(__add__)
+    __iadd__ = inplace_operator(__add__, write.add)
     __imatmul__ = inplace_operator(__matmul__)
-    __isub__ = inplace_operator(__sub__)
-    __imul__ = inplace_operator(__mul__)
-    __itruediv__ = inplace_operator(__truediv__)
+    __isub__ = inplace_operator(__sub__, write.subtract)
+    __imul__ = inplace_operator(__mul__, write.multiply)
+    __itruediv__ = inplace_operator(__truediv__, write.divide)
     __ipow__ = inplace_operator(__pow__)
     __ifloordiv__, __imod__ = inplace_operator(__floordiv__), inplace_operator(__mod__)
     __iand__, __ior__, __ixor__ = inplace_operator(__and__), inplace_operator(__or__), inplace_operator(__xor__)

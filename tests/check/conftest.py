@@ -107,7 +107,7 @@ class Browser:
     def until(self, script: str) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + SECONDS
-        while not self.run(script):
+        while not self.run(f"!!({script})"):
             assert time.monotonic() < end, f"never true: {script}"
             time.sleep(0.01)
 

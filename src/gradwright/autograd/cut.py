@@ -48,8 +48,8 @@ class Guard(list[Any]):
         self.scale = 0.0
         self.replaying: Any = None
 
-    def note(self, how: str) -> None:
-        """Values leave at the user's line that runs now."""
+    def note(self, how: str, t: Any) -> None:
+        """Values of ``t`` leave at the user's line that runs now."""
         self.left.append((how, here(2)))
 
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
@@ -177,7 +177,7 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
         return False
     if t._node is not None and not is_severed(t._node) and not is_own(sys._getframe(2).f_code.co_filename):
         if of(t.array.dtype).category >= FLOAT:
-            guard.note(how)
+            guard.note(how, t)
             guard.values = True
             guard.arrays = guard.arrays or array
     return True

@@ -19,10 +19,10 @@ from gradwright.backends.quiet import unheard
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
-    """From ``a op= b`` on arrays, as a function, to ``f(x, other)`` on a tensor and a tensor or number.
+def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+    """From ``a op= b`` on arrays, as a function, to the same on a tensor and a tensor or number.
 
-    That says whether it has written: it leaves to others whatever is not plain memory of one floating-point dtype.
+    That returns whether it has written: it leaves alone whatever is not plain memory of one floating-point dtype.
     """
     write = unheard(operator)
 
@@ -46,9 +46,30 @@ def direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
             write(a, b)
         except ValueError:  # the shapes do not fit: nothing has been written
             return False
-        except FloatingPointError:  # by a setting that the user has for code of their own: all has been written
-            ...
+        except FloatingPointError:
+            # The user has set NumPy so, for code of their own. All has been written when it is raised.
+            bump(x._counter)
+            return True
         bump(x._counter)
         return True
 
     return attempt
+
+
+def _add(a: Any, b: Any) -> None:
+    a += b
+
+
+def _subtract(a: Any, b: Any) -> None:
+    a -= b
+
+
+def _multiply(a: Any, b: Any) -> None:
+    a *= b
+
+
+def _divide(a: Any, b: Any) -> None:
+    a /= b
+
+
+add, subtract, multiply, divide = map(_direct, (_add, _subtract, _multiply, _divide))

@@ -56,7 +56,8 @@ class Subject:
             found = list(self.target.inputs)
             return [*found[:n], *(f"{found[-1]}[{k}]" for k in range(len(found), n))]
         found = []
-        for p in list(inspect.signature(self.function.forward).parameters.values())[self.own_context :]:
+        skip = self.own_context
+        for p in list(inspect.signature(self.function.forward).parameters.values())[skip:]:
             if p.kind is p.VAR_POSITIONAL:
                 found += [f"{p.name}[{k}]" for k in range(n - len(found))]
             else:

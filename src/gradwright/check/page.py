@@ -43,7 +43,7 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
         The path.
 
     Raises:
-        OSError: the page cannot be written there; the message says which file and why.
+        OSError: the page cannot be written; it names this path, and no temporary one.
     """
     target = Path(path)
     text = page(report).encode()
@@ -59,7 +59,7 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
             os.unlink(temporary)
             raise
     except OSError as e:
-        raise type(e)(e.errno, f"cannot write the page: {e.strerror}", str(target)) from None
+        raise OSError(e.errno, e.strerror, str(target)) from None
     return target
 
 

@@ -12,7 +12,6 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording, watching
 from gradwright.autograd.node import ticket
 from gradwright.autograd.view import assign, refresh, unhooked
-from gradwright.autograd.write import direct
 from gradwright.errors import kind
 from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype
 from gradwright.op import Op, Rule
@@ -150,12 +149,11 @@ def inplace(function: Any) -> Callable[..., Any]:
     return call
 
 
-def inplace_operator(method: Callable[[Any, Any], Any], operator: Any = None) -> Callable[[Any, Any], Any]:
-    """`inplace` for an operator of two arguments; ``operator`` is the same on arrays, where it may be run on them."""
-    written = (lambda self, other: False) if operator is None else direct(operator)
+def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Callable[[Any, Any], Any]:
+    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.autograd.write`)."""
 
     def call(self: Any, other: Any) -> Any:
-        if written(self, other):
+        if short is not None and short(self, other):
             return self
         there = aside(self) if watching.get() else unhooked(self)
         out = method(there, there if other is self else other)

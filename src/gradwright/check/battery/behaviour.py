@@ -7,7 +7,6 @@ import inspect
 import numpy as np
 
 from gradwright.check.battery.findings import advised, failed, passed, skipped
-from gradwright.check.hand import Hand
 from gradwright.check.lab import Lab, Run, close
 from gradwright.check.records import Finding
 
@@ -39,7 +38,7 @@ def inputs_unchanged(lab: Lab) -> Finding:
     """Neither forward changes its inputs nor backward its grad_outputs, but as declared."""
     run = lab.run()
     changed = _changed(lab, run)
-    dirty = Hand.marked(lab) if changed else set()
+    dirty = _dirty(lab) if changed else set()
     if undeclared := sorted(changed - dirty):
         name = lab.call.labels()[undeclared[0]]
         return failed(
@@ -77,6 +76,20 @@ def _changed(lab: Lab, run: Run) -> set[int]:
         for k, (t, a) in enumerate(zip(run.passed, lab.call.args, strict=True))
         if t.requires_grad and not np.array_equal(t.detach().numpy(), a.array, equal_nan=a.array.dtype.kind in "fc")
     }
+
+
+def _dirty(lab: Lab) -> set[int]:
+    """The numbers of the tensors that forward marks as dirty, when it is called by hand."""
+    if lab.subject.function is None or not lab.subject.own_context:
+        return set()
+    arguments, found = lab.call.tensors(lab.T)
+    ctx = lab.T.autograd.function.FunctionCtx()
+    ctx.needs_input_grad = tuple(isinstance(a, lab.T.Tensor) and a.requires_grad for a in arguments)
+    lab.seed()
+    with lab.T.no_grad():
+        lab.subject.function.forward(ctx, *arguments)
+    marked = getattr(ctx, "dirty_tensors", ())
+    return {k for k, t in enumerate(found) if any(t is d for d in marked)}
 
 
 def written(lab: Lab, part: str, name: str = "") -> tuple[int, ...]:
