@@ -5,6 +5,7 @@ With GRADWRIGHT_REQUIRE_TORCH=1 a missing PyTorch fails the run; without it, the
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import os
 import warnings
@@ -71,6 +72,15 @@ def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield torch
+
+
+@pytest.fixture
+def no_gc() -> Iterator[None]:
+    """What is freed, is freed by reference counting."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

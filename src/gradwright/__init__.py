@@ -78,7 +78,7 @@ from gradwright.dtypes import int16 as short
 from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
-from gradwright.errors import AnomalyError, GradcheckError, GradientWarning
+from gradwright.errors import AnomalyError, CapturedTensor, GradcheckError, GradientWarning
 from gradwright.face.activation import *
 from gradwright.face.arguments import result_type
 from gradwright.face.arithmetic import *

@@ -151,7 +151,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def tolist(self) -> Any:
         """Its values as nested lists of Python numbers."""
-        leaves(self, "tolist()")
+        leaves(self, "tolist()", True)
         return self.array.tolist()
 
     def __bool__(self) -> bool:

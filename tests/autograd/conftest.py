@@ -5,26 +5,11 @@ So what a test states is checked against PyTorch each time it is checked on grad
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import pytest
-
-import gradwright
-
-
-@pytest.fixture(params=["gradwright", "torch"])
-def T(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
-    """The library under test."""
-    if request.param == "gradwright":
-        yield gradwright
-        return
-    torch = request.getfixturevalue("torch")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield torch
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ def test_a_ctx_made_by_hand_keeps_what_it_is_told(T, function):
     ctx.mark_non_differentiable(x)
     ctx.set_materialize_grads(False)
     assert ctx.to_save[0] is x
-    assert set(vars(ctx)) == {"to_save", "saved_for_forward", "dirty_tensors", "non_differentiable", "materialize_grads"}
+    told = {"to_save", "saved_for_forward", "dirty_tensors", "non_differentiable", "materialize_grads"}
+    assert set(vars(ctx)) == told
     assert ctx.materialize_grads is False
     with pytest.warns(FutureWarning, match="mark_shared_storage"):
         ctx.mark_shared_storage((x, x))
@@ -214,9 +215,9 @@ def test_boxed_gradients_come_in_one_list(T, leaf, name):
 
 
 def test_jvp_and_vmap_must_be_written(T):
-    with pytest.raises(NotImplementedError, match="You must implement the jvp function for custom autograd.Function to"):
+    with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
         T.autograd.Function.jvp(None, 1)
-    with pytest.raises(NotImplementedError, match="To use autograd.Function with vmap, you must either override the "):
+    with pytest.raises(NotImplementedError, match="you must either override the vmap staticmethod or"):
         T.autograd.Function.vmap(None, (0,), 1)
     assert T.autograd.Function.generate_vmap_rule is False
 

@@ -296,7 +296,7 @@ def test_a_surrogate_may_be_declared():
     ("declare", "message"),
     [
         (lambda: tanh.vjp(z=lambda xp, g: g), r"tanh\.vjp: 'z' is no input; the inputs are x"),
-        (lambda: tanh.vjp(x=lambda xp, g, z: g), r"tanh\.vjp\(x=...\): cannot save 'z'; known: \['out', 'x', 'x_shape'\]"),
+        (lambda: tanh.vjp(x=lambda xp, g, z: g), r"tanh\.vjp\(x=...\): cannot save 'z'; known: \['out', 'x'"),
         (lambda: tanh.jvp(x=lambda xp, t, z: t), r"tanh\.jvp\(x=...\): cannot save 'z'"),
         (lambda: tanh.vjp(lambda xp, g, z: g), r"cannot save 'z'"),
         (lambda: custom_op(3), "custom_op: expected a function, but got 3"),
@@ -326,7 +326,8 @@ def test_checkers_find_it():
 def test_type_checkers_know_the_signature(tmp_path):
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent("""
+    program.write_text(
+        textwrap.dedent("""
         from gradwright import Tensor, custom_op, ones
 
         @custom_op
@@ -341,13 +342,45 @@ def test_type_checkers_know_the_signature(tmp_path):
         reveal_type(pair(ones(1)))
         scaled(ones(1), factor="one")
         scaled(1)
-    """))
+    """)
+    )
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--no-incremental", "--cache-dir", str(tmp_path), str(program)],
         capture_output=True, text=True,
     )  # fmt: skip
     assert 'Revealed type is "gradwright.tensor.Tensor"' in done.stdout
-    assert "Revealed type is \"tuple[gradwright.tensor.Tensor, int]\"" in done.stdout.replace("builtins.", "").lower().replace(
-        "revealed type is \"tuple[gradwright.tensor.tensor, int]\"", "Revealed type is \"tuple[gradwright.tensor.Tensor, int]\""
-    )
+    assert "tuple[gradwright.tensor.Tensor, int]" in done.stdout.replace("builtins.", "")
     assert done.stdout.count("error:") == 2
+
+
+def test_on_arrays_it_computes_as_an_op_does():
+    found = product(np.array([2.0]), np.array([3.0]), 2)
+    assert type(found) is np.ndarray
+    assert found.tolist() == [12.0]
+    assert scaled(gw.ones(1)).tolist() == [2.0]
+
+
+def test_a_derivative_may_use_operations_of_ones_own():
+    op = custom_op(lambda x: gw.from_numpy(np.sinh(x.numpy())))
+    other = custom_op(lambda x: gw.from_numpy(np.cosh(x.numpy())))
+    op.vjp(x=lambda xp, g, x: g * other(x))
+    other.vjp(x=lambda xp, g, x: g * op(x))
+    assert gradcheck(op, leaf(0.3, -1.0))
+    assert gradgradcheck(op, leaf(0.3, -1.0))
+
+
+def test_the_tensors_it_gets_have_no_history_but_may_be_returned():
+    seen = []
+    op = custom_op(lambda x: (seen.append(x.requires_grad), x)[1]).vjp(x=lambda xp, g: g * 5)
+    x = leaf(1.0)
+    y = op(x)
+    assert y._is_view()
+    y.backward()
+    assert seen == [False]
+    assert x.grad.item() == 5
+
+
+def test_an_argument_changed_in_place_is_an_error():
+    op = custom_op(lambda x: x.mul_(2) * 1).vjp(x=lambda xp, g: g * 2)
+    with pytest.raises(RuntimeError, match="forward changed its input 'x' in place"):
+        op(leaf(1.0) * 1)

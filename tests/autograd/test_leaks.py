@@ -1,6 +1,5 @@
 """The pass frees what nobody holds, by reference counting alone: there are no cycles for the collector to find."""
 
-import gc
 import tracemalloc
 import weakref
 
@@ -9,14 +8,6 @@ import pytest
 
 import gradwright
 from gradwright.autograd import engine
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 class Square(gradwright.autograd.Function):

@@ -154,6 +154,24 @@ def test_outputs_without_derivative_have_no_tangent(T):
     assert found == [[7.0, 5.0], None, None]
 
 
+def test_a_tangent_of_an_output_without_derivative_is_an_error(T):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            sign = x.sign()
+            ctx.mark_non_differentiable(sign)
+            return x * 1, sign
+
+        @staticmethod
+        def jvp(ctx, dx):
+            return dx, dx
+
+    with pytest.raises(
+        RuntimeError, match="returned a gradient at position 1, but +the corresponding forward output is"
+    ):
+        push(T, F, (T.ones(1),), (T.ones(1),))
+
+
 def test_containers_move_in_their_shape():
     class F(Function):
         @staticmethod

@@ -1,6 +1,5 @@
 """Saved-tensor hooks. Tests that ask for `T` run the same program on gradwright and on PyTorch."""
 
-import gc
 import threading
 import weakref
 
@@ -34,14 +33,6 @@ class Recorder:
 
     def on(self, T):
         return T.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def cube(T):

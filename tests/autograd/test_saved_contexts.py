@@ -1,6 +1,5 @@
 """save_on_cpu, disable_saved_tensors_hooks and allow_mutation_on_saved_tensors, on gradwright and on PyTorch."""
 
-import gc
 
 import numpy as np
 import pytest
@@ -32,14 +31,6 @@ class Recorder:
 
     def on(self, T):
         return T.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def test_save_on_cpu(T, leaf):

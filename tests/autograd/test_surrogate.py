@@ -122,6 +122,7 @@ def test_an_undeclared_one_is_wrong():
 
 def test_clipping_and_reversal_are_surrogates_too():
     for gradient in (lambda g: g.clamp(-0.1, 0.1), lambda g: -g):
+
         class F(Function):
             @staticmethod
             def forward(ctx, x):

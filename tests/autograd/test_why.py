@@ -76,7 +76,7 @@ def test_a_result_that_is_retained_is_looked_at_as_a_leaf_is():
     y = leaf() * 2
     y.retain_grad()
     assert why_none(y, y.sum()).reason == "never run"
-    assert why_none(y, (y.detach() * 2) + leaf()).reason == "detach()"
+    assert why_none(y, y.detach() * leaf()).reason == "detach()"
 
 
 # ---- of a graph ------------------------------------------------------------------------------------------
@@ -102,11 +102,22 @@ def test_of_a_graph_whose_function_returned_none():
     assert __file__ in found.mend
 
 
+def test_only_what_is_on_the_way_to_it_is_blamed():
+    class Other(Double):
+        """The same under another name."""
+
+    x, y, z = leaf(), leaf(), leaf()
+    inner = Double.apply(y, z)  # z is none of our business
+    found = why_none(x, Other.apply(inner, x * 2).sum())
+    assert "OtherBackward returned None for 'y'" in str(found)
+
+
 def test_of_a_graph_that_does_not_lead_to_it():
     x, w = leaf(), leaf()
     assert why_none(x, (w * 2).sum()).reason == "no path"
     assert why_none(x, (x * 2).sum().detach()).reason == "no path"
     assert why_none(x, [(x.detach() * w).sum()]).reason == "detach()"
+    assert why_none(x, x.detach().requires_grad_() ** 2).reason == "detach()"
     with detect_anomaly():
         y = x.data * w  # here
     assert marked(why_none(x, y))

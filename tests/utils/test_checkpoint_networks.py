@@ -1,6 +1,5 @@
 """Checkpointing of networks: random pieces of random ones, and memory."""
 
-import gc
 import importlib
 import random
 import tracemalloc
@@ -30,14 +29,6 @@ def vector(T, *data, grad=True):
 
 def close(a, b):
     np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-12, atol=1e-14)
-
-
-@pytest.fixture
-def no_gc():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 # -- at random --

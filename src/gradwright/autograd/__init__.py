@@ -15,6 +15,7 @@ from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 from gradwright.autograd.node import Node
 from gradwright.autograd.public import Variable, backward, grad
 from gradwright.autograd.pushforward import pushforward
+from gradwright.autograd.strict import strict
 from gradwright.autograd.surrogate import surrogate
 from gradwright.autograd.why import WhyNone, why_none
 from gradwright.errors import AnomalyError, GradcheckError
@@ -23,5 +24,5 @@ __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",
     "detect_anomaly", "diagnose", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
     "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "pushforward", "set_detect_anomaly",
-    "set_grad_enabled", "surrogate", "why_none",
+    "set_grad_enabled", "strict", "surrogate", "why_none",
 ]  # fmt: skip

@@ -23,6 +23,7 @@ class TensorBase:
 
     to: Any
     clone: Any
+    requires_grad: Any
     """Defined by Tensor, as are the operators."""
 
     array: Any
@@ -30,7 +31,6 @@ class TensorBase:
     _counter: list[Any]
     _view: Any
     _grad: Any
-    requires_grad: Any
 
     def __reduce__(self) -> Any:
         """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""

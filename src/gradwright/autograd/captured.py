@@ -37,18 +37,17 @@ class Inside(list[Any]):
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""
         cls, _, nodes, start = self.call
-        if cls.captures_tensors:
-            return
         for t in tensors:
             node = t._node
-            if node is not None and node._seq < start and node not in nodes and not is_severed(node):
-                place = here(3)
-                warn(
-                    f"{cls.__name__}: forward uses {_name(t)}, which requires grad but is no argument of it, so it gets no "
-                    f"gradient.\n  used at {Place(*place) if place else 'a line that is not known'}\n"
-                    "Make it an argument of apply; or detach() it, if it is meant as a constant.",
-                    CapturedTensor,
-                )
+            if node is None or node in nodes or node._seq >= start or cls.captures_tensors or is_severed(node):
+                continue
+            place = here(3)
+            warn(
+                f"{cls.__name__}: forward uses {_name(t)}, which requires grad but is no argument of it, so it gets no "
+                f"gradient.\n  used at {Place(*place) if place else 'a line that is not known'}\n"
+                "Make it an argument of apply; or detach() it, if it is meant as a constant.",
+                CapturedTensor,
+            )
 
     def writing(self, t: Any) -> None:
         """An argument may be about to be written in place: keep a copy."""

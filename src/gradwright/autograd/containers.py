@@ -116,8 +116,8 @@ def answers(rest: Any, answer: Any, name: str) -> Iterator[Any]:
     """For each tensor the answer to it, of an answer in the shape of the value.
 
     None answers for a whole container; what is no tensor is answered by None or by itself, so that
-    ``dataclasses.replace(state, mean=...)`` will do. A list answers for a tuple and a tuple for a list; a dictionary of its fields
-    for a dataclass or a named tuple. Raises ValueError, naming the place, if it is of another shape, or not None for
+    ``dataclasses.replace(state, mean=...)`` will do. A list answers for a tuple and a tuple for a list; a dictionary
+    of its fields for a dataclass or a named tuple. Raises ValueError, naming the place, if it is of another shape, or not None for
     something that is no tensor.
     """
     if rest is TENSOR:

@@ -212,7 +212,8 @@ class BackwardNode(Declaring, Node):
     def _guarded(self, grads: Sequence[Any]) -> tuple[Guard, Any]:
         """What the user's backward returns while it is recorded, and what is known of what it did."""
         cotangents = [t._node for t in grads if t is not None and t._node is not None]
-        guard = Guard(type(self).__name__, (*self._next, *cotangents))
+        declared = isinstance(getattr(self, "surrogate", None), str)
+        guard = Guard(type(self).__name__, (*self._next, *cotangents), declared)
         before = guarding.get()
         guarding.set(guard)
         try:
@@ -295,8 +296,8 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
         result = result[: len(metas)]
     elif extra:
         raise RuntimeError(
-            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)}): one "
-            f"for each input of forward ({', '.join(map(node._argument, range(len(metas))))}), None for those without one"
+            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)}): "
+            f"one for each input of forward ({', '.join(map(node._argument, range(len(metas))))}), None if it has none"
         )
     checked: list[Any] = []
     for i, meta in enumerate(metas):
@@ -329,15 +330,15 @@ def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: A
                 f"compatible with {size(shape)}: it is that of {argument!r}\n{at}"
             )
         warn(
-            f"{name} returned a gradient of shape {size(got)} for input {i}, {argument!r}, of shape {size(shape)}: it is "
-            f"summed down.\n{at}"
+            f"{name} returned a gradient of shape {size(got)} for input {i} ({argument!r}) of shape {size(shape)}: it "
+            f"is summed down.\n{at}"
             f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean."
         )
         r = r.sum_to_size(shape)
     if r.array.dtype != dtype:
         had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
         warn(
-            f"{name} returned a gradient of {had} for input {i}, {argument!r}, of {wants}: it is converted.\n{at}"
+            f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n{at}"
             f"Return grad.to({argument}.dtype) if that is what you mean."
         )
         r = r.to(dtype)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from abc import ABC
+from abc import ABCMeta
 from contextvars import ContextVar
 from typing import Any
 
@@ -16,7 +16,7 @@ from gradwright.autograd.base import TensorBase
 pushing: ContextVar[list[Any] | None] = ContextVar("where save_for_forward keeps tensors; None: nowhere", default=None)
 
 
-class FunctionCtx(ABC):
+class FunctionCtx(metaclass=ABCMeta):
     """What the ctx of every Function is an instance of; instantiated, a ctx to call forward with by hand.
 
     The ``ctx`` that `Function.apply` makes is a node of the graph, and more than this. One made by hand only keeps what
@@ -46,6 +46,32 @@ class FunctionCtx(ABC):
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Do nothing: deprecated."""
         _deprecated()
+
+
+class Declarations:
+    """What a Function may have besides forward and backward; `Function` is made of it."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """The tangents of the outputs, given those of the inputs: see `pushforward`."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """The outputs of a batch of calls, and where their batch dims are."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
+                                  "or set generate_vmap_rule=True.")  # fmt: skip
+
+    generate_vmap_rule = False
+    """Whether vmap may make its own rule, instead of one given as `vmap`."""
+    clear_saved_tensors_on_access = False
+    """Whether ``ctx.saved_tensors`` may be asked for only once, and its memory freed then."""
+    captures_tensors = False
+    """Whether forward may use tensors that require grad and are no arguments, because backward sees to them itself."""
+    boxed_grads_call = False
+    """Whether backward gets its grad_outputs as one list, which it may empty: ``backward(ctx, grads)``."""
 
 
 class Declaring:

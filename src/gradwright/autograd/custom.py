@@ -21,7 +21,7 @@ from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.containers import filled, parts, put_together, take_apart
 from gradwright.autograd.contract import pushing
-from gradwright.autograd.function import Function
+from gradwright.autograd.function import Function, FunctionMeta
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.record import underived
 from gradwright.op import Rule, declared
@@ -76,7 +76,10 @@ class CustomOp(Generic[P, R]):
                 raise TypeError(f"{self.name}(): {e}") from None
             bound.apply_defaults()
             values = tuple(bound.arguments.values())
-        return self.function.apply(*values)  # type: ignore[no-any-return]
+        for value in values:
+            if isinstance(value, TensorBase):
+                return self.function.apply(*values)
+        return self._on_arrays(values) if any(_arrays_in(values)) else self.function.apply(*values)
 
     def vjp(self, fn: Callable[..., Any] | None = None, /, **rules: Callable[..., Any] | None) -> Any:
         """Declare derivatives: for each input ``x=lambda xp, g, <what it needs>: the cotangent of x``.
@@ -122,7 +125,7 @@ class CustomOp(Generic[P, R]):
 
     @surrogate.setter
     def surrogate(self, reason: str) -> None:
-        self.function.surrogate = self.function._node_class.surrogate = reason  # type: ignore[attr-defined]
+        self.function.surrogate = self.function._node_class.surrogate = reason
 
     def __repr__(self) -> str:
         return f"<custom_op {self.name}{self._signature}>"
@@ -139,6 +142,10 @@ class CustomOp(Generic[P, R]):
         result = take_apart(self._called(put_together(rest, iter(bare))), found)
         own = {id(b): t for b, t in zip(bare, tensors, strict=True)}
         return put_together(result, iter([own.get(id(t), t) for t in found]))
+
+    def _on_arrays(self, values: tuple[Any, ...]) -> Any:
+        """The result as arrays, of arrays: what a derivative of another operation computes with."""
+        return _arrays(self._forward(_mapped(values, lambda a: a if isinstance(a, TensorBase) else wrap(a))))
 
     def _called(self, values: tuple[Any, ...]) -> Any:
         if self._simple:
@@ -162,7 +169,8 @@ class CustomOp(Generic[P, R]):
         given = dict(zip(self.inputs, values, strict=True)) | {"out": result}
         tensors: list[Any] = []
         needed = [given[n] if n in given else _shape(given[n.removesuffix("_shape")]) for n in names]
-        shapes = [_shape(v) if isinstance(v, TensorBase) else None for v in values] if self.kind == "elementwise" else []
+        elementwise = self.kind == "elementwise"
+        shapes = [_shape(v) if isinstance(v, TensorBase) else None for v in values if elementwise]
         return _Kept(names, take_apart(tuple(needed), tensors), isinstance(result, tuple), shapes), tensors
 
 
@@ -175,7 +183,7 @@ class _Kept:
         self.names, self.rest, self.several, self.shapes = names, rest, several, shapes
 
     def values(self, tensors: Sequence[Any]) -> Iterator[Any]:
-        return put_together(self.rest, iter(tensors))  # type: ignore[no-any-return]
+        return put_together(self.rest, iter(tensors))
 
 
 def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> Any:
@@ -205,7 +213,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
         known = dict(zip(kept.names, kept.values(tensors), strict=True))
         needs = {n: _any(need) for n, need in zip(op.inputs, ctx.needs_input_grad, strict=True)}
         joint = _joint(op, xp, g, known, needs) if any(needs[n] for n in needs if n not in op.rules) else {}
-        found = []
+        found: list[Any] = []
         for k, name in enumerate(op.inputs):
             if not needs[name]:
                 found.append(None)
@@ -238,7 +246,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     )
     fn: Any = op.__wrapped__  # type: ignore[attr-defined]
     forward.__wrapped__ = fn  # type: ignore[attr-defined]
-    return type(Function)(fn.__name__, (Function,), {
+    return FunctionMeta(fn.__name__, (Function,), {
         "__module__": fn.__module__, "__qualname__": fn.__qualname__, "__doc__": fn.__doc__,
         "forward": staticmethod(forward), "backward": staticmethod(backward), "jvp": staticmethod(jvp),
     })  # fmt: skip
@@ -277,6 +285,13 @@ def _leaves(value: Any) -> Iterator[Any]:
     elif value is not None:
         for part in parts(value):
             yield from _leaves(part)
+
+
+def _arrays_in(values: Any) -> Iterator[bool]:
+    """Whether values are arrays, and not tensors: nothing at all if there are neither."""
+    leaves = list(_leaves(values))
+    if not any(isinstance(v, TensorBase) for v in leaves):
+        yield from (True for _ in leaves)
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -326,6 +341,8 @@ def custom_op(fn: Any = None, /, *, samples: Any = None, kind: str = "general") 
     Args:
         samples: what checkers are to call it with: a list with a tuple of all its arguments for each call.
         kind: ``"elementwise"`` if arguments broadcast: cotangents are then summed back by themselves.
+
+    Called with arrays instead of tensors it returns arrays, as `op` does, so derivatives may use it.
 
     Backward raises NotImplementedError for an input that needs a gradient and has no derivative.
 

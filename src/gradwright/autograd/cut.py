@@ -1,9 +1,9 @@
 """What cuts a recorded backward off from its inputs: it goes on, and a second derivative through the cut raises.
 
 While a user's backward is recorded, and while forward runs again for it, a `Guard` is on. It sees values leave: by
-``detach()`` and ``.data``, in a `no_grad` block, for NumPy, for Python. What is made of them has a `Cut` for its history,
-as far as that can be known. What backward returns afterwards has one, too, if it has no history of its own; if it has
-one, a second derivative through it warns that a part may be missing.
+``detach()`` and ``.data``, in a `no_grad` block, for NumPy, for Python. What is made of them has a `Cut` for its
+history, as far as that can be known. What backward returns afterwards has one, too, if it has no history of its own; if
+it has one, a second derivative through it warns that a part may be missing.
 """
 
 from __future__ import annotations
@@ -25,26 +25,32 @@ from gradwright.dtypes import FLOAT, of
 
 
 class Guard(list[Any]):
-    """What is known of one run of a user's backward; in a `no_grad` block, what `recording` holds: it stays empty, false.
+    """What is known of one run of a user's backward.
+
+    In a `no_grad` block `recording` holds it: it is a list that stays empty, and so is false.
 
     Attributes:
         name: of the node.
         inputs: the nodes that its gradients depend on: those of the inputs and of the cotangents.
+        declared: whether the user says that the gradient is not the derivative: then nothing of this is done.
         left: how and where values left, in that order.
-        values: whether they left for NumPy or Python, so that they may be anywhere.
-        arrays: whether for NumPy.
-        leaves: the nodes of leaves that were made by ``detach().requires_grad_()``.
+        values: the same of those that left for NumPy or Python, and so may be anywhere.
+        arrays: whether some left that may come back as an array.
+        brought: whether an array came.
+        leaves: the nodes of leaves that were made by ``detach().requires_grad_()``, with their cuts.
         replaying: while forward runs again, what `recording` holds: a `no_grad` block in it says nothing, since all of
             forward is one.
         scale: how large the cotangents are that a second derivative brings to what was returned.
     """
 
-    def __init__(self, name: str, inputs: Sequence[Node]) -> None:
+    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
         super().__init__()
+        self.declared = declared
         self.name, self.inputs = name, tuple(inputs)
         self.left: list[tuple[str, Any]] = []
-        self.values = self.arrays = False
-        self.leaves: list[tuple[Node, str]] = []
+        self.values: list[tuple[str, Any]] = []
+        self.arrays = self.brought = False
+        self.leaves: list[tuple[AccumulateGrad, Cut]] = []
         self.scale = 0.0
         self.replaying: Any = None
 
@@ -55,6 +61,8 @@ class Guard(list[Any]):
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """An operation on operands with history has not been recorded, because of `no_grad`."""
         nodes = [t._node for t in tensors if t._node is not None and not is_severed(t._node)]
+        if self.declared:
+            return
         place = here(3)
         if nodes and not any(isinstance(n, Cut) for n in nodes):
             self.left.append(("no_grad()", place))
@@ -68,11 +76,15 @@ class Guard(list[Any]):
     def drawing(self, source: Any) -> None:
         """Backward runs once."""
 
-    def message(self, how: str, place: Any) -> str:
+    def why(self) -> tuple[str, Any]:
+        """How and where values left that cannot be followed."""
+        return (self.values or self.left)[0]
+
+    def message(self, how: str, place: Any, would: str = "would") -> str:
         """What an error says of a cut."""
         where = Place(*place) if place else "a line that is not known"
         return (
-            f"{self.name} cut the gradient off with {how}, so this second derivative would miss what goes that way.\n"
+            f"{self.name} cut the gradient off with {how}, so this second derivative {would} miss what goes that way.\n"
             f"  cut off at {where}\n"
             "Compute it with gradwright's functions, without that; or declare what is meant: once_differentiable, if "
             'there is no second derivative, or surrogate("reason"), if the value is a constant to it.'
@@ -84,11 +96,12 @@ class Guard(list[Any]):
 
     def settled(self, grads: Sequence[Any]) -> list[Any]:
         """The gradients that backward returned, with what is to be known of them as their history."""
-        for node, message in self.leaves:
-            node._hooked().tensor[-1] = partial(_reached, message)
+        for node, cut in self.leaves:
+            node._next = (cut,)
+            node._hooked().tensor[-1] = partial(_reached, cut)
         if not self.left:
             return list(grads)
-        how, place = self.left[0]
+        how, place = self.why()
         settled: list[Any] = []
         for g in grads:
             if g is None or is_severed(g._node):
@@ -96,13 +109,13 @@ class Guard(list[Any]):
             elif g._node is None:
                 settled.append(wrap(g.array, self.cut(self.inputs, how, place)))
             else:
-                doubt = self.message(how, place).replace("would miss", "may miss") if self.values else None
+                doubt = self.message(how, place, "may") if self.values and not self.brought else None
                 settled.append(wrap(g.array, Returned(self, g._node, doubt)))
         return settled
 
 
-def _reached(message: str, g: Any) -> None:
-    raise RuntimeError(message)
+def _reached(cut: Cut, g: Any) -> None:
+    cut._run(None, g)
 
 
 class Cut(Node):
@@ -147,7 +160,7 @@ class Returned(Node):
 def _guard() -> Any:
     """The guard, if it is the user's backward, or its replay, that runs now, and not a forward or pass inside it."""
     guard = guarding.get()
-    if guard is None:
+    if guard is None or guard.declared:
         return None
     mode = recording.get()
     return guard if mode or mode is guard else None
@@ -175,11 +188,11 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
         if not mode and mode is not False:
             mode.left = True
         return False
-    if t._node is not None and not is_severed(t._node) and not is_own(sys._getframe(2).f_code.co_filename):
-        if of(t.array.dtype).category >= FLOAT:
-            guard.note(how, t)
-            guard.values = True
-            guard.arrays = guard.arrays or array
+    history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
+    if history and not is_own(sys._getframe(2).f_code.co_filename):
+        guard.note(how, t)
+        guard.values.append(guard.left[-1])
+        guard.arrays = guard.arrays or array
     return True
 
 
@@ -187,8 +200,8 @@ def brought(t: Any) -> Any:
     """A tensor made from arrays of the user: a cut, if the values of others have left for NumPy."""
     guard = _guard()
     if guard is not None and guard.arrays and t._node is None and of(t.array.dtype).category >= FLOAT:
-        how, place = guard.left[0]
-        t._node = guard.cut(guard.inputs, how, place)
+        t._node = guard.cut(guard.inputs, *guard.why())
+        guard.brought = True
     return t
 
 
@@ -202,8 +215,7 @@ def rooted(t: Any) -> bool:
     guard = _guard()
     if guard is None or not isinstance(t._node, Cut):
         return False
-    message = t._node._message
-    t._node = None
+    cut, t._node = t._node, None
     t._node = AccumulateGrad(t)
-    guard.leaves.append((t._node, message))
+    guard.leaves.append((t._node, cut))
     return True

@@ -30,7 +30,7 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.captured import Inside
 from gradwright.autograd.containers import PLAIN, holds_tensors
 from gradwright.autograd.context import BackwardNode
-from gradwright.autograd.contract import FunctionCtx, check
+from gradwright.autograd.contract import Declarations, FunctionCtx, check
 from gradwright.autograd.grad_mode import guarding, record, recording, watching
 from gradwright.autograd.node import Node, Output, ticket
 from gradwright.autograd.record import pack
@@ -52,7 +52,7 @@ class FunctionMeta(type):
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
 
 
-class Function(metaclass=FunctionMeta):
+class Function(Declarations, metaclass=FunctionMeta):
     """Base of user-written operations. Never instantiate it: ``MyFunction.apply(...)`` runs it.
 
     Write ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)`` as static methods; or ``forward(*args)`` without
@@ -103,28 +103,6 @@ class Function(metaclass=FunctionMeta):
         )
 
     vjp = backward
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        """The tangents of the outputs, given those of the inputs: see `pushforward`."""
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
-        )
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
-        """The outputs of a batch of calls, and where their batch dims are."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
-                                  "or set generate_vmap_rule=True.")  # fmt: skip
-
-    generate_vmap_rule = False
-    """Whether vmap may make its own rule, instead of one given as `vmap`."""
-    clear_saved_tensors_on_access = False
-    """Whether ``ctx.saved_tensors`` may be asked for only once, and its memory freed then."""
-    captures_tensors = False
-    """Whether forward may use tensors that require grad and are no arguments, because backward sees to them itself."""
-    boxed_grads_call = False
-    """Whether backward gets its grad_outputs as one list, which it may empty: ``backward(ctx, grads)``."""
 
     @classmethod
     def _keeping_class(cls) -> type[BackwardNode]:

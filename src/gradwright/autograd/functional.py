@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,8 @@ from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad
 from gradwright.autograd.public import grad
-from gradwright.errors import GradientWarning, kind
+from gradwright.autograd.strict import warn
+from gradwright.errors import kind
 
 
 def _differentiable(value: Any, what: str) -> Any:
@@ -68,11 +68,9 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
                                f"{tuple(out.array.shape)} and {dtypes.of(out.array.dtype)}")  # fmt: skip
         wanted = [inputs[i] for i in which]
         if out._node is None:
-            warnings.warn(
+            warn(
                 f"value_and_grad: what {name} returned does not depend on its arguments, or was detached from them on "
-                "the way: its gradient is zeros",
-                GradientWarning,
-                stacklevel=2,
+                "the way: its gradient is zeros"
             )
             slopes: Any = [np.zeros_like(x.array) for x in wanted]
         else:

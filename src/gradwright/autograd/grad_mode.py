@@ -13,7 +13,8 @@ from gradwright.autograd.base import made
 from gradwright.autograd.version import UNTRACKED
 
 recording: ContextVar[Any] = ContextVar("recording", default=True)
-"""False, or another thing that is false, while nothing is recorded; else True, or what `watching` holds if that is not empty."""
+"""What is false while nothing is recorded: False, or what is to hear of operations that are not (see
+`gradwright.autograd.captured` and `cut`); else True, or what `watching` holds if that is not empty."""
 watching: ContextVar[tuple[Any, ...]] = ContextVar("watching", default=())
 """The watches that are on (see `gradwright.autograd.watch`), newest last."""
 guarding: ContextVar[Any] = ContextVar("guarding", default=None)

@@ -195,7 +195,10 @@ class AccumulateGrad(Node):
             holder._grad = wrap(g if alone or not hasattr(g, "copy") else g.copy())
         else:
             old.array += g
-            bump(old._counter, 4)
+            if sys.getrefcount(old._counter) > UNSHARED:
+                bump(old._counter, 4)
+            else:  # nobody has saved it, so nobody will ask where
+                old._counter[0] += 1
         return ()
 
     def _fitted(self, xp: Any, g: Any) -> Any:
@@ -225,6 +228,9 @@ def _references() -> int:
 
 
 _ALONE = _references()
+_one = wrap(None)
+UNSHARED = sys.getrefcount(_one._counter)
+"""How many references a counter has that belongs to one tensor, and to no node."""
 
 
 def node_of(t: TensorBase) -> Node | None:

@@ -86,8 +86,11 @@ def _checked(ctx: Any, result: Any, moved: Any) -> Any:
         if not isinstance(t, TensorBase):
             raise TypeError(f"{type(ctx).__name__}: expected Variable or None (got {kind(t)}) for grad output {k}.")
         if dtypes.of(out.array.dtype).category < dtypes.FLOAT or any(out is flat for flat in ctx._flat):
-            found[k] = None
-        elif t.array.shape != out.array.shape:
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {k}, but the corresponding forward output is not a "
+                "differentiable Tensor. You should return None at that position instead."
+            )
+        if t.array.shape != out.array.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
                 f"not supported. Tensor is of size {size(out.array.shape)} while the given forward gradient is of "

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import guarding, record, recording
+from gradwright.autograd.grad_mode import guarding, record, recording, watching
 from gradwright.autograd.record import freed, pack, unpack
+from gradwright.autograd.saved import allow_mutation_on_saved_tensors
 from gradwright.autograd.signature import has_setup
 from gradwright.backends.generator import shared
 from gradwright.dtypes import FLOAT, of
@@ -94,11 +96,11 @@ def parts(name: str, value: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any
         for k, v in enumerate(value):
             yield from parts(f"{name}[{k}]", v, depth - 1)
     elif depth and isinstance(value, dict):
-        for k, v in value.items():
-            yield from parts(f"{name}[{k!r}]", v, depth - 1)
+        for key, v in value.items():
+            yield from parts(f"{name}[{key!r}]", v, depth - 1)
     elif depth and isinstance(value, SimpleNamespace):
-        for k, v in vars(value).items():
-            yield from parts(f"{name}.{k}", v, depth - 1)
+        for key, v in vars(value).items():
+            yield from parts(f"{name}.{key}", v, depth - 1)
     elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             yield from parts(f"{name}.{field.name}", getattr(value, field.name, None), depth - 1)
@@ -121,14 +123,23 @@ def again(node: Any) -> Any:
     states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
     guard, before = guarding.get(), record(True)
     guard.replaying = recording.get()
+    copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in watching.get())
     try:
         for source, state in replay.random.items():
             source.set_state(state)
-        if has_setup(cls):
-            result = cls.forward(*args)
-            cls.setup_context(ctx, tuple(args), result)
-        else:
-            result = cls.forward(ctx, *args)
+        with nullcontext() if copies else allow_mutation_on_saved_tensors():  # forward may write in place as it likes
+            if has_setup(cls):
+                result = cls.forward(*args)
+                cls.setup_context(ctx, tuple(args), result)
+            else:
+                result = cls.forward(ctx, *args)
+    except Exception as e:
+        e.add_note(
+            f"raised while {cls.__name__}.forward was run again, recorded, for a backward with create_graph=True that "
+            "needs the history of what forward kept: save only inputs and outputs instead, or mark backward with "
+            "once_differentiable"
+        )
+        raise
     finally:
         recording.set(before)
         guard.replaying = None

@@ -37,28 +37,29 @@ def check(cls: Any) -> None:
     if forward is not None:
         first = next(iter(forward.parameters.values()), None)
         if not takes_context and first is not None and first.name == "ctx":
-            raise TypeError(
-                f"{name}: forward takes ctx although there is a setup_context: with that, forward gets the inputs alone"
-            )
+            raise TypeError(f"{name}: forward takes ctx although there is a setup_context: with that, forward gets the "
+                            f"inputs alone{_at(cls, 'forward')}")  # fmt: skip
         if takes_context and first is None:
-            raise TypeError(f"{name}: forward takes no arguments; its first one is ctx: forward(ctx, ...)")
-        if takes_context and len(forward.parameters) == 1 and first is not None:  # noqa: SIM102 - one thing each
-            if first.kind in _POSITIONAL and first.name not in _CONTEXT and _backward(cls) is not None:
-                raise TypeError(
-                    f"{name}: forward takes only {first.name!r}, in the place of ctx: write "
-                    f"forward(ctx, {first.name}), or define setup_context(ctx, inputs, output)"
-                )
+            raise TypeError(f"{name}: forward takes no arguments; its first one is ctx: write forward(ctx, ...)"
+                            f"{_at(cls, 'forward')}")  # fmt: skip
+        alone = takes_context and len(forward.parameters) == 1 and first is not None and first.kind in _POSITIONAL
+        if alone and first is not None and first.name not in _CONTEXT and _backward(cls) is not None:
+            raise TypeError(
+                f"{name}: forward takes only {first.name!r}, in the place of ctx: write forward(ctx, {first.name}), "
+                f"or define setup_context(ctx, inputs, output){_at(cls, 'forward')}"
+            )
     if has_setup(cls):
         setup = _signature(cls, "setup_context")
         if setup is not None and not _takes(setup, 3):
             raise TypeError(f"{name}: setup_context is called with (ctx, inputs, output), but is defined as "
-                            f"setup_context{setup}")  # fmt: skip
+                            f"setup_context{setup}{_at(cls, 'setup_context')}")  # fmt: skip
     which = _backward(cls)
     if which is None:
         return
     backward = _signature(cls, which)
     if backward is not None and not any(_takes(backward, n) for n in range(2, 2 + len(backward.parameters))):
-        raise TypeError(f"{name}: {which} is called with (ctx, *grad_outputs), but is defined as {which}{backward}")
+        raise TypeError(f"{name}: {which} is called with (ctx, *grad_outputs), but is defined as {which}{backward}"
+                        f"{_at(cls, which)}")  # fmt: skip
     if forward is not None:
         _check_count(cls, which)
 
@@ -78,6 +79,12 @@ def _signature(cls: Any, name: str) -> inspect.Signature | None:
         return inspect.signature(fn)
     except (TypeError, ValueError):
         return None
+
+
+def _at(cls: Any, name: str) -> str:
+    """Where a method is written, for the end of a message."""
+    code = getattr(inspect.unwrap(getattr(cls, name)), "__code__", None)
+    return f"\n  {name} is at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
 
 
 def _takes(signature: inspect.Signature, n: int) -> bool:
@@ -103,6 +110,7 @@ def _check_count(cls: Any, which: str) -> None:
     raise TypeError(
         f"{cls.__name__}: {which} returns {shown} gradient{'s' * (shown != '1')}, but forward takes {expected} inputs "
         f"({names}): return one for each, None for those that have none"
+        f"{_at(cls, which)}"
     )
 
 

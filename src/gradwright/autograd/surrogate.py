@@ -13,8 +13,8 @@ T = TypeVar("T")
 def surrogate(reason: str) -> Callable[[T], T]:
     """Declare that a gradient is not the derivative of its forward, and why: a decorator.
 
-    It goes on a Function class, on its backward or vjp, on a `custom_op` or on one of the derivatives that one is given;
-    ``surrogate = "reason"`` in the body of a class is the same. Nodes of it then have the reason as ``node.surrogate``;
+    It goes on a Function class, on its backward or vjp, on a `custom_op` or on a derivative that this is given;
+    ``surrogate = "reason"`` in the body of a class is the same. Nodes of it have the reason as ``node.surrogate``;
     checkers report it, and hold it to everything but the values: shapes, dtypes, the same result again.
 
     Raises TypeError for a reason that is no text, or where there is nothing that could have a gradient.
@@ -40,7 +40,8 @@ def surrogate(reason: str) -> Callable[[T], T]:
             what._node_class.surrogate = reason  # made before it was declared
         elif isinstance(what, type) or not callable(getattr(what, "__func__", what)):
             raise TypeError(f"surrogate: expected a Function, a backward or a custom_op, but got {kind(what)}")
-        getattr(what, "__func__", what).surrogate = reason
+        target: Any = getattr(what, "__func__", what)
+        target.surrogate = reason
         return what
 
     return declare

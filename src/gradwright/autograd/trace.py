@@ -142,7 +142,7 @@ def dropped(outputs: Sequence[Any], target: Node) -> list[tuple[Node, int]] | No
     """Run backward without accumulating: None if a gradient arrives; else who returned None, for which input."""
     watch = _Dropped(leading_to({target}, [o._node for o in outputs]) | {target})
     roots = [(o._node, namespace(o.array).ones_like(o.array)) for o in outputs]
-    retained = [(t, t.grad) for n in _below(outputs, ()) if n._hooks for ref in n._hooks.retained if (t := ref())
+    retained = [(t, getattr(t, "_grad", None)) for n in _below(outputs, ()) if n._hooks for ref in n._hooks.retained if (t := ref())
                 is not None]  # fmt: skip
     try:
         with watch:

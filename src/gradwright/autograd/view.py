@@ -15,7 +15,7 @@ from typing import Any
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import enable_grad, is_inference_mode_enabled, record, recording, watching
-from gradwright.autograd.node import AccumulateGrad, operation
+from gradwright.autograd.node import UNSHARED, AccumulateGrad, operation
 from gradwright.autograd.record import OpNode, recorder
 from gradwright.autograd.version import UNTRACKED, Aside, Untracked, bump
 from gradwright.autograd.watch import recorded, writing
@@ -360,7 +360,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     """Let ``x`` be the view ``form(x)`` of its memory from now on; returns ``x``."""
     check_tracked(x)
     check_history(x)
-    shared = x._view is not None or sys.getrefcount(x._counter) > _ALONE
+    shared = x._view is not None or sys.getrefcount(x._counter) > UNSHARED
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = wrap(x.array, x._node, x._counter)
     before._view = view
@@ -386,8 +386,3 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
         before.__dict__["_now"] = weakref.ref(x)
         x._view = View(before, out._view.steps, None, True)
     return x
-
-
-_one = wrap(None)
-_ALONE = sys.getrefcount(_one._counter)
-"""How many references a counter has that belongs to one tensor, and to no node."""

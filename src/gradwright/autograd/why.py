@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +55,8 @@ def why_none(t: Any, output: Any = None) -> WhyNone:
     Returns:
         A `WhyNone`, whose ``reason`` is one of:
 
-        of the tensor: ``has a gradient`` · ``not a leaf`` · ``whole numbers`` · ``frozen`` · ``requires_grad is False``;
-        of the way to it: ``detach()``, ``.data``, ``no_grad()``, ``numpy()``, ``item()``, ... (how its values were cut
+        of the tensor: ``has a gradient`` · ``not a leaf`` · ``whole numbers`` · ``frozen`` ·
+        ``requires_grad is False``; of the way to it: ``detach()``, ``.data``, ``no_grad()``, ``numpy()``, ``item()``, ... (how its values were cut
         off) · ``captured`` (a Function uses it without being given it) · ``not recorded`` (an operation without
         derivative, or in `inference_mode`) · ``returned None`` · ``surrogate`` · ``no path`` · ``not used``;
         of the pass: ``cleared`` (there was one) · ``never run`` · ``unknown`` (without ``output``).
@@ -135,7 +135,7 @@ def _of_graph(t: Any, outputs: list[Any]) -> WhyNone:
     if reaches(outputs, t._node):
         return _of_pass(t, outputs, {})
     for node in walk([o._node for o in outputs]):
-        if any(p[0] is t.array and p[3] is None for p in _packed(node)):
+        if any(p[0] is t.array for p in _packed(node)):
             place = recorded_at(node)
             return WhyNone(
                 "detach()",
@@ -178,11 +178,11 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any]) -> WhyNone:
     argument = node._argument(i) if hasattr(node, "_argument") else f"input {i}"
     reason = getattr(type(node), "surrogate", None)
     declared = f", which it declares: {reason}" if isinstance(reason, str) else ""
-    written = node._written()
+    written = f" (it is written at {where})" if (where := node._written()) else ""
     return WhyNone(
         "surrogate" if declared else "returned None",
         f"{node.name()} returned None for {argument!r}{declared}",
-        f"if {argument!r} matters to its result, return the gradient{f' (it is written at {written})' if written else ''}",
+        f"if {argument!r} matters to its result, return the gradient{written}",
         str(place) if place else None,
     )
 
@@ -245,7 +245,7 @@ def _changing() -> WhyNone:
     return WhyNone("unknown", "a gradient comes in one run of the function and not in the next", certain=False)
 
 
-def _tensors(value: Any) -> Sequence[Any] | Any:
+def _tensors(value: Any) -> list[Any]:
     found: list[Any] = []
     take_apart(value, found)
     if not found:

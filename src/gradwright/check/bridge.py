@@ -7,7 +7,6 @@ derivatives of every order come out as PyTorch gives them.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,6 @@ from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.function import Function
 
 
-@dataclass(eq=False)
 class Graph:
     """A piece of PyTorch's graph.
 
@@ -26,10 +24,8 @@ class Graph:
         ins: the same as PyTorch's; None for what does not require grad. outs: what came out.
     """
 
-    torch: Any
-    tensors: tuple[Any, ...]
-    ins: tuple[Any, ...]
-    outs: tuple[Any, ...]
+    def __init__(self, torch: Any, tensors: Any, ins: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
+        self.torch, self.tensors, self.ins, self.outs = torch, tensors, ins, outs
 
     def pulled(self, cotangents: Any) -> tuple[Any, ...]:
         """The gradients of all that went in, None for what does not require grad."""
@@ -72,7 +68,22 @@ def bridged(function: Any, torch: Any, cloned: bool = False) -> type[Function]:
     backward.__wrapped__ = function.backward  # type: ignore[attr-defined]
     body = {"forward": staticmethod(forward), "backward": staticmethod(backward), "__module__": function.__module__}
     made: Any = type(function.__name__, (Function,), body)
+    made._node_class.__getattribute__ = _opened
     return made
+
+
+class Box:
+    """What PyTorch's ctx holds: ours shows it, but it is not its own to guard, nor to run forward again for."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _opened(node: Any, name: str) -> Any:
+    if name == "saved_tensors" and "_saved_tensors" in vars(node):
+        name = "_saved_tensors"
+    value = object.__getattribute__(node, name)
+    return value.value if type(value) is Box else value
 
 
 class Pull(Function):
@@ -138,13 +149,13 @@ def _keep(ctx: Any, pairs: list[tuple[Any, Any]], torch: Any) -> None:
         return next(same, _here(t, torch))
 
     for name, value in vars(node).items():
-        setattr(ctx, name, known(value))
-    ctx.save_for_backward(*[known(t) for t in node.saved_tensors])  # type: ignore[union-attr]
+        setattr(ctx, name, Box(known(value)))
+    ctx._saved_tensors = Box(tuple(known(t) for t in node.saved_tensors))  # type: ignore[union-attr]
 
 
 def _by_hand(function: Any, ctx: SimpleNamespace, cotangents: Any, torch: Any) -> Any:
     """The user's backward with a ctx of gradwright's values."""
-    there = {k: _there(v, torch) for k, v in vars(ctx).items() if k not in ("saved_tensors", "_graph")}
+    there = {k: _there(v, torch) for k, v in vars(ctx).items() if k[0] != "_" and k != "saved_tensors"}
     there["saved_tensors"] = tuple(_there(t, torch) for t in ctx.saved_tensors)
     found = function.backward(SimpleNamespace(**there), *[_there(g, torch) for g in cotangents])
     found = found if isinstance(found, tuple) else (found,)

@@ -91,7 +91,7 @@ class Call:
     def with_arrays(self, change: Callable[[int, Any], Any]) -> Call:
         """The same call with ``change(k, array)`` for the array of tensor number k."""
         count = itertools.count()
-        arguments = mapped(self.arguments, lambda a: Arg(change(next(count), a.array), a.grad))
+        arguments = mapped(self.arguments, lambda a: Arg(np.asarray(change(next(count), a.array)), a.grad))
         return Call(arguments, self.names, self.static)
 
     def precise(self) -> Call:
@@ -150,36 +150,21 @@ def mapped(value: Any, change: Callable[[Arg], Any]) -> Any:
     return value
 
 
-def given(target: Any, T: Any, names: Callable[[int], list[str]]) -> list[Call]:
-    """The calls that the author of a subject declared; none if there are none.
-
-    Raises TypeError if ``samples`` is not, or does not return, a list of tuples; and whatever it raises.
-    """
-    declared = getattr(target, "samples", None)
-    if declared is None:
-        return []
-    found = declared() if callable(declared) else declared
-    if isinstance(found, T.Tensor) or not hasattr(found, "__iter__"):
-        raise TypeError(f"samples must return a list with a tuple of arguments for each call, not {type(found)}")
-    calls = [c if isinstance(c, tuple) else (c,) for c in found]
-    return [Call(_read(c, T), tuple(names(len(c)))) for c in calls]
-
-
-def _read(arguments: Any, T: Any) -> Any:
+def read(arguments: Any, T: Any) -> Any:
     """Arguments as a user wrote them, with an `Arg` for every tensor."""
     tensors: list[Any] = []
 
-    def read(value: Any) -> Any:
+    def made(value: Any) -> Any:
         if isinstance(value, T.Tensor):
             tensors.append(value)
             return Arg(value.detach().numpy(), value.requires_grad)
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*[read(v) for v in value])
+            return type(value)(*[made(v) for v in value])
         if type(value) in (tuple, list):
-            return type(value)([read(v) for v in value])
-        return {k: read(v) for k, v in value.items()} if type(value) is dict else value
+            return type(value)([made(v) for v in value])
+        return {k: made(v) for k, v in value.items()} if type(value) is dict else value
 
-    found = read(arguments)
+    found = made(arguments)
     if any(t.requires_grad for t in tensors):
         return found
     return mapped(found, lambda a: Arg(a.array, a.array.dtype.kind in "fc"))
@@ -196,14 +181,14 @@ _NUMBERS: dict[str, tuple[Any, ...]] = {
     "max high hi upper max_val threshold bound": (0.9,),
     "training train inplace keepdim": (False,),
     "reduction": ("mean", "sum"),
-    "size shape sizes": ((4,), (3, 4)),
+    "size shape sizes": ((5,), (3, 4)),
     "groups stride dilation": (1,),
     "padding": (0, 1),
 }
 _WHOLE = ("idx", "index", "indices", "target", "targets", "label", "labels")
 _TRUTH = ("mask",)
 _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
-    ((4,), (4,), (4,), (4,)),
+    ((5,), (5,), (5,), (5,)),
     ((3, 4), (3, 4), (3, 4), (3, 4)),
     ((3, 4), (4, 2), (2,), (2,)),
     ((3, 4), (2, 4), (2,), (2,)),

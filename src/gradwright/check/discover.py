@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,6 +27,7 @@ class Subject:
     Attributes:
         name, kind, file, line, source: see `gradwright.check.records.Checked`.
         target: the object itself. T: the library it is written for: gradwright, or torch.
+        samples: the calls to check it with, if not those it declares.
         function: the Function class behind it; None for an Op.
     """
 
@@ -37,6 +38,7 @@ class Subject:
     file: str
     line: int
     source: str
+    samples: Any = None
 
     @property
     def function(self) -> Any:
@@ -49,6 +51,14 @@ class Subject:
     def own_context(self) -> bool:
         """Whether forward takes ctx, and there is no `setup_context`."""
         return self.function.setup_context is self.T.autograd.Function.setup_context
+
+    def full(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments as the Function behind it takes them: of a custom_op, all of them, by position."""
+        if self.kind != "custom_op":
+            return arguments
+        bound = inspect.signature(self.target).bind(*arguments)
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
 
     def names(self, n: int) -> list[str]:
         """What the first ``n`` arguments are called."""
@@ -117,6 +127,17 @@ def subjects(module: ModuleType, name: str = "") -> list[Subject]:
     )
 
 
+def subject_of(target: Any, samples: Any = None) -> Subject:
+    """An object as a subject, to be checked with these samples or else with its own.
+
+    Raises LookupError if it is no Function, custom_op or Op.
+    """
+    name = getattr(target, "name", None) or getattr(target, "__name__", None) or type(target).__name__
+    for subject in _subject(str(name), target, None):
+        return replace(subject, samples=samples)
+    raise LookupError(f"{name} is no Function, custom_op or Op")
+
+
 def _home(value: Any, module: ModuleType) -> bool:
     """Whether a value belongs to a module, or to a part of that package, and was not just imported there."""
     home = getattr(value.forward if isinstance(value, Op) else value, "__module__", None)
@@ -127,7 +148,7 @@ def _abstract(function: Any, T: Any) -> bool:
     return function.forward is T.autograd.Function.forward
 
 
-def _subject(name: str, value: Any, module: ModuleType) -> Iterator[Subject]:
+def _subject(name: str, value: Any, module: ModuleType | None) -> Iterator[Subject]:
     torch: Any = sys.modules.get("torch")
     T: Any = gradwright
     written = value

@@ -41,8 +41,12 @@ class Worker:
             command, env=one, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
         )
         self.limit = limit
-        self._read(START)
-        self.found = self._read(limit)
+        try:
+            self._read(START)
+            self.found = self._read(limit)
+        except Gone:
+            self.close()
+            raise
 
     def ask(self, name: str, fast: bool) -> Checked:
         """What it finds out about the subject of this name."""

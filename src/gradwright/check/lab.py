@@ -112,7 +112,7 @@ class Lab:
 
     def lines(self, part: str, pattern: str) -> tuple[int, ...]:
         """The numbers of the lines of forward, or of backward, that match a regular expression."""
-        found = source(getattr(self.subject.function, part, None))
+        found = source(getattr(self.subject.function, part, None), self.subject.file)
         return tuple(n for n, text in found if re.search(pattern, text.partition("#")[0]))
 
     def cotangents(self, run: Run) -> list[Any]:
@@ -176,10 +176,10 @@ def close(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return apart(a, b) <= 1e3 * unit
 
 
-def source(function: Any) -> list[tuple[int, str]]:
-    """The lines of a function's body, with their numbers; none if they are not to be had."""
+def source(function: Any, file: str) -> list[tuple[int, str]]:
+    """The lines of a function's body, with their numbers; none if they are not to be had, or not from this file."""
     function = inspect.unwrap(function) if function is not None else None
-    if getattr(function, "__code__", None) is None:
+    if getattr(function, "__code__", None) is None or function.__code__.co_filename != file:
         return []
     try:
         lines, first = inspect.getsourcelines(function)
@@ -187,4 +187,4 @@ def source(function: Any) -> list[tuple[int, str]]:
         return []
     numbered = list(enumerate(lines, first))
     head = next((k for k, (_, text) in enumerate(numbered) if text.lstrip().startswith("def ")), -1)
-    return numbered[head + 1 :]
+    return numbered[head + 1 :] or numbered[-1:]

@@ -15,8 +15,11 @@ def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
 
     Those that compute the gradient of the argument whose gradient is wrong; of state, those that name it.
     """
-    if lab.subject.function is None:
-        return ()
+    rules = getattr(lab.subject.target, "rules", None)
+    if isinstance(rules, dict):  # an Op or a custom_op
+        rule = rules.get((cause.argument if cause is not None else "") or argument)
+        code = getattr(rule.fn, "__code__", None) if rule is not None else None
+        return (code.co_firstlineno,) if code is not None and code.co_filename == lab.subject.file else ()
     sentence = cause.sentence if cause is not None else ""
     if cause is not None and cause.name in ("stale state", "non-determinism", "second derivative"):
         named = [n.rpartition(".")[2] for n in re.findall(r"\b\w+\.\w+", sentence)]
@@ -37,7 +40,7 @@ def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:
     if function is None:
         return ()
     vjp = "vjp" if "vjp" in vars(function) and "backward" not in vars(function) else "backward"
-    body = source(getattr(function, vjp, None))
+    body = source(getattr(function, vjp, None), lab.subject.file)
     if not body:
         return ()
     offset = body[0][0] - 1

@@ -5,6 +5,7 @@ One layout, coloured where the package rich is installed, plain text where it is
 
 from __future__ import annotations
 
+import linecache
 import shutil
 import sys
 import textwrap
@@ -47,7 +48,7 @@ def layout(report: Report, width: int = 120) -> Iterator[list[Segment]]:
     """The lines of a report, each as pieces of text with their styles."""
     yield from _table(report.checked, width)
     for c in report.checked:
-        yield from _told(c, width)
+        yield from told(c, width)
     for target, reason in report.problems:
         yield []
         yield [("! ", "bold magenta"), (target, "bold"), (f": {reason}", "")]
@@ -80,7 +81,7 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
         yield from _wrapped(f"Not shown, as nothing is wrong there: {', '.join(hidden)}.", "dim", width)
 
 
-def _told(c: Checked, width: int) -> Iterator[list[Segment]]:
+def told(c: Checked, width: int) -> Iterator[list[Segment]]:
     """What is wrong with a subject."""
     advice = [f for f in c.findings if f.outcome is Outcome.ADVICE]
     if not c.failures and not advice and not c.guessed:
@@ -102,10 +103,9 @@ def _told(c: Checked, width: int) -> Iterator[list[Segment]]:
 def _finding(c: Checked, f: Finding, width: int) -> Iterator[list[Segment]]:
     yield [(f"  {f.check}", MARKS[f.outcome][1]), (f": {f.cause}" if f.cause else "", "bold")]
     yield from _wrapped(f.sentence, "", width, 4)
-    source = c.source.splitlines()
     for n in f.lines[:4]:
-        if c.line <= n < c.line + len(source):
-            yield [(f"    {n:5} │ ", "dim"), (source[n - c.line].rstrip(), "cyan")]
+        if text := linecache.getline(c.file, n).rstrip():
+            yield [(f"    {n:5} │ ", "dim"), (text, "cyan")]
     if f.mend:
         yield from _wrapped(f"mend: {f.mend}", "green", width, 4)
 

@@ -31,7 +31,7 @@ SHARED = frozenset({
 })  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
-OURS = frozenset({"GradcheckError", "GradientWarning", "Op", "op", "value_and_grad", "xp"})
+OURS = frozenset({"CapturedTensor", "GradcheckError", "GradientWarning", "Op", "op", "value_and_grad", "xp"})
 
 # The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
 VERSION = f"2.13.0+gradwright.{gradwright.__version__}"

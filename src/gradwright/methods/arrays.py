@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
-from gradwright.autograd.cut import leaves
+from gradwright.autograd.cut import is_guarded, leaves
 from gradwright.autograd.version import lend
 from gradwright.autograd.view import writable
 from gradwright.face.arguments import one_dim
@@ -58,9 +58,9 @@ class Arrays:
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        array = self.numpy()
+        array = self._lent(None, leaves(self, "numpy.asarray()", True))
         if not array.flags.c_contiguous or not array.size:
-            return self._lent(self).__array_interface__  # whoever takes the memory so holds the tensor
+            return self._lent(self, is_guarded()).__array_interface__  # whoever takes the memory so holds the tensor
         return {**array.__array_interface__, "data": array.reshape(-1).view(np.uint8)}  # or, better, only this array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -81,7 +81,7 @@ class Arrays:
                    copy: bool | None = None) -> Any:  # fmt: skip
         if not leaves(self, "DLPack", True) and self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        array = self.numpy()
+        array = self._lent(None, is_guarded())
         if any(step < 0 for step in array.strides):
             raise BufferError("__dlpack__(): a tensor with negative strides cannot be exported: call contiguous()")
         if dtypes.of(array.dtype) is dtypes.bfloat16:

@@ -40,8 +40,8 @@ class Checkpoint(Node):
     """
 
     __slots__ = (
-        "compares", "complete", "early_stop", "first", "function", "further", "given", "lock", "lost", "place", "random",
-        "saved",
+        "compares", "complete", "early_stop", "first", "function", "further", "given", "lock", "lost", "place",
+        "random", "saved",
     )  # fmt: skip
 
     first: Any

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 
 import numpy as np
 
 from gradwright.check.battery.findings import advised, failed, passed, skipped
 from gradwright.check.lab import Lab, Run, close
 from gradwright.check.records import Finding
+from gradwright.errors import GradientWarning
 
 
 def runs(lab: Lab) -> Finding:
@@ -28,7 +30,13 @@ def runs(lab: Lab) -> Finding:
             "no output of it requires grad, though inputs do",
             "return tensors of floating point, and mark as non-differentiable only those that are",
         )
-    lab.backward(run)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GradientWarning)
+        lab.run()
+        lab.backward(run)
+    doubts = [" ".join(str(w.message).split()) for w in caught if w.category is GradientWarning]
+    if doubts := [d for d in doubts if "returned a gradient of" not in d]:  # other checks see that
+        return advised("warning", doubts[0], "")
     if not all(np.isfinite(v.detach().numpy()).all() for v in run.outputs):
         return advised("not a number", "the result is nan or inf at the sample inputs", "give other sample inputs")
     return passed()

@@ -40,7 +40,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
      "runs", "changed saved tensor", "do not change in place what is saved for backward: save a clone()"),
     (r"incorrect number of gradients|returns? \d+ gradients?|gradients.* but forward takes", "runs",
      "number of gradients", "return one gradient for each argument of forward but ctx, None for those that have none"),
-    (r"invalid gradient at index|expected shape compatible", "shapes", "gradient shape",
+    (r"invalid gradient at index|expected shape compatible|returned a gradient of shape", "shapes", "gradient shape",
      "return a gradient of the shape of the argument; of a broadcast one, grad.sum_to_size(x.shape)"),
     (r"gradient different than None at position", "runs", "gradient of a number",
      "return None for arguments that are no tensors"),
@@ -50,7 +50,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
      "return every input that is marked dirty"),
     (r"must implement (either )?the (forward|backward)|not implemented the", "runs", "not implemented",
      "write forward and backward as static methods"),
-    (r"CapturedTensor|from an outer scope", "captured tensors", "captured tensor",
+    (r"which requires grad but is no argument", "captured tensors", "captured tensor",
      "pass it to apply as an argument, and return a gradient for it"),
 )  # fmt: skip
 """Errors that tell of a broken rule: a pattern, the check they belong to, the cause in a word, the mend."""

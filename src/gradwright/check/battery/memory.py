@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import inspect
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from gradwright.check.attempt import Attempt
 from gradwright.check.battery.findings import failed, passed
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding
+from gradwright.errors import CapturedTensor
 
 
 def no_leak(lab: Lab) -> Finding:
@@ -67,6 +70,17 @@ def captured_tensors(lab: Lab) -> Finding:
                     "if it is a constant",
                     lab.lines(part, rf"\b{short}\b"),
                 )
+    with warnings.catch_warnings(record=True) as caught, Attempt():
+        warnings.simplefilter("always", CapturedTensor)
+        lab.run()
+    for w in caught:
+        if issubclass(w.category, CapturedTensor):  # where forward calls something else that uses it
+            return failed(
+                "captured tensor",
+                " ".join(str(w.message).split()),
+                "pass it to apply as an argument and return its gradient; or use its detach(), if it is a constant",
+                (w.lineno,) if w.filename == lab.subject.file else (),
+            )
     return passed()
 
 

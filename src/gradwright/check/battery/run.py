@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.autograd.strict import strict
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import behaviour, contract, cost, declared, layouts, memory, orders
 from gradwright.check.battery.findings import broken, skipped
-from gradwright.check.calls import Arg, Call, given, guessed
+from gradwright.check.calls import Arg, Call, guessed, read
 from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab
 from gradwright.check.records import Checked, Finding, Outcome
+from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.testing import draw
 
@@ -65,7 +67,7 @@ TRIES = 400
 def examine(subject: Subject, fast: bool = False) -> Checked:
     """Everything that can be said of a subject; ``fast``: with its first sample only."""
     start = time.perf_counter()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), strict(False):  # the checks look for themselves
         warnings.simplefilter("ignore")
         labs, problem, made_up = _labs(subject)
         labs = labs[:1] if fast else labs
@@ -92,7 +94,7 @@ def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
     """The subject with each of its sample calls; or what keeps it from being called; whether they are made up."""
     attempt = Attempt()
     with attempt:
-        calls = _drawn(subject.target) if subject.kind == "op" else given(subject.target, subject.T, subject.names)
+        calls = _drawn(subject) if subject.kind == "op" else given(subject)
         if calls:
             return [_precise(Lab(subject, c)) for c in calls], None, False
     if attempt.error is not None:
@@ -115,9 +117,26 @@ def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
     )
 
 
-def _drawn(op: Op) -> list[Call]:
+def given(subject: Subject) -> list[Call]:
+    """The calls that the author of a subject declared; none if there are none.
+
+    Raises TypeError if ``samples`` is not, or does not return, a list of tuples; and whatever it raises.
+    """
+    declared = getattr(subject.target, "samples", None) if subject.samples is None else subject.samples
+    if declared is None:
+        return []
+    found = declared() if callable(declared) else declared
+    if isinstance(found, subject.T.Tensor) or not hasattr(found, "__iter__"):
+        raise TypeError(f"samples must return a list with a tuple of arguments for each call, not {kind(found)}")
+    calls = [subject.full(c if isinstance(c, tuple) else (c,)) for c in found]
+    return [Call(read(c, subject.T), tuple(subject.names(len(c)))) for c in calls]
+
+
+def _drawn(subject: Subject) -> list[Call]:
+    """The samples of an Op."""
+    op: Op = subject.target
     found = []
-    for sample in op.samples:
+    for sample in op.samples if subject.samples is None else subject.samples:
         arrays, static = draw(sample)
         names = op.inputs if not op.variadic else [f"{op.inputs[-1]}[{k}]" for k in range(len(arrays))]
         known = [n in op.rules or (op.variadic and bool(op.rules)) for n in (*op.inputs, *names)][-len(arrays) :]

@@ -1,0 +1,35 @@
+"""Whatever a block raises is kept."""
+
+import sys
+
+import pytest
+
+from gradwright.check.attempt import Attempt
+
+
+def test_nothing_raised():
+    attempt = Attempt()
+    with attempt:
+        value = 3
+    assert (attempt.error, value) == (None, 3)
+
+
+def test_an_error_and_its_line():
+    attempt = Attempt()
+    with attempt:
+        raise ValueError("two\n  lines")
+    assert attempt.said() == "ValueError: two lines"
+    assert len(attempt.line(__file__)) == 1
+    assert attempt.line("elsewhere.py") == ()
+
+
+def test_an_exit():
+    attempt = Attempt()
+    with attempt:
+        sys.exit(3)
+    assert attempt.said() == "exits the interpreter (SystemExit: 3)"
+
+
+def test_ctrl_c_passes():
+    with pytest.raises(KeyboardInterrupt), Attempt():
+        raise KeyboardInterrupt

@@ -1,0 +1,46 @@
+"""The process: what it says, line by line."""
+
+import json
+import subprocess
+import sys
+
+CODE = """
+import sys
+import gradwright as gw
+print("noise at import")
+class Double(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        print("noise in forward", sys.stdin.read())
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+"""
+
+
+def talk(target, *requests):
+    command = [sys.executable, "-m", "gradwright.check.worker", str(target)]
+    text = "".join(json.dumps(r) + "\n" for r in requests)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_it_answers_in_json_whatever_is_printed(tmp_path):
+    (tmp_path / "f.py").write_text(CODE)
+    ready, found, checked = talk(tmp_path / "f.py", {"name": "Double", "fast": True})
+    assert ready == "ready"
+    assert [s["name"] for s in found["subjects"]] == ["Double"]
+    assert {f["outcome"] for f in checked["findings"]} <= {"PASS", "SKIPPED"}
+
+
+def test_what_does_not_import(tmp_path):
+    (tmp_path / "f.py").write_text("import gradwright\n\nfoo(\n")
+    assert talk(tmp_path / "f.py")[1]["problem"].startswith("it does not import: SyntaxError")
+    (tmp_path / "f.py").write_text("x = 1\nx / 0\n")
+    assert talk(tmp_path / "f.py")[1]["problem"] == "it does not import: ZeroDivisionError: division by zero at line 2"
+    (tmp_path / "f.py").write_text("import sys\nsys.exit(1)\n")
+    assert "exits the interpreter" in talk(tmp_path / "f.py")[1]["problem"]
+    assert talk("no_such_module")[1]["problem"] == (
+        "it does not import: ModuleNotFoundError: No module named 'no_such_module'"
+    )
