@@ -2,6 +2,7 @@
 
 import copy
 import operator
+import warnings
 
 import numpy as np
 import pytest
@@ -449,3 +450,41 @@ def test_augmented_operators_write_in_place():
     whole //= 2
     whole %= 3
     assert alias.tolist() == [0, 1]
+
+
+def test_data_and_grad_that_do_not_fit_are_refused(T):
+    x = T.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="data set to a tensor that requires gradients must be floating point"):
+        x.data = T.ones(3, dtype=T.int64)
+    with pytest.raises(RuntimeError, match="can't assign Variable as its own grad"):
+        x.grad = x
+    (x * 2).sum().backward()
+    x.data = T.ones(2)
+    with pytest.raises(RuntimeError, match=r"size of tensor|its \.grad holds one of shape \[3\]"):
+        (x * 2).sum().backward()
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_a_leaf_that_shows_other_memory_gets_gradients_of_its_shape(T):
+    x = T.ones(3, requires_grad=True)
+    with T.no_grad():
+        x.set_(T.ones(2))
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_reading_the_gradient_of_what_keeps_none_warns(T):
+    x = T.ones(2, requires_grad=True)
+    y, z = x * 2, x * 3
+    z.retain_grad()
+    with pytest.warns(UserWarning, match="not a leaf Tensor is being accessed"):
+        assert y.grad is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert x.grad is None
+        assert z.grad is None
+        assert (x * 2).detach().grad is None
+        y.sum().backward(inputs=[y])
+        assert y.grad.tolist() == [1, 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 from gradwright import backends, creation, dtypes, random, xp
@@ -14,8 +13,9 @@ from gradwright.autograd.cut import aside, leaves, rooted
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.node import AccumulateGrad, node_of
 from gradwright.autograd.version import UNTRACKED, Untracked
+from gradwright.autograd.strict import warn
 from gradwright.autograd.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
-from gradwright.errors import GradientWarning, kind, size
+from gradwright.errors import kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
 from gradwright.face import join as j
@@ -172,11 +172,9 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def _number(self, noted: Any) -> Any:
         """`item`, with a warning, unless it is ``noted``, where that leaves a gradient behind unasked."""
         if not noted and self.requires_grad:
-            warnings.warn(
+            warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: what is "
-                "computed from the number has no gradient. Consider using tensor.detach() or item() first.",
-                GradientWarning,
-                stacklevel=3,
+                "computed from the number has no gradient. Consider using tensor.detach() or item() first."
             )
         return self.item()
 
@@ -235,14 +233,24 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     @property
     def grad(self) -> Any:
-        """The gradient accumulated by `backward`, or None."""
-        return getattr(self, "_grad", None)
+        """The gradient accumulated by `backward`, or None; None, with a warning, for what keeps none."""
+        grad = getattr(self, "_grad", None)
+        if grad is None and self._node is not None and type(self._node) is not AccumulateGrad and not self.retains_grad:
+            warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "mistake, make sure you access the leaf Tensor instead."
+            )
+        return grad
 
     @grad.setter
     def grad(self, value: Any) -> None:
         if value is not None:
             if not isinstance(value, TensorBase):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind(value)}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
             if value.array.shape != self.array.shape:
                 raise RuntimeError(
                     f"attempting to assign a gradient of size '{size(value.array.shape)}' to a tensor of size "
@@ -267,6 +275,11 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def data(self, value: Any) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {kind(value)}")
+        if self._node is not None and dtypes.of(value.array.dtype).category < dtypes.FLOAT:
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, but got "
+                f"{dtypes.of(value.array.dtype)}"
+            )
         self.array, self._view = value.array, None
         if type(self._node) is AccumulateGrad:
             self._node._array = value.array

@@ -117,8 +117,8 @@ def answers(rest: Any, answer: Any, name: str) -> Iterator[Any]:
 
     None answers for a whole container; what is no tensor is answered by None or by itself, so that
     ``dataclasses.replace(state, mean=...)`` will do. A list answers for a tuple and a tuple for a list; a dictionary
-    of its fields for a dataclass or a named tuple. Raises ValueError, naming the place, if it is of another shape, or not None for
-    something that is no tensor.
+    of its fields for a dataclass or a named tuple. Raises ValueError, naming the place, if it is of another shape, or
+    not None for something that is no tensor.
     """
     if rest is TENSOR:
         yield answer

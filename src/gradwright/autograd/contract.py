@@ -16,7 +16,7 @@ from gradwright.autograd.base import TensorBase
 pushing: ContextVar[list[Any] | None] = ContextVar("where save_for_forward keeps tensors; None: nowhere", default=None)
 
 
-class FunctionCtx(metaclass=ABCMeta):
+class FunctionCtx(metaclass=ABCMeta):  # noqa: B024 - one of them is made by hand
     """What the ctx of every Function is an instance of; instantiated, a ctx to call forward with by hand.
 
     The ``ctx`` that `Function.apply` makes is a node of the graph, and more than this. One made by hand only keeps what

@@ -18,6 +18,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.containers import paths, take_apart
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
 from gradwright.autograd.view import writable
@@ -92,23 +93,17 @@ def _check_alike(array: Any, shape: tuple[int, ...], dtype: Any) -> None:
 
 
 def tensors(value: Any) -> Iterator[Any]:
-    """The tensors in nested tuples, lists and dicts, in order."""
-    if isinstance(value, TensorBase):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            yield from tensors(v)
-    elif isinstance(value, dict):
-        yield from tensors(tuple(value.values()))
+    """The tensors in nested containers, in order."""
+    leaves: list[Any] = []
+    take_apart(value, leaves)
+    yield from leaves
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """The same with names, given that of the whole: ``pair[0]``."""
-    if isinstance(value, TensorBase):
-        yield name, value
-    elif isinstance(value, (tuple, list, dict)):
-        for k, v in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from named(v, f"{name}[{k!r}]")
+    leaves: list[Any] = []
+    rest = take_apart(value, leaves)
+    yield from zip(paths(rest, name), leaves, strict=True)
 
 
 def parameters(func: Callable[..., Any], n: int) -> list[str]:

@@ -194,6 +194,12 @@ class AccumulateGrad(Node):
             alone = sys.getrefcount(g) <= _ALONE and getattr(g, "base", None) is None
             holder._grad = wrap(g if alone or not hasattr(g, "copy") else g.copy())
         else:
+            if old.array.shape != g.shape or old.array.dtype != g.dtype:
+                raise RuntimeError(
+                    f"the gradient of a leaf is of shape {size(g.shape)} and {dtypes.of(g.dtype)}, but its .grad holds "
+                    f"one of shape {size(old.array.shape)} and {dtypes.of(old.array.dtype)}, from before it was given "
+                    "other .data: set .grad to None then"
+                )
             old.array += g
             if sys.getrefcount(old._counter) > UNSHARED:
                 bump(old._counter, 4)

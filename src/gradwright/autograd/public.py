@@ -54,7 +54,7 @@ def backward(
             continue
         g = found.get(t._node)
         if g is not None:
-            t._grad = added(t.grad, g)
+            t._grad = added(getattr(t, "_grad", None), g)
 
 
 def grad(

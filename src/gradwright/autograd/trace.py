@@ -142,8 +142,8 @@ def dropped(outputs: Sequence[Any], target: Node) -> list[tuple[Node, int]] | No
     """Run backward without accumulating: None if a gradient arrives; else who returned None, for which input."""
     watch = _Dropped(leading_to({target}, [o._node for o in outputs]) | {target})
     roots = [(o._node, namespace(o.array).ones_like(o.array)) for o in outputs]
-    retained = [(t, getattr(t, "_grad", None)) for n in _below(outputs, ()) if n._hooks for ref in n._hooks.retained if (t := ref())
-                is not None]  # fmt: skip
+    refs = [ref for n in _below(outputs, ()) if n._hooks for ref in n._hooks.retained]
+    retained = [(t, getattr(t, "_grad", None)) for ref in refs if (t := ref()) is not None]
     try:
         with watch:
             found = run(roots, keep_graph=True, create_graph=False, targets=[target], accumulate=False)

@@ -55,11 +55,11 @@ def why_none(t: Any, output: Any = None) -> WhyNone:
     Returns:
         A `WhyNone`, whose ``reason`` is one of:
 
-        of the tensor: ``has a gradient`` · ``not a leaf`` · ``whole numbers`` · ``frozen`` ·
-        ``requires_grad is False``; of the way to it: ``detach()``, ``.data``, ``no_grad()``, ``numpy()``, ``item()``, ... (how its values were cut
-        off) · ``captured`` (a Function uses it without being given it) · ``not recorded`` (an operation without
-        derivative, or in `inference_mode`) · ``returned None`` · ``surrogate`` · ``no path`` · ``not used``;
-        of the pass: ``cleared`` (there was one) · ``never run`` · ``unknown`` (without ``output``).
+        - of the tensor: ``has a gradient``, ``not a leaf``, ``whole numbers``, ``frozen``, ``requires_grad is False``;
+        - of the way to it: how its values were cut off (``detach()``, ``.data``, ``no_grad()``, ``numpy()``,
+          ``item()``, ...); ``captured`` (a Function uses it without being given it); ``not recorded`` (an operation
+          without derivative, or in `inference_mode`); ``returned None``; ``surrogate``; ``no path``; ``not used``;
+        - of the pass: ``cleared`` (there was one), ``never run``; without ``output``, ``unknown``.
 
     Raises:
         TypeError: ``t`` is no tensor, or there is none in ``output``. Also whatever the function raises.

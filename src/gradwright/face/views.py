@@ -11,7 +11,7 @@ from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.cut import aside
 from gradwright.autograd.grad_mode import no_grad, recording
-from gradwright.autograd.node import NotDifferentiable
+from gradwright.autograd.node import AccumulateGrad, NotDifferentiable
 from gradwright.autograd.version import bump
 from gradwright.autograd.view import alias_of, check_history, check_tracked, writable
 from gradwright.errors import size as _text
@@ -244,7 +244,9 @@ def set_(self: Any, source: Any = None) -> Any:
     check_history(x)
     x.array, x._view = writable(source), None
     bump(x._counter)
-    if x._node is not None and recording.get():
+    if type(x._node) is AccumulateGrad:
+        x._node._array = x.array
+    elif x._node is not None and recording.get():
         x._node = NotDifferentiable(x._node, "set_")
     return x
 

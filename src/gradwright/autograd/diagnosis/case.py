@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.base import wrap
+from gradwright.autograd.containers import put_together, take_apart
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.diagnosis.residual import Part
 from gradwright.autograd.engine import walk
@@ -133,15 +134,9 @@ def leaf(values: Any, like: Any) -> Any:
 
 
 def _replaced(value: Any, by_id: dict[int, Any]) -> Any:
-    if isinstance(value, TensorBase):
-        return by_id.get(id(value), value)
-    if isinstance(value, dict):
-        return {k: _replaced(v, by_id) for k, v in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[_replaced(v, by_id) for v in value])
-    if isinstance(value, (tuple, list)):
-        return type(value)([_replaced(v, by_id) for v in value])
-    return value
+    found: list[Any] = []
+    rest = take_apart(value, found)
+    return put_together(rest, iter([by_id.get(id(t), t) for t in found]))
 
 
 def _parts(names: Sequence[str], tensors: Sequence[Any], apart: bool = False) -> Iterator[Part]:

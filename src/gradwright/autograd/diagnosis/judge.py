@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.base import wrap
+from gradwright.autograd.containers import put_together, take_apart
 from gradwright.autograd.diagnosis.behaviour import TELLING, overlap, rough, telling
 from gradwright.autograd.diagnosis.capsule import Replay
 from gradwright.autograd.diagnosis.case import Case, leaf
@@ -287,10 +288,8 @@ def _undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diag
 
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, TensorBase):
-        return leaf(value.array, value) if value.requires_grad else wrap(np.array(value.array))
-    if type(value) in (tuple, list):
-        return type(value)(_copied(v) for v in value)
-    if type(value) is dict:
-        return {k: _copied(v) for k, v in value.items()}
-    return value
+    found: list[Any] = []
+    rest = take_apart(value, found)
+    return put_together(
+        rest, iter([leaf(t.array, t) if t.requires_grad else wrap(np.array(t.array)) for t in found])
+    )
