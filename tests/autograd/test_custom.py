@@ -380,6 +380,24 @@ def test_the_tensors_it_gets_have_no_history_but_may_be_returned():
     assert x.grad.item() == 5
 
 
+def test_an_argument_may_be_returned_in_a_container():
+    op = custom_op(lambda x: [x, x * 2]).vjp(x=lambda xp, g: 10 * g[0] + 2 * g[1])
+    x = leaf(1.0)
+    same, double = op(x)
+    assert same._is_view()
+    (same + double).backward()
+    assert x.grad.item() == 12
+
+
+def test_a_derivative_may_be_declared_anew():
+    op = custom_op(lambda x: x * 2).vjp(x=lambda xp, g: g)
+    x = leaf(3.0)
+    op(x).backward()
+    op.vjp(x=lambda xp, g, x: g * x)
+    op(x).backward()
+    assert x.grad.item() == 1 + 3
+
+
 def test_an_argument_changed_in_place_is_an_error():
     op = custom_op(lambda x: x.mul_(2) * 1).vjp(x=lambda xp, g: g * 2)
     with pytest.raises(RuntimeError, match="forward changed its input 'x' in place"):

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, gradcheck, gradgradcheck, nested
+from gradwright.autograd import Function, diagnose, gradcheck, gradgradcheck, nested
+from gradwright.autograd.diagnosis import Verdict
 
 f64 = gw.float64
 
@@ -74,6 +75,61 @@ def test_both_orders_hold():
     inputs = [leaf(1.0, 2.0), leaf(3.0, -1.0), leaf(0.5, 2.0)]
     assert gradcheck(lambda a, b, x: Dot.apply([a, b], Batch(x, 2.0)), inputs)
     assert gradgradcheck(lambda a, b, x: Dot.apply((a, b), Batch(x, 2.0), shift=1.0), inputs)
+
+
+def test_checkers_look_into_containers():
+    x = leaf(0.5, 2.0)
+    assert gradcheck(Dot.apply, ([leaf(1.0, 2.0)], Batch(x, 2.0)))
+    assert x.tolist() == [0.5, 2.0]
+    found = diagnose(Dot, ([leaf(1.0, 2.0), leaf(3.0, 4.0)], Batch(x, 2.0)), order=2)
+    assert found.verdict is Verdict.VERIFIED
+    assert [b.input for b in diagnose(Dot, ([leaf(1.0)], Batch(leaf(2.0), 2.0))).blocks] == ["weights[0]", "batch.x"]
+
+
+def test_an_intermediate_of_forward_has_its_second_derivative():
+    class Sinh(Function):
+        @staticmethod
+        def forward(ctx, at):
+            ctx.e, ctx.m = at["x"].exp(), (-at["x"]).exp()
+            return [(ctx.e - ctx.m) / 2]
+
+        @staticmethod
+        def backward(ctx, g):
+            return {"x": g[0] * (ctx.e + ctx.m) / 2}
+
+    assert gradgradcheck(lambda x: Sinh.apply({"x": x})[0], leaf(0.3, -1.0))
+
+
+def test_a_wrong_gradient_in_a_container_is_named():
+    class F(Function):
+        @staticmethod
+        def forward(ctx, weights):
+            return weights[0] * weights[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return [g, gw.ones(5, dtype=f64)]  # of [2]
+
+    with pytest.raises(RuntimeError, match=r"(?s)got \[5\] but expected shape compatible with \[2\].*weights\[1\]"):
+        F.apply([leaf(1.0, 2.0), leaf(2.0, 3.0)]).sum().backward()
+
+
+def test_a_pass_for_one_of_several_asks_for_that_alone():
+    asked = []
+
+    class F(Function):
+        @staticmethod
+        def forward(ctx, at):
+            return at["x"] * at["y"]
+
+        @staticmethod
+        def backward(ctx, g):
+            asked.append(ctx.needs_input_grad)
+            return {"x": g, "y": g}
+
+    x, y = leaf(1.0), leaf(2.0)
+    gw.autograd.grad(F.apply({"x": x, "y": y}), [y])
+    assert asked == [({"x": False, "y": True},)]
 
 
 def test_needs_input_grad_has_the_same_shape():

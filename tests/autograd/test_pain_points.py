@@ -5,6 +5,7 @@ program: what matters is that it is not given a wrong one without a word.
 """
 
 import gc
+import math
 import re
 import weakref
 
@@ -32,6 +33,56 @@ def told(T, program, *lines):
 def here(code):
     """A pattern for this file with a line's text."""
     return rf"{re.escape(__file__)}:\d+: .*{re.escape(code)}"
+
+
+# ---- 1: an intermediate of forward is kept, and a second derivative taken --------------------------------
+
+
+def bad_sinh(T):
+    class Sinh(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.up, down = x.exp(), (-x).exp()
+            ctx.save_for_backward(down)
+            return (ctx.up - down) / 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * (ctx.up + ctx.saved_tensors[0]) / 2 + 0 * g
+
+    return Sinh
+
+
+def test_1_an_intermediate_is_kept(T, leaf):
+    x, v = leaf([0.5, -1.0]), leaf([1.0, 1.0])
+    (g,) = T.autograd.grad(bad_sinh(T).apply(x), x, v, create_graph=True)
+    (second,) = T.autograd.grad(g.sum(), x, allow_unused=True)
+    if silent_on(T):
+        assert second is None  # no derivative, as it were
+    else:
+        assert second.tolist() == pytest.approx([math.sinh(0.5), math.sinh(-1)])
+
+
+def test_1_values_that_left_for_numpy(T, leaf):
+    class Cube(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.slope = 3 * x.detach().numpy() ** 2
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * T.from_numpy(ctx.slope)
+
+    x, v = leaf([0.5, -1.0]), leaf([1.0, 1.0])
+
+    def program():
+        (g,) = T.autograd.grad(Cube.apply(x), x, v, create_graph=True)
+        return T.autograd.grad(g.sum(), x, allow_unused=True)
+
+    lines = (r"CubeBackward cut the gradient off with numpy\(\)", here("ctx.slope = 3 * x.detach().numpy() ** 2"),
+             "once_differentiable")  # fmt: skip
+    assert told(T, program, *lines) == ((None,) if silent_on(T) else None)
 
 
 # ---- 2: what was left on ctx changes before backward -----------------------------------------------------
@@ -221,6 +272,61 @@ def test_3_several_outputs(T, leaf):
         (((h + a) * two).sum() + b.sum()).backward()
 
     told(T, program, "TwoBackward: backward changed its grad_output in place", here("return g.add_(h * 2)"))
+
+
+# ---- 4: a returned gradient of another shape or dtype ----------------------------------------------------
+
+
+@pytest.mark.parametrize(("change", "line"), [
+    (lambda g: g.reshape(3, 1).expand(3, 2), r"of shape \[3, 2\] for input 1 \('bias'\) of shape \[2\]"),
+    (lambda g: g.sum().float().expand(2), "of torch.float32 for input 1 \\('bias'\\) of torch.float64"),
+])  # fmt: skip
+def test_4_a_gradient_of_another_shape_or_dtype(T, leaf, change, line):
+    class Add(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, bias):
+            return x + bias.sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, change(g)
+
+    x, bias = leaf([1.0, 2.0, 3.0]), leaf([1.0, 2.0])
+    if silent_on(T):
+        Add.apply(x, bias).sum().backward()
+        return
+    with pytest.warns(gradwright.GradientWarning, match=line) as found:
+        Add.apply(x, bias).sum().backward()
+    assert re.search(rf"backward is at {re.escape(__file__)}:\d+", str(found[0].message))
+    with gradwright.autograd.strict(True):
+        told(T, lambda: Add.apply(x, bias).sum().backward(), line, "Return grad.(sum_to_size|to)")
+
+
+# ---- 5: forward uses a tensor that is no argument --------------------------------------------------------
+
+
+def test_5_a_captured_tensor(T, leaf):
+    scale = leaf([2.0, 3.0])
+
+    class Scale(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * scale
+
+    x = leaf([1.0, 2.0])
+    if silent_on(T):
+        Scale.apply(x).sum().backward()
+        assert scale.grad is None
+        return
+    with pytest.warns(gradwright.errors.CapturedTensor, match="Scale: forward uses 'scale', which requires") as found:
+        Scale.apply(x)
+    assert re.search("used at " + here("return x * scale"), str(found[0].message))
+    with gradwright.autograd.strict(True):
+        told(T, lambda: Scale.apply(x), "no argument of it")
 
 
 # ---- 7: forward changes an input and does not say so -----------------------------------------------------
@@ -435,3 +541,107 @@ def test_14_gradients_of_gradients(T):
     finally:
         gc.enable()
         gc.collect()
+
+
+# ---- 18: the wrong number of gradients -------------------------------------------------------------------
+
+
+def test_18_too_few_gradients(T, leaf):
+    def define():
+        class Scale(T.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, weight):
+                return x * weight
+
+            @staticmethod
+            def backward(ctx, g):
+                return (g,)
+
+        return Scale
+
+    if silent_on(T):
+        y = define().apply(leaf(1.0), leaf(2.0))
+        with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 1\)"):
+            y.backward()
+        return
+    with pytest.raises(TypeError, match=r"Scale: backward returns 1 gradient, but forward takes 2 inputs \(x, wei"):
+        define()
+
+
+def test_18_arguments_are_named(T, leaf):
+    class Scale(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, weight):
+            return x * weight
+
+        @staticmethod
+        def backward(ctx, g):
+            return tuple([g] * 3)
+
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 3\)") as error:
+        Scale.apply(leaf(1.0), leaf(2.0)).backward()
+    assert silent_on(T) or "(x, weight)" in str(error.value)
+
+
+# ---- 19: needs_input_grad ---------------------------------------------------------------------------------
+
+
+def test_19_what_this_pass_needs(T, leaf):
+    seen = []
+
+    class Product(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, k, b):
+            ctx.save_for_backward(a, b)
+            return a * b * k
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append(ctx.needs_input_grad)
+            a, b = ctx.saved_tensors
+            return g * b, None, g * a
+
+    a, b = leaf(1.0), leaf(2.0)
+    y = Product.apply(a * 1, 1.0, b)
+    T.autograd.grad(y, a, retain_graph=True)
+    T.autograd.grad(y, b, retain_graph=True)
+    y.backward(inputs=[a], retain_graph=True)
+    T.autograd.grad(y, (a, b), create_graph=True)
+    y.backward()
+    both = (True, False, True)
+    ours = [(True, False, False), (False, False, True), (True, False, False), both, both]
+    assert seen == ([both] * 5 if silent_on(T) else ours)
+    assert (a.grad.item(), b.grad.item()) == (4, 1)
+
+
+# ---- 21: backward cuts the gradient off -------------------------------------------------------------------
+
+CUTS = {
+    "detach()": lambda x: 3 * x.detach() ** 2,
+    ".data": lambda x: 3 * x.data**2,
+    "numpy()": lambda x: x.detach().new_tensor(3 * x.detach().numpy() ** 2),
+}
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_21_a_backward_that_cuts_off(T, leaf, name):
+    class Cube(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * CUTS[name](ctx.saved_tensors[0])
+
+    x, v = leaf([0.5, -1.0]), leaf([1.0, 1.0])
+
+    def program():
+        (g,) = T.autograd.grad(Cube.apply(x), x, v, create_graph=True)
+        assert g.tolist() == [0.75, 3]
+        return T.autograd.grad(g.sum(), x, allow_unused=True)
+
+    lines = (f"CubeBackward cut the gradient off with {re.escape(name)}",
+             rf"{re.escape(__file__)}:\d+: \"{re.escape(name)}", "once_differentiable")  # fmt: skip
+    assert told(T, program, *lines) == ((None,) if silent_on(T) else None)  # the right answer is 6x

@@ -166,9 +166,7 @@ def test_a_tangent_of_an_output_without_derivative_is_an_error(T):
         def jvp(ctx, dx):
             return dx, dx
 
-    with pytest.raises(
-        RuntimeError, match=r"at position 1, but +the corresponding forward output is not"
-    ):
+    with pytest.raises(RuntimeError, match=r"at position 1, but +the corresponding forward output is not"):
         push(T, F, (T.ones(1),), (T.ones(1),))
 
 

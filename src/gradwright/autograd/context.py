@@ -322,23 +322,23 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
 def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """A gradient in the shape and dtype of its input; a warning that it was not, RuntimeError if it cannot be."""
     got, name, argument = r.array.shape, type(node).__name__, node._argument(i)
-    at = f"  backward is at {node._written('backward') or 'a line that is not known'}\n"
+    at = f"backward is at {node._written('backward') or 'a line that is not known'}"
     if got != shape:
         if not broadcasts(shape, got):
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
-                f"compatible with {size(shape)}: it is that of {argument!r}\n{at}"
+                f"compatible with {size(shape)}, that of {argument!r}; {at}"
             )
         warn(
             f"{name} returned a gradient of shape {size(got)} for input {i} ({argument!r}) of shape {size(shape)}: it "
-            f"is summed down.\n{at}"
+            f"is summed down.\n  {at}\n"
             f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean."
         )
         r = r.sum_to_size(shape)
     if r.array.dtype != dtype:
         had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
         warn(
-            f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n{at}"
+            f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n  {at}\n"
             f"Return grad.to({argument}.dtype) if that is what you mean."
         )
         r = r.to(dtype)

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.containers import filled, parts, put_together, take_apart
+from gradwright.autograd.containers import TENSOR, filled, parts, put_together, take_apart
 from gradwright.autograd.contract import pushing
 from gradwright.autograd.function import Function, FunctionMeta
 from gradwright.autograd.grad_mode import recording
@@ -59,6 +59,7 @@ class CustomOp(Generic[P, R]):
         self.name, self.inputs = fn.__name__, tuple(self._signature.parameters)
         self.rules, self.tangents, self.kind, self.samples = {}, {}, kind, samples
         self._joint: Rule | None = None
+        self._asked: dict[tuple[bool, ...], tuple[str, ...]] = {}
         self._kinds = [p.kind for p in parameters]
         self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in self._kinds)
         self.function = _function(self, parameters)
@@ -102,6 +103,7 @@ class CustomOp(Generic[P, R]):
         none = {name: _none for name, rule in rules.items() if rule is None}
         self.rules |= declared(f"{self.name}.vjp", self.inputs, known, {**rules, **none})  # type: ignore[dict-item]
         self._mark((fn, *rules.values()))
+        self._asked.clear()
         return self
 
     def jvp(self, **rules: Callable[..., Any]) -> CustomOp[P, R]:
@@ -136,18 +138,22 @@ class CustomOp(Generic[P, R]):
         Tensors come without history, so that ``x.numpy()`` works; one that it returns is that argument itself.
         """
         tensors: list[Any] = []
-        rest = take_apart(values, tensors)
+        rests = [take_apart(v, tensors) for v in values]
         bare = [wrap(t.array, None, t._counter) for t in tensors]
+        each = iter(bare)
+        result = self._called([next(each) if r is TENSOR else put_together(r, each) for r in rests])
+        if isinstance(result, TensorBase):
+            return next((t for b, t in zip(bare, tensors, strict=True) if b is result), result)
         found: list[Any] = []
-        result = take_apart(self._called(put_together(rest, iter(bare))), found)
+        rest = take_apart(result, found)
         own = {id(b): t for b, t in zip(bare, tensors, strict=True)}
-        return put_together(result, iter([own.get(id(t), t) for t in found]))
+        return put_together(rest, iter([own.get(id(t), t) for t in found]))
 
     def _on_arrays(self, values: tuple[Any, ...]) -> Any:
         """The result as arrays, of arrays: what a derivative of another operation computes with."""
         return _arrays(self._forward(_mapped(values, lambda a: a if isinstance(a, TensorBase) else wrap(a))))
 
-    def _called(self, values: tuple[Any, ...]) -> Any:
+    def _called(self, values: Sequence[Any]) -> Any:
         if self._simple:
             return self.__wrapped__(*values)  # type: ignore[attr-defined]
         args: list[Any] = []
@@ -163,27 +169,45 @@ class CustomOp(Generic[P, R]):
                 args.append(value)
         return self.__wrapped__(*args, **kwargs)  # type: ignore[attr-defined]
 
-    def _saved(self, rules: Sequence[Rule], values: tuple[Any, ...], result: Any) -> tuple[_Kept, list[Any]]:
-        """What these derivatives need: what it is, and the tensors in it."""
-        names = tuple(dict.fromkeys(n for rule in rules for n in rule.names if n != "needs_input_grad"))
-        given = dict(zip(self.inputs, values, strict=True)) | {"out": result}
+    def _saved(self, names: tuple[str, ...], values: tuple[Any, ...], result: Any) -> tuple[_Kept, list[Any]]:
+        """What derivatives need that ask for these names: what it is, and the tensors in it."""
         tensors: list[Any] = []
-        needed = [given[n] if n in given else _shape(given[n.removesuffix("_shape")]) for n in names]
+        if names:
+            given = dict(zip(self.inputs, values, strict=True)) | {"out": result}
+            needed = [given[n] if n in given else _shape(given[n.removesuffix("_shape")]) for n in names]
+            rests = [take_apart(v, tensors) for v in needed]
+        else:
+            rests = []
         elementwise = self.kind == "elementwise"
         shapes = [_shape(v) if isinstance(v, TensorBase) else None for v in values if elementwise]
-        return _Kept(names, take_apart(tuple(needed), tensors), isinstance(result, tuple), shapes), tensors
+        return _Kept(names, rests, isinstance(result, tuple), shapes), tensors
+
+    def _names(self, needs: tuple[bool, ...]) -> tuple[str, ...]:
+        """What the derivatives of the inputs that need a gradient ask for."""
+        if needs not in self._asked:
+            needed = [n for n, need in zip(self.inputs, needs, strict=True) if need]
+            rules = [self.rules[n] for n in needed if n in self.rules]
+            rules += [self._joint] if self._joint and any(n not in self.rules for n in needed) else []
+            self._asked[needs] = _union(rules)
+        return self._asked[needs]
+
+
+def _union(rules: Iterable[Rule]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n for rule in rules for n in rule.names if n != "needs_input_grad"))
 
 
 class _Kept:
     """What a derivative has asked for, without its tensors."""
 
-    __slots__ = ("names", "rest", "several", "shapes")
+    __slots__ = ("names", "rests", "several", "shapes")
 
-    def __init__(self, names: tuple[str, ...], rest: Any, several: bool, shapes: list[Any]) -> None:
-        self.names, self.rest, self.several, self.shapes = names, rest, several, shapes
+    def __init__(self, names: tuple[str, ...], rests: list[Any], several: bool, shapes: list[Any]) -> None:
+        self.names, self.rests, self.several, self.shapes = names, rests, several, shapes
 
-    def values(self, tensors: Sequence[Any]) -> Iterator[Any]:
-        return put_together(self.rest, iter(tensors))
+    def known(self, tensors: Sequence[Any]) -> dict[str, Any]:
+        """By name what was asked for, with these in the place of its tensors."""
+        each = iter(tensors)
+        return {n: put_together(rest, each) for n, rest in zip(self.names, self.rests, strict=True)}
 
 
 def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> Any:
@@ -192,15 +216,12 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     def forward(ctx: Any, *values: Any) -> Any:
         result = op._forward(values)
         if pushing.get() is not None:
-            ctx.pushed, tensors = op._saved(list(op.tangents.values()), values, result)
+            ctx.pushed, tensors = op._saved(_union(op.tangents.values()), values, result)
             ctx.save_for_forward(*tensors)
             ctx.set_materialize_grads(False)
             return result
-        needs = ctx.needs_input_grad
-        rules = [op.rules[n] for n, need in zip(op.inputs, needs, strict=True) if n in op.rules and _any(need)]
-        if op._joint and any(_any(need) for n, need in zip(op.inputs, needs, strict=True) if n not in op.rules):
-            rules.append(op._joint)
-        ctx.kept, tensors = op._saved(rules, values, result)
+        needs = tuple([_any(need) for need in ctx.needs_input_grad])
+        ctx.kept, tensors = op._saved(op._names(needs), values, result)
         ctx.save_for_backward(*tensors)
         return result
 
@@ -209,8 +230,8 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
         g = grads if kept.several else grads[0]
         if not recording.get():
             g, tensors = _arrays(g), [t.array for t in tensors]
-        xp = backends.namespace(next(iter(_leaves(g))))
-        known = dict(zip(kept.names, kept.values(tensors), strict=True))
+        xp = backends.namespace(g if hasattr(g, "shape") else next(iter(_leaves(g))))
+        known = kept.known(tensors)
         needs = {n: _any(need) for n, need in zip(op.inputs, ctx.needs_input_grad, strict=True)}
         joint = _joint(op, xp, g, known, needs) if any(needs[n] for n in needs if n not in op.rules) else {}
         found: list[Any] = []
@@ -228,7 +249,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     def jvp(ctx: Any, *moved: Any) -> Any:
         if not op.tangents:
             return Function.jvp(ctx, *moved)
-        known = dict(zip(ctx.pushed.names, ctx.pushed.values(ctx.saved_tensors), strict=True))
+        known = ctx.pushed.known(ctx.saved_tensors)
         found = None
         for name, t in zip(op.inputs, moved, strict=True):
             leaf = next(iter(_leaves(t)), None)
@@ -309,6 +330,8 @@ def _arrays(value: Any) -> Any:
 def _wrapped(value: Any) -> Any:
     if isinstance(value, TensorBase):
         return value
+    if hasattr(value, "shape"):
+        return wrap(value)
     return _mapped(value, lambda a: a if isinstance(a, TensorBase) else wrap(a))
 
 

@@ -5,6 +5,7 @@ Written against the names that gradwright and PyTorch share, so that one set of 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import random
 import re
@@ -79,6 +80,7 @@ class Lab:
         name = "vjp" if getattr(function, "vjp", None) is not getattr(base, "vjp", None) else "backward"
         backward, told = getattr(function, name), self.told
 
+        @functools.wraps(backward)
         def listened(ctx: Any, *cotangents: Any) -> Any:
             result = backward(ctx, *cotangents)
             told.append(Told(ctx.needs_input_grad, cotangents, result if isinstance(result, tuple) else (result,)))

@@ -43,9 +43,9 @@ def diagnose(
         A `Diagnosis`. VERIFIED if every entry of every Jacobian agrees, within error bars narrow enough to tell, and
         backward also behaves: it is linear in its grad_output, the same when run again, right at a second point, and
         other calls in between do not disturb it. SURROGATE if the gradient is declared to be no derivative (see
-        `surrogate`); then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say what it might
-        be. INCONCLUSIVE if finite differences cannot tell: at a kink, at the edge of where the function is defined,
-        with noise, with random results, in too low a precision.
+        `surrogate`): then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say
+        what it might be. INCONCLUSIVE if finite differences cannot tell: at a kink, at the edge of where the function
+        is defined, with noise, with random results, in too low a precision.
 
     Raises:
         ValueError: no input requires grad, or ``names`` are too few or too many, or ``order`` is neither 1 nor 2.

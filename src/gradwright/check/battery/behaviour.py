@@ -15,7 +15,11 @@ from gradwright.errors import GradientWarning
 
 def runs(lab: Lab) -> Finding:
     """Forward and backward run, and return tensors."""
-    run = lab.run()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GradientWarning)
+        run = lab.run()
+        if run.outputs:
+            lab.backward(run)
     if not run.values:
         return failed(
             "wrong type",
@@ -30,10 +34,6 @@ def runs(lab: Lab) -> Finding:
             "no output of it requires grad, though inputs do",
             "return tensors of floating point, and mark as non-differentiable only those that are",
         )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", GradientWarning)
-        lab.run()
-        lab.backward(run)
     doubts = [" ".join(str(w.message).split()) for w in caught if w.category is GradientWarning]
     if doubts := [d for d in doubts if "returned a gradient of" not in d]:  # other checks see that
         return advised("warning", doubts[0], "")

@@ -32,6 +32,8 @@ def skipped(sentence: str) -> Finding:
 
 
 RULES: tuple[tuple[str, str, str, str], ...] = (
+    (r"marked as dirty .*were not returned|must all be outputs", "inputs unchanged", "mark_dirty",
+     "return every input that is marked dirty"),
     (r"changed (its|an) input .*in place|input.* modified in ?place", "inputs unchanged", "changed input",
      "work on x.clone(), or declare the change with ctx.mark_dirty(x) and return x"),
     (r"changed its grad_output in place", "inputs unchanged", "changed grad_output",
@@ -46,8 +48,6 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
      "return None for arguments that are no tensors"),
     (r"expected Variable or None|expected Tensor or None|expected a Tensor", "runs", "wrong type",
      "return tensors from backward"),
-    (r"marked as dirty .*were not returned|must all be outputs", "inputs unchanged", "mark_dirty",
-     "return every input that is marked dirty"),
     (r"must implement (either )?the (forward|backward)|not implemented the", "runs", "not implemented",
      "write forward and backward as static methods"),
     (r"which requires grad but is no argument", "captured tensors", "captured tensor",

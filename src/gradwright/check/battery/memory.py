@@ -52,8 +52,13 @@ def _once(lab: Lab) -> list[tuple[str, Any]]:
     run = lab.run()
     if run.outputs:
         lab.backward(run)
-    found = [("inputs", weakref.ref(t)) for t in run.leaves]
-    return found + [("outputs", weakref.ref(t)) for t in run.outputs]
+    own = {id(a.array) for a in lab.call.args}
+    found = []
+    for what, tensors in (("inputs", run.leaves), ("outputs", run.outputs)):
+        for t in tensors:
+            array = getattr(t, "array", t)  # of gradwright's tensors the graph holds only that
+            found += [(what, weakref.ref(v)) for v in (t, array) if id(v) not in own]
+    return found
 
 
 def captured_tensors(lab: Lab) -> Finding:

@@ -60,6 +60,13 @@ AFTER: dict[str, tuple[frozenset[str], str]] = {
 
 _ABSENT = {"complex": "not claimed: no sample is complex", "first order": "all samples are complex: see there"}
 
+_HOW = (
+    "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a decorator, "
+    "@gradwright.check.samples(...)"
+)
+_HOW_OP = "declare it with samples: @op(samples=[Sample(A(3, 4))])"
+_PASSED = Finding("", Outcome.PASS)
+
 TRIES = 400
 """How many made-up calls are tried."""
 
@@ -108,8 +115,7 @@ def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
             "runs",
             Outcome.ERROR,
             "it has no sample inputs, and none could be made up that its forward takes",
-            "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a "
-            "decorator, @gradwright.check.samples(...)",
+            _HOW_OP if subject.kind == "op" else _HOW,
             "no samples",
             (subject.line,),
         ),
