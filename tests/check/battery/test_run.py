@@ -10,7 +10,7 @@ import gradwright as gw
 from gradwright.check import Outcome, check
 from gradwright.check.battery.run import AFTER, CHECKS, examine
 from gradwright.check.discover import subject_of
-from gradwright.op import A, Sample
+from gradwright.op import A, Sample, op
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 CAUSES = {
@@ -168,7 +168,7 @@ def test_a_declared_surrogate_is_not_failed():
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1, "PASS"), (2, "FAIL")])
 def test_an_op(factor, verdict):
-    @gw.op(kind="elementwise", samples=[Sample(A(3))])
+    @op(kind="elementwise", samples=[Sample(A(3))])
     def tanh(xp, x):
         return xp.tanh(x)
 
@@ -202,3 +202,25 @@ def test_nested_inputs():
 
     checked = examine(subject_of(Pair, samples=[([gw.tensor([0.3, 2.0]), gw.tensor([1.3, 0.4])],)]))
     assert checked.verdict == "PASS", checked.failures
+
+
+def test_what_has_no_derivative_is_not_failed():
+    @op(samples=[Sample(A(3), A(3))])
+    def less(xp, x, y):
+        return xp.less(x, y)
+
+    checked = examine(subject_of(less))
+    assert checked.verdict == "PASS"
+    assert {f.sentence for f in checked.findings if f.check != "captured tensors"} == {
+        "none of the sample inputs requires grad, nor can"
+    }
+
+
+def test_an_operation_may_be_asked_for_a_dtype():
+    @op(kind="elementwise", samples=[Sample(A(3), dtype="float32")])
+    def cast(xp, x, *, dtype):
+        return xp.astype(x, getattr(xp, dtype))
+
+    cast.vjp(x=lambda xp, g, x: xp.astype(g, x.dtype))
+    found = {f.check: f.outcome for f in examine(subject_of(cast)).findings}
+    assert found["dtype"] == "PASS"

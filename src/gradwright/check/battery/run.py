@@ -196,6 +196,8 @@ def _findings(labs: Sequence[Lab]) -> tuple[tuple[Finding, ...], tuple[dict[str,
         said = next(
             (why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])), None
         )
+        if name != "captured tensors" and found.get("runs", _PASSED).outcome is Outcome.SKIPPED:
+            said = found["runs"].sentence
         if said is not None:
             found.setdefault(name, replace(skipped(said), check=name))
             continue
