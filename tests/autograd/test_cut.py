@@ -224,8 +224,12 @@ def test_outside_a_backward_nothing_changes():
 
 def test_a_function_inside_a_recorded_backward_has_a_forward_of_its_own():
     """Its forward may detach what it likes."""
+    seen = []
+
     def forward(ctx, x):
         ctx.save_for_backward(x)
+        with gw.enable_grad():
+            seen.append(x.detach().requires_grad)
         return x.detach() * 2
 
     double = cube(lambda ctx, g: g * 2, forward)
@@ -233,3 +237,35 @@ def test_a_function_inside_a_recorded_backward_has_a_forward_of_its_own():
     x = leaf(0.5)
     (g,) = grad(F.apply(x).sum(), x, create_graph=True)
     assert grad(g.sum(), x)[0].item() == pytest.approx(3)
+    assert seen == [False]
+
+
+def test_a_pass_inside_that_is_not_recorded():
+    seen = []
+
+    def backward(ctx, g):
+        seen.append(saved(ctx).detach().requires_grad)
+        return g * 3 * saved(ctx) ** 2
+
+    def outer(ctx, g):
+        x = leaf(0.5)
+        cube(backward).apply(x * 1).sum().backward()
+        return g * saved(ctx) ** 2 * 3 * (x.grad / 0.75)
+
+    x = leaf(0.5)
+    (g,) = grad(cube(outer).apply(x).sum(), x, create_graph=True)
+    assert grad(g.sum(), x)[0].item() == pytest.approx(3)
+    assert seen == [False]
+
+
+def test_a_once_differentiable_backward_may_cut():
+    seen = []
+
+    def backward(ctx, g):
+        with gw.enable_grad():
+            seen.append(saved(ctx).detach().requires_grad)
+        return g * 3 * saved(ctx) ** 2
+
+    x = leaf(0.5)
+    grad(cube(once_differentiable(backward)).apply(x).sum(), x, create_graph=True)
+    assert seen == [False]

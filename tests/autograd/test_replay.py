@@ -171,8 +171,10 @@ def test_a_buffer_is_changed_once():
     y = f.apply(x, mean)
     after = mean.item()
     assert after == pytest.approx(0.9 - 0.025)
-    derivatives(lambda x: y, x, 2)
+    (first, second), again = [derivatives(lambda x: y, x, 2) for _ in range(2)]
     assert mean.item() == after
+    both = 0.05 * (math.cos(0.5) + math.cos(1))  # by way of the mean
+    assert second == again[1] == pytest.approx([both - math.sin(0.5) * (1 + after), both + math.sin(1) * (1 + after)])
 
 
 def test_forward_may_write_its_own_values():
