@@ -12,8 +12,8 @@ from gradwright.autograd.base import TensorBase, made
 from gradwright.autograd.cut import aside, leaves, rooted
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.node import AccumulateGrad, node_of
-from gradwright.autograd.version import UNTRACKED, Untracked
 from gradwright.autograd.strict import warn
+from gradwright.autograd.version import UNTRACKED, Untracked
 from gradwright.autograd.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
 from gradwright.errors import kind, size
 from gradwright.face import elementwise as e

@@ -129,7 +129,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
             return out
         mode = recording.get()
         if not mode:
-            if mode is not False:
+            if mode is not False and not (x._node in mode.known and y._node in mode.known):
                 mode.met((x, y), out)
             return out
         if not number and a.shape != b.shape:
@@ -184,7 +184,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
             return out
         mode = recording.get()
         if not mode:
-            if mode is not False:
+            if mode is not False and x._node not in mode.known:
                 mode.met((x,), out)
             return out
         if record is None:

@@ -23,23 +23,25 @@ class Inside(list[Any]):
 
     Attributes:
         call: the Function, its arguments, their nodes, and the sequence number from which on nodes are made inside.
+        known: the nodes of what need not be told of, and None.
         written: by number, a copy of each argument as it was before forward wrote it in place; unset if none was.
         random: the state of each source of random numbers before forward drew from it; unset if it drew none.
-        left: set if values left for NumPy or Python.
+        left: whether values left for NumPy or Python.
     """
 
-    __slots__ = ("call", "left", "random", "written")
+    __slots__ = ("call", "known", "left", "random", "written")
     call: tuple[Any, tuple[Any, ...], list[Any], int]
+    known: tuple[Any, ...]
     written: dict[int, Any]
     random: dict[Any, bytes]
     left: bool
 
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""
-        cls, _, nodes, start = self.call
+        cls, _, _, start = self.call
         for t in tensors:
             node = t._node
-            if node is None or node in nodes or node._seq >= start or cls.captures_tensors or is_severed(node):
+            if node in self.known or node._seq >= start or cls.captures_tensors or is_severed(node):
                 continue
             place = here(3)
             warn(

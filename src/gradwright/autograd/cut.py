@@ -32,6 +32,7 @@ class Guard(list[Any]):
     Attributes:
         name: of the node.
         inputs: the nodes that its gradients depend on: those of the inputs and of the cotangents.
+        known: as that of `gradwright.autograd.captured.Inside`.
         declared: whether the user says that the gradient is not the derivative: then nothing of this is done.
         left: how and where values left, in that order.
         values: the same of those that left for NumPy or Python, and so may be anywhere.
@@ -45,6 +46,7 @@ class Guard(list[Any]):
 
     def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
         super().__init__()
+        self.known = (None,)
         self.declared = declared
         self.name, self.inputs = name, tuple(inputs)
         self.left: list[tuple[str, Any]] = []

@@ -166,6 +166,8 @@ class Function(Declarations, metaclass=FunctionMeta):
         if mode:
             inside = Inside()
             inside.call = cls, args, nodes, ticket()
+            inside.known = (*nodes, None)
+            inside.left = False
             recording.set(inside)
         try:
             if watching.get():
@@ -292,22 +294,22 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
         for j, t in enumerate(saved):
             if t is original:
                 packs[j] = (*packs[j][:3], k)
-    start = inside.call[3]
-    for t, one in zip(saved, packs):  # noqa: B905 - the check costs as much as the loop
-        if t is not None and (t._node is None or t._node._seq >= start) and one[3].__class__ is not int:
+    own, start = node.__dict__, inside.call[3]
+    for one in packs:
+        if one is not None and (made := one[3]).__class__ is not int and (made is None or made._seq >= start):
             node._replay = replay.keep(node, inside, packs, outputs)
             break
     else:
-        for value in node.__dict__.values():
-            if value.__class__ not in PLAIN or hasattr(inside, "left"):
+        for value in own.values():
+            if value.__class__ not in PLAIN or inside.left:
                 node._replay = replay.keep(node, inside, packs, outputs)
                 break
     node._saved = packs
     node._to_save = ()
     if node._dirty or node._flat:  # they may be this node's own outputs, which would then keep it alive
         node._dirty = node._flat = ()
-    if node.__dict__:
-        for value in node.__dict__.values():
+    if own:
+        for value in own.values():
             if isinstance(value, _MAY_HOLD_TENSORS):
                 attributes.keep(node, outputs)
                 break

@@ -47,7 +47,7 @@ class Replay:
 def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any]) -> Replay | None:
     """If ``node`` has intermediates, what their replay takes; the arguments are added to ``packs``."""
     _, args, nodes, start = inside.call
-    left = hasattr(inside, "left")
+    left = inside.left
     known = (*args, *outputs)
     for t in node._to_save:
         if t is not None and _has_no_history(t, start) and _is_new(t, known):

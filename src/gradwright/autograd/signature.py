@@ -108,7 +108,8 @@ def _check_count(cls: Any, which: str) -> None:
     names = ", ".join(p.name for p in taken)
     expected = most if least == most else f"{least} to {most}"
     raise TypeError(
-        f"{cls.__name__}: {which} returns {shown} gradient{'s' * (shown != '1')}, but forward takes {expected} input{'s' * (most > 1)} "
+        f"{cls.__name__}: {which} returns {shown} gradient{'s' * (shown != '1')}, but forward takes {expected} "
+        f"input{'s' * (most > 1)} "
         f"({names}): return one for each, None for those that have none"
         f"{_at(cls, which)}"
     )
