@@ -203,7 +203,7 @@ def same_number(ours: str, theirs: str, tolerance: float, drawn: bool) -> bool:
                     reason="torch is not installed: comparison with PyTorch not made")
 @pytest.mark.parametrize("program", RUNS, ids="-".join)
 def test_prints_what_pytorch_prints(program):
-    ours = mask(on_gradwright(*program)).splitlines()
+    ours = [line for line in mask(on_gradwright(*program)).splitlines() if not line.startswith("worst:")]  # ours alone
     theirs = mask(run((), *program)).splitlines()
     assert len(ours) == len(theirs)
     tolerance = 1e-12 if "float64" in program else 1e-5

@@ -3,6 +3,7 @@
     RuntimeError
       AnomalyError        an operation that made a NaN or an infinity, under anomaly mode
       GradcheckError      a derivative that failed its check
+      CutError            a second derivative through what backward cut off
       LinAlgError         a matrix that has no such inverse or factors
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
@@ -50,6 +51,10 @@ class GradcheckError(RuntimeError):
     """
 
     diagnosis: Any = None
+
+
+class CutError(RuntimeError):
+    """Raised where a second derivative would miss what backward cut off: by detach(), for NumPy, in no_grad."""
 
 
 class LinAlgError(RuntimeError):

@@ -237,9 +237,9 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         grad = getattr(self, "_grad", None)
         if grad is None and self._node is not None and type(self._node) is not AccumulateGrad and not self.retains_grad:
             warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
-                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
+                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
                 "mistake, make sure you access the leaf Tensor instead."
             )
         return grad

@@ -92,8 +92,8 @@ def test_what_is_missing_says_so(name):
 
 @pytest.mark.usefixtures("hook")
 def test_a_missing_module_is_named_by_its_first_missing_part():
-    with pytest.raises(ModuleNotFoundError, match=r"^gradwright has no torch\.utils yet$"):
-        imported("from torch.utils.data import DataLoader")
+    with pytest.raises(ModuleNotFoundError, match=r"^gradwright has no torch\.distributed yet$"):
+        imported("from torch.distributed.rpc import rpc_sync")
 
 
 @pytest.mark.usefixtures("hook")

@@ -343,3 +343,7 @@ def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: A
         )
         r = r.to(dtype)
     return r
+
+
+BackwardCFunction = BackwardNode
+"""PyTorch's name for it."""

@@ -22,6 +22,7 @@ from gradwright.autograd.place import Place, here, is_own
 from gradwright.autograd.strict import warn
 from gradwright.autograd.view import is_severed, refresh
 from gradwright.dtypes import FLOAT, of
+from gradwright.errors import CutError
 
 
 class Guard(list[Any]):
@@ -135,7 +136,7 @@ class Cut(Node):
         array = np.asarray(g.array if isinstance(g, TensorBase) else g)
         size = float(np.abs(array).max()) if array.size else 0.0
         if self._guard is None or not size <= self._guard.scale * float(np.finfo(array.dtype).eps) ** 0.75:
-            raise RuntimeError(self._message)
+            raise CutError(self._message)
         return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
 
 

@@ -29,7 +29,7 @@ from gradwright.autograd import attributes, nested, replay, signature, watch
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.captured import Inside
 from gradwright.autograd.containers import PLAIN, holds_tensors
-from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.context import BackwardCFunction, BackwardNode
 from gradwright.autograd.contract import Declarations, FunctionCtx, check
 from gradwright.autograd.grad_mode import guarding, record, recording, watching
 from gradwright.autograd.node import Node, Output, ticket
@@ -396,6 +396,5 @@ class NestedIOFunction(Function):
     """PyTorch's old name for a Function of containers: every Function takes them."""
 
 
-BackwardCFunction = BackwardNode
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction",
            "once_differentiable"]  # fmt: skip

@@ -8,6 +8,7 @@ forward was called with; a recorded backward runs forward again on that and gets
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -133,14 +134,13 @@ def again(node: Any) -> Any:
                 cls.setup_context(ctx, tuple(args), result)
             else:
                 result = cls.forward(ctx, *args)
-    except Exception as e:
-        e.add_note(
-            f"raised while {cls.__name__}.forward was run again, recorded, for a backward with create_graph=True that "
-            "needs the history of what forward kept: save only inputs and outputs instead, or mark backward with "
-            "once_differentiable"
-        )
-        raise
     finally:
+        if isinstance(error := sys.exc_info()[1], Exception):
+            error.add_note(
+                f"raised while {cls.__name__}.forward was run again, recorded, for a backward with create_graph=True "
+                "that needs the history of what forward kept: save only inputs and outputs instead, or mark backward "
+                "with once_differentiable"
+            )
         recording.set(before)
         guard.replaying = None
         for source, state in states.items():

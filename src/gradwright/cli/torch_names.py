@@ -23,15 +23,18 @@ import gradwright
 SHARED = frozenset({
     "torch",
     "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
-    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.node",
+    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph",
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.special",
     "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils",
-    "torch.optim", "torch.optim.lr_scheduler",
+    "torch.optim", "torch.optim.lr_scheduler", "torch.profiler", "torch.utils", "torch.utils.checkpoint",
 })  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
-OURS = frozenset({"CapturedTensor", "GradcheckError", "GradientWarning", "Op", "op", "value_and_grad", "xp"})
+OURS = frozenset({
+    "AnomalyError", "CapturedTensor", "GradcheckError", "GradientWarning", "Op", "custom_op", "op", "value_and_grad",
+    "xp",
+})  # fmt: skip
 
 # The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
 VERSION = f"2.13.0+gradwright.{gradwright.__version__}"

@@ -154,7 +154,7 @@ def test_a_wrong_second_derivative(T, leaf, checks):
             return 3 * g * ctx.x**2
 
     assert checks[0](Constant.apply, leaf([1.0, 2.0]))
-    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0,"):
+    with pytest.raises(RuntimeError, match=r"Jacobian mismatch for output 0 with|cut the gradient off with detach\(\)"):
         checks[1](Constant.apply, leaf([1.0, 2.0]))
     assert checks[1](Constant.apply, leaf([1.0, 2.0]), raise_exception=False) is False
 
@@ -259,7 +259,8 @@ def test_gradients_of_another_dtype():
 
     # The engine converts, so there is nothing left to find.
     x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
-    assert gradwright.autograd.gradcheck(Single.apply, x, check_grad_dtypes=True)
+    with pytest.warns(gradwright.GradientWarning, match="it is converted"):
+        assert gradwright.autograd.gradcheck(Single.apply, x, check_grad_dtypes=True)
 
 
 def test_an_operation_whose_gradient_has_the_wrong_size_or_dtype():
@@ -491,15 +492,25 @@ def test_the_error_carries_a_diagnosis():
 
 
 def test_of_the_second_derivative_too():
+    class Slope(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return 3 * x**2
+
+        @staticmethod
+        def backward(ctx, g):
+            return 5 * g * ctx.saved_tensors[0]
+
     class Constant(gradwright.autograd.Function):
         @staticmethod
         def forward(ctx, x):
-            ctx.x = x.detach()
+            ctx.save_for_backward(x)
             return x**3
 
         @staticmethod
         def backward(ctx, g):
-            return 3 * g * ctx.x**2
+            return g * Slope.apply(ctx.saved_tensors[0])
 
     x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
     with pytest.raises(gradwright.GradcheckError) as error:

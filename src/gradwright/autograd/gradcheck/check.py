@@ -21,7 +21,7 @@ from gradwright.autograd.gradcheck.surrogates import check_surrogate, surrogates
 from gradwright.autograd.jacobian import Subject, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
-from gradwright.errors import GradcheckError
+from gradwright.errors import CutError, GradcheckError
 
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""
@@ -162,6 +162,10 @@ def gradgradcheck(
         return _check(gradient, inputs + cotangents, names, partial(diagnose, func, inputs, order=2), eps, atol, rtol,
                       raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked),
                       budget)  # fmt: skip
+    except CutError as e:
+        if not raise_exception:
+            return False
+        raise GradcheckError(str(e)) from e
     except GradcheckError as e:
         e.add_note(
             "This is about the second derivative: output i is the gradient of input i, and after the inputs come the "
