@@ -475,6 +475,18 @@ def test_a_leaf_that_shows_other_memory_gets_gradients_of_its_shape(T):
     assert x.grad.tolist() == [2, 2]
 
 
+def test_what_was_made_of_a_leaf_before_it_was_set_leads_elsewhere(T):
+    x = T.ones(3, requires_grad=True)
+    x.register_hook(lambda g: g * 10)
+    y = x * 5
+    with T.no_grad():
+        x.set_(T.full((3,), 2.0))
+    assert T.autograd.grad(y.sum(), x, allow_unused=True, retain_graph=True) == (None,)
+    assert T.autograd.grad((x * x).sum(), x)[0].tolist() == [40] * 3
+    y.sum().backward()
+    assert x.grad.tolist() == [50] * 3
+
+
 def test_reading_the_gradient_of_what_keeps_none_warns(T):
     x = T.ones(2, requires_grad=True)
     y, z = x * 2, x * 3

@@ -1,6 +1,7 @@
 """Running forward again for a recorded backward: second derivatives of Functions that keep intermediates are right."""
 
 import dataclasses
+import functools
 import math
 import types
 
@@ -27,6 +28,21 @@ class Pair:
     b: object
 
 
+class Plain:
+    def __init__(self, a, b):
+        self.a, self.b, self.owner = a, b, self
+
+    def both(self):
+        return self.a, self.b
+
+
+class Slotted:
+    __slots__ = ("a", "b", "c")
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
 KEEPS = {
     "save_for_backward": (lambda ctx, a, b: ctx.save_for_backward(a, b), lambda ctx: ctx.saved_tensors),
     "attributes": (lambda ctx, a, b: vars(ctx).update(a=a, b=b), lambda ctx: (ctx.a, ctx.b)),
@@ -37,6 +53,12 @@ KEEPS = {
     "dataclass": (lambda ctx, a, b: vars(ctx).update(kept=Pair(a, b)), lambda ctx: (ctx.kept.a, ctx.kept.b)),
     "namespace": (lambda ctx, a, b: vars(ctx).update(kept=types.SimpleNamespace(a=a, b=b)),
                   lambda ctx: (ctx.kept.a, ctx.kept.b)),
+    "object": (lambda ctx, a, b: vars(ctx).update(kept=Plain(a, [b])), lambda ctx: (ctx.kept.a, ctx.kept.b[0])),
+    "slots": (lambda ctx, a, b: vars(ctx).update(kept=Slotted(a, b)), lambda ctx: (ctx.kept.a, ctx.kept.b)),
+    "closure": (lambda ctx, a, b: vars(ctx).update(kept=lambda: (a, b)), lambda ctx: ctx.kept()),
+    "method": (lambda ctx, a, b: vars(ctx).update(kept=Plain(a, b).both), lambda ctx: ctx.kept()),
+    "partial": (lambda ctx, a, b: vars(ctx).update(kept=functools.partial(Pair, a, b=b)),
+                lambda ctx: (ctx.kept().a, ctx.kept().b)),
 }  # fmt: skip
 
 
@@ -358,3 +380,23 @@ def test_a_forward_that_cannot_be_recorded():
     with pytest.raises(RuntimeError, match="is a view and is being modified inplace") as error:
         grad(y.sum(), x, create_graph=True)
     assert "raised while F.forward was run again" in error.value.__notes__[0]
+
+
+@pytest.mark.parametrize("keep", [lambda ctx, e: ctx.save_for_backward(e), lambda ctx, e: setattr(ctx, "e", e)])
+def test_an_output_without_derivative_is_an_intermediate_to_backward(keep):
+    def forward(ctx, x):
+        e = x.exp()
+        keep(ctx, e)
+        ctx.mark_non_differentiable(e)
+        return e * e, e
+
+    def backward(ctx, g, _):
+        (e,) = ctx.saved_tensors or (ctx.e,)
+        return g * 2 * e * e
+
+    x = leaf(0.5, -1.0)
+    f = function(forward, backward).apply
+    assert not f(x)[1].requires_grad
+    _, second = derivatives(lambda x: f(x)[0] ** 2, x, 2)
+    assert second == pytest.approx([16 * math.exp(2), 16 * math.exp(-4)], rel=1e-14)
+    assert gradgradcheck(lambda x: f(x)[0], x)

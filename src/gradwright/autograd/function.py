@@ -301,7 +301,7 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
             break
     else:
         for value in own.values():
-            if value.__class__ not in PLAIN or inside.left:
+            if value.__class__ not in replay.PLAIN or inside.left:
                 node._replay = replay.keep(node, inside, packs, outputs)
                 break
     node._saved = packs

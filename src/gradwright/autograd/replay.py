@@ -8,14 +8,16 @@ forward was called with; a recorded backward runs forward again on that and gets
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from types import SimpleNamespace
+from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from gradwright.autograd import containers
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import guarding, record, recording, watching
 from gradwright.autograd.record import freed, pack, unpack
@@ -26,6 +28,12 @@ from gradwright.dtypes import FLOAT, of
 from gradwright.errors import size
 
 _DEPTH = 8
+PLAIN = containers.PLAIN - {FunctionType}
+"""The classes of most attributes that hold no tensors."""
+_OBJECTS = 100
+"""More objects in one attribute than this are not looked into."""
+_OWN = ("gradwright", "builtins", "numpy")
+_EMPTY = CellType()
 _TENSOR: Any = object()
 """Where a tensor was among the arguments."""
 
@@ -49,13 +57,13 @@ def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any]) -> Re
     """If ``node`` has intermediates, what their replay takes; the arguments are added to ``packs``."""
     _, args, nodes, start = inside.call
     left = inside.left
-    known = (*args, *outputs)
+    known = (*args, *(o for o in outputs if all(o is not f for f in node._flat)))
     for t in node._to_save:
         if t is not None and _has_no_history(t, start) and _is_new(t, known):
             break
     else:
         for name, value in node.__dict__.items():
-            if any(_matters(part, start, left, known) for _, part in parts(name, value)):
+            if _is_new(value, known) and any(_matters(p, start, left, known) for _, p in parts(name, value)):
                 break
         else:
             return None
@@ -105,6 +113,35 @@ def parts(name: str, value: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any
     elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             yield from parts(f"{name}.{field.name}", getattr(value, field.name, None), depth - 1)
+    elif depth:
+        yield from _hidden(name, value)
+
+
+def _hidden(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors and arrays in functions, methods, partials and objects of the user's classes."""
+    found, seen = [(name, value)], set()
+    while found:
+        name, value = found.pop()
+        if isinstance(value, (TensorBase, np.ndarray, list, tuple, dict)):
+            yield from ((n, v) for n, v in parts(name, value) if not isinstance(v, (float, complex, np.floating)))
+        elif id(value) not in seen and len(seen) < _OBJECTS:
+            seen.add(id(value))
+            found += [(f"{name}.{key}", v) for key, v in _held(value).items() if v is not None]
+
+
+def _held(value: Any) -> dict[str, Any]:
+    """What is in a function's closure, or in an object."""
+    if isinstance(value, FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        return {name: cell.cell_contents for name, cell in cells if cell != _EMPTY}
+    if isinstance(value, MethodType):
+        return {"__self__": value.__self__, "__func__": value.__func__}
+    if isinstance(value, functools.partial):
+        return {"func": value.func, "args": value.args, **value.keywords}
+    if isinstance(value, (type, ModuleType)) or type(value).__module__.partition(".")[0] in _OWN:
+        return {}
+    slots = [name for name in getattr(type(value), "__slots__", ()) if name != "__dict__"]
+    return getattr(value, "__dict__", {}) | {name: getattr(value, name, None) for name in slots}
 
 
 def again(node: Any) -> Any:
@@ -171,8 +208,10 @@ def _hang(node: Any, ctx: Any, args: Sequence[Any], outputs: Sequence[Any]) -> N
             continue
         if not _is_new(out, args) and _is_new(out, ctx._dirty):
             continue
-        flat = of(out.array.dtype).category < FLOAT or not _is_new(out, ctx._flat)
-        out._node = None if flat else node._port(k)
+        if of(out.array.dtype).category < FLOAT:
+            out._node = None
+        elif _is_new(out, ctx._flat):  # one that has no derivative is an intermediate to backward
+            out._node = node._port(k)
 
 
 def _kept(node: Any, saved: Sequence[Any]) -> dict[str, Any]:

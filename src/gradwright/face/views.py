@@ -244,8 +244,10 @@ def set_(self: Any, source: Any = None) -> Any:
     check_history(x)
     x.array, x._view = writable(source), None
     bump(x._counter)
-    if type(x._node) is AccumulateGrad:
-        x._node._array = x.array
+    if type(x._node) is AccumulateGrad:  # what was made of it before leads to the leaf that it was
+        hooks, x._node = x._node._hooks, None
+        x._node = AccumulateGrad(x)
+        x._node._hooks = hooks
     elif x._node is not None and recording.get():
         x._node = NotDifferentiable(x._node, "set_")
     return x

@@ -57,6 +57,7 @@ class Run:
             x.requires_grad_()
         self.pool.append(self.pool[0] * 1.0)
         self.done: list[Step] = []
+        self.rearranged: list[Any] = []
         self.modes = {"grad": T.enable_grad, "no_grad": T.no_grad, "inference": T.inference_mode}
 
     def step(self, name: str, i: int, j: int, k: int, mode: str) -> str | None:
@@ -68,6 +69,8 @@ class Run:
             return None  # PyTorch notes nothing of it then, and its history no longer fits the tensor
         if name in ("set data", "thaw") and mode == "inference":
             return None  # it would make the tensor itself one of inference mode, or one of that mode need a gradient
+        if name in ("hook", "retain") and any(x is t for t in self.rearranged):
+            return None  # PyTorch hangs views made before under the rearranged tensor; here they hang beside it
         if name.startswith(("as_strided", "resize", "shrink", "put at")) and not x.numel():
             return None  # where nothing lies is each library's own affair
         if name in ("set", "set data") and any(t._base is x for t in self.pool):
@@ -83,6 +86,8 @@ class Run:
                     out = out.contiguous() * 1  # in what order new memory is laid out is each library's own affair
         except FAILURES as e:
             return str(e)
+        if name in REARRANGES:
+            self.rearranged.append(x)
         if name not in CHANGES and not any(out is t for t in self.pool):
             self.pool.append(out)
         return None
