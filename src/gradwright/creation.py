@@ -9,7 +9,8 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.cut import brought
+from gradwright.autograd.containers import take_apart
+from gradwright.autograd.cut import aside, brought, is_guarded, leaves
 from gradwright.dtypes import promote_types
 from gradwright.errors import kind
 from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype, unmasked
@@ -80,7 +81,16 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
     """
-    return brought(finish(_array(data, dtype), None, device, requires_grad))
+    if not isinstance(data, TensorBase):
+        if is_guarded() and isinstance(data, (list, tuple)):
+            take_apart(data, found := [])
+            for t in found:
+                leaves(t, "tensor()", array=True)
+        return brought(finish(_array(data, dtype), None, device, requires_grad))
+    out = finish(_array(data, dtype), None, device, False)
+    if out.array.dtype.kind in "fc":
+        out = aside(data, out, "tensor()")
+    return out.requires_grad_() if requires_grad else out
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:

@@ -3,6 +3,9 @@
 import gc
 import weakref
 from collections import OrderedDict, defaultdict, namedtuple
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
@@ -315,3 +318,40 @@ def test_attributes_keep_nothing_alive(name):
         assert (node(), array(), leaf()) == (None, None, None)
     finally:
         gc.enable()
+
+
+@dataclass
+class Kept:
+    value: object
+
+
+HOLDERS = {
+    "dataclass": (Kept, lambda kept: kept.value),
+    "namespace": (lambda x: SimpleNamespace(value=x), lambda kept: kept.value),
+    "closure": (lambda x: lambda: x, lambda kept: kept()),
+    "partial": (lambda x: partial(Kept, [x]), lambda kept: kept().value[0]),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_a_change_is_seen_in_what_holds_a_tensor(name):
+    hold, give = HOLDERS[name]
+
+    class Square(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept = hold(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * give(ctx.kept)
+
+    leaf = gradwright.tensor([3.0], requires_grad=True)
+    x = leaf * 1
+    y = Square.apply(x)
+    assert gradwright.autograd.grad(y, leaf, retain_graph=True)[0].tolist() == [6.0]
+    with gradwright.no_grad():
+        x.mul_(10)
+    with pytest.raises(RuntimeError, match=r"modified by an inplace operation.*\n?.*ctx\.kept"):
+        y.backward()

@@ -66,6 +66,8 @@ CUTS = {
     "numpy() without detach()": lambda ctx, g: g * gw.from_numpy(3 * saved(ctx).numpy() ** 2),
     "numpy() after computing": lambda ctx, g: g * gw.from_numpy((3 * saved(ctx).detach() ** 2).numpy()),
     "numpy.asarray()": lambda ctx, g: g * gw.tensor(3 * np.asarray(saved(ctx).detach()) ** 2),
+    "tensor()": lambda ctx, g: g * 3 * gw.tensor(saved(ctx)) ** 2,
+    "tensor() of a list": lambda ctx, g: g * 3 * gw.tensor(list(saved(ctx)), dtype=gw.float64) ** 2,
     "tolist()": lambda ctx, g: g * gw.tensor([3 * v * v for v in saved(ctx).tolist()], dtype=gw.float64),
     "item()": lambda ctx, g: g * (3 * saved(ctx).sum().item() ** 2),
     "float()": lambda ctx, g: g * (3 * float(saved(ctx).sum()) ** 2),

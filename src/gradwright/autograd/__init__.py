@@ -9,7 +9,7 @@ from gradwright.autograd.anomaly import (
 )
 from gradwright.autograd.custom import custom_op
 from gradwright.autograd.diagnosis import Diagnosis, diagnose
-from gradwright.autograd.function import Function
+from gradwright.autograd.function import Function, once_differentiable
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 from gradwright.autograd.node import Node
@@ -23,6 +23,6 @@ from gradwright.errors import AnomalyError, GradcheckError
 __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",
     "detect_anomaly", "diagnose", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "pushforward", "set_detect_anomaly",
-    "set_grad_enabled", "strict", "surrogate", "why_none",
+    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "once_differentiable", "pushforward",
+    "set_detect_anomaly", "set_grad_enabled", "strict", "surrogate", "why_none",
 ]  # fmt: skip

@@ -7,13 +7,17 @@ After forward, attributes that hold tensors are taken off the node and packed up
 from __future__ import annotations
 
 import copy
+import dataclasses
 import weakref
 from collections.abc import Iterator, Sequence
+from functools import partial
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.record import modified, pack, unpack
+from gradwright.autograd.replay import held
 from gradwright.autograd.version import UNTRACKED
 
 _DEPTH = 8
@@ -117,7 +121,7 @@ def _packed(node: Any, outputs: Sequence[Any], name: str, value: Any, depth: int
     if isinstance(value, TensorBase):
         return value if value._counter[0] is UNTRACKED else _Tensor(node, outputs, name, value)
     if not isinstance(value, _CONTAINERS) or not depth:
-        return value
+        return _Shared(name, value) if any(_tensors(name, value, depth)) else value
     if not any(isinstance(v, (TensorBase, *_CONTAINERS)) for v in _values(value)):
         return value
     parts = [_packed(node, outputs, f"{name}[{k!r}]", v, depth - 1) for k, v in _items(value)]
@@ -127,6 +131,8 @@ def _packed(node: Any, outputs: Sequence[Any], name: str, value: Any, depth: int
 
 
 _CONTAINERS = (list, tuple, dict)
+_HOLDERS = (FunctionType, partial, SimpleNamespace)
+"""These, and dataclasses, hold what backward needs. Other objects may change meanwhile: a module of weights, say."""
 
 
 def _items(value: Any) -> Any:
@@ -231,6 +237,10 @@ def _tensors(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     if isinstance(value, TensorBase):
         if value._counter[0] is not UNTRACKED:
             yield name, value
+    elif depth and (dataclasses.is_dataclass(value) or isinstance(value, _HOLDERS)) and not isinstance(value, type):
+        for n, v in held(value).items():
+            if isinstance(v, (TensorBase, *_CONTAINERS)):
+                yield from _tensors(f"{name}.{n}", v, depth - 1)
     elif isinstance(value, _CONTAINERS) and depth:
         for k, v in _items(value):
             if isinstance(v, (TensorBase, *_CONTAINERS)):

@@ -310,13 +310,10 @@ def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
         node._dirty = node._flat = ()
     if own:
         for value in own.values():
-            if isinstance(value, _MAY_HOLD_TENSORS):
+            if value.__class__ not in replay.PLAIN:
                 attributes.keep(node, outputs)
                 break
     return owned
-
-
-_MAY_HOLD_TENSORS = (TensorBase, list, tuple, dict)
 
 
 def _among(t: Any, many: Sequence[Any]) -> bool:

@@ -221,7 +221,7 @@ def movable(x: Any) -> Iterator[Any]:
         return
     back = tuple(slice(None, None, -1 if s < 0 else None) for s in array.strides)
     leaf = x._node if type(x._node) is AccumulateGrad else None
-    x.array = array[back].copy(order="K")[back]
+    x.array = array[back].copy(order="K")[back] if array.ndim else array.copy()
     try:
         if leaf is not None:
             leaf._array = x.array

@@ -119,17 +119,18 @@ def parts(name: str, value: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any
 
 def _hidden(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The tensors and arrays in functions, methods, partials and objects of the user's classes."""
-    found, seen = [(name, value)], set()
+    found: list[tuple[str, Any]] = [(name, value)]
+    seen: set[int] = set()
     while found:
         name, value = found.pop()
         if isinstance(value, (TensorBase, np.ndarray, list, tuple, dict)):
             yield from ((n, v) for n, v in parts(name, value) if not isinstance(v, (float, complex, np.floating)))
         elif id(value) not in seen and len(seen) < _OBJECTS:
             seen.add(id(value))
-            found += [(f"{name}.{key}", v) for key, v in _held(value).items() if v is not None]
+            found += [(f"{name}.{key}", v) for key, v in held(value).items() if v is not None]
 
 
-def _held(value: Any) -> dict[str, Any]:
+def held(value: Any) -> dict[str, Any]:
     """What is in a function's closure, or in an object."""
     if isinstance(value, FunctionType):
         cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
@@ -241,7 +242,9 @@ def _compare(node: Any, ctx: Any) -> None:
             same = np.allclose(a, b, rough, rough * float(np.abs(a[np.isfinite(a)]).max(initial=0)), equal_nan=True)
         else:
             same = np.array_equal(a, b)
-        if not same:
+        if not same and isinstance(value, float) and name in vars(ctx) and not guarding.get().values:
+            setattr(ctx, name, first[name])  # it was not made of a tensor: the time, say
+        elif not same:
             raise _differs(node, name, "has other values")
     for name in _names(node):
         if name not in vars(ctx):

@@ -100,15 +100,15 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     x, y = tensor_arg("lerp", input), tensor_arg("lerp", end, "end", 2)
     d = dtypes.of(x.array.dtype)
     given = isinstance(weight, TensorBase)
-    share: Any = weight if given else wrap(np.asarray(number_as("lerp", weight, d)))
-    for name, t in (("end", y), ("weight", share)):
+    number = None if given else number_as("lerp", weight, d)
+    for name, t in (("end", y), *((("weight", weight),) if given else ())):
         if t.array.dtype != d.dtype and not (name == "weight" and t.array.ndim == 0 and _category(t) >= dtypes.FLOAT):
             raise RuntimeError(f"lerp(): expected dtype {d.name} for `{name}` but got dtype {t.dtype.name}")
     if d.category < dtypes.FLOAT:
         raise NotImplementedError(f"lerp(): not implemented for {d}")
-    if not given and abs(weight) >= 0.5:
-        x, y, share = y, x, 1 - share  # so that weight 1 gives `end` exactly
-    return apply(_arithmetic.lerp, (x, y, to_dtype(share, d)), {})
+    if not given:
+        return apply(_arithmetic.lerp_by, (x, y), {"weight": number})
+    return apply(_arithmetic.lerp, (x, y, to_dtype(weight, d)), {})
 
 
 def _fused(op: Op, x: Any, y: Any, z: Any, value: Any) -> Any:

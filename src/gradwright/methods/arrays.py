@@ -8,6 +8,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.autograd.cut import is_guarded, leaves
+from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.version import lend
 from gradwright.autograd.view import writable
 from gradwright.face.arguments import one_dim
@@ -41,7 +42,9 @@ class Arrays:
         return count
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The same memory as a NumPy array; RuntimeError if it requires grad (unless ``force``, which detaches).
+        """The same memory as a NumPy array.
+
+        RuntimeError if it requires grad, except with ``force``, which detaches, and where nothing is recorded.
 
         While the array, or a view of it, lives, each operation that saves the tensor for backward looks at all of its
         memory (0.3 ms per MB): so backward notices what was written through the array in between, and raises.
@@ -49,7 +52,7 @@ class Arrays:
         return self._lent(None, leaves(self, "numpy()", True) or force)
 
     def _lent(self, holder: Any, force: bool = False) -> Any:
-        if self.requires_grad and not force:
+        if recording.get() and self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return lend(writable(self), self._counter, holder)
 

@@ -89,6 +89,18 @@ lerp.vjp(
     weight=lambda xp, g, x, y: g * (y - x),
 )
 
+
+@builtin(
+    complex="holomorphic", kind="elementwise", node="LerpBackward0",
+    samples=[Sample(A(3, 4), A(3, 4), weight=0.25), Sample(A(3, 1), A(4), weight=0.75)],
+)  # fmt: skip
+def lerp_by(xp, x, y, *, weight):
+    """`lerp` with a number for weight; exactly y where that is 1."""
+    return x + weight * (y - x) if abs(weight) < 0.5 else y - (1 - weight) * (y - x)
+
+
+lerp_by.vjp(x=lambda xp, g, weight: g * (1 - weight), y=lambda xp, g, weight: g * weight)
+
 _THREE = [
     Sample(A(3, 4), A(3, 4), A(3, 4, low=0.5), value=2.0),
     Sample(A(3, 1), A(4), A(low=0.5), value=1),

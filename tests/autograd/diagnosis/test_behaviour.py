@@ -41,3 +41,9 @@ def test_none_fits_what_is_wrong_in_no_known_way():
     assert [fit(c.residuals[0], c) for fit in MINE if fit.__name__ != "cotangent"] == [None] * len(
         [fit for fit in MINE if fit.__name__ != "cotangent"]
     )
+
+
+def test_a_gradient_of_nan_does_not_ignore_its_cotangent():
+    c = context(function(lambda x: x * x, lambda g, x: g * float("nan")), (t(3),))
+    assert cotangent(c.residuals[0], c) is None
+    assert diagnose(function(lambda x: x * x, lambda g, x: g * float("nan")), (t(3),)).cause == "not a number"

@@ -560,3 +560,30 @@ def test_the_seeds_linear_function(T, checks):
     for check in checks:
         assert check(Linear.apply, (x, w), eps=1e-6, atol=1e-4)
         assert check(Linear.apply, (x, w, b), eps=1e-6, atol=1e-4)
+
+
+# ---- memory that is held as an array, too ------------------------------------------------------------------
+
+
+def test_a_number_whose_array_the_user_holds():
+    class Sine(gradwright.autograd.Function):
+        slope = 1.0
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return gradwright.tensor(np.sin(x.numpy()))
+
+        @staticmethod
+        @gradwright.autograd.once_differentiable
+        def backward(ctx, g):
+            return Sine.slope * g * ctx.saved_tensors[0].cos()
+
+    x = gradwright.tensor(0.5, dtype=gradwright.float64, requires_grad=True)
+    held = x.detach().numpy()
+    for fast in (False, True):
+        assert gradwright.autograd.gradcheck(Sine.apply, x, fast_mode=fast)
+    Sine.slope = 0.0
+    with pytest.raises(gradwright.GradcheckError, match="Jacobian mismatch"):
+        gradwright.autograd.gradcheck(Sine.apply, x)
+    assert held == x.item() == 0.5

@@ -118,11 +118,16 @@ class Run:
             return []
         try:
             first = self.T.autograd.grad(sum(ends), leaves, create_graph=True, allow_unused=True)
-            more = [g.sin().sum() for g in first if g is not None and g.requires_grad]
+            more = [(g / size(g)).sin().sum() for g in first if g is not None and g.requires_grad]
             second = self.T.autograd.grad(sum(more), leaves, allow_unused=True) if more else ()
         except FAILURES as e:
             return str(e)
         return [np.zeros(()) if g is None or not g.any() else raw(g) for g in (*first, *second)]
+
+
+def size(t: Any) -> float:
+    """The largest of its values, at least 1: the sine of a huge number says nothing of its digits."""
+    return max(1.0, float(np.nan_to_num(np.abs(raw(t))).max(initial=0)))
 
 
 def raw(t: Any) -> Any:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import gradwright as gw
 from gradwright.check.battery.contract import dtype, needs_input_grad, shapes, undefined_gradients
 from tests.check.functions import Double, Product, lab, x
 
@@ -128,3 +129,18 @@ def test_shapes():
     assert shapes(lab(Unsummed, x, x)).outcome == "PASS"
     finding = shapes(lab(Unsummed, np.ones((2, 3)), x))
     assert (finding.cause, "(2, 3) for `b` of shape (3,)" in finding.sentence) == ("gradient shape", True)
+
+
+def test_a_mask_that_is_drawn_is_another_in_float32():
+    class Dropout(Double):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mask = (gw.rand_like(x) > 0.5).to(x.dtype)
+            return x * ctx.mask
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.mask
+
+    finding = dtype(lab(Dropout, np.linspace(1, 2, 50)))
+    assert (finding.outcome, finding.sentence[:6]) == ("PASS", "random")

@@ -224,3 +224,18 @@ def test_an_operation_may_be_asked_for_a_dtype():
     cast.vjp(x=lambda xp, g, x: xp.astype(g, x.dtype))
     found = {f.check: f.outcome for f in examine(subject_of(cast)).findings}
     assert found["dtype"] == "PASS"
+
+
+@pytest.mark.parametrize(("returns", "said"), [(lambda: 1 / 0, "raises ZeroDivisionError"), (lambda: 3, "returns int")])
+def test_without_samples_it_says_what_came_of_those_made_up(returns, said):
+    class Odd(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return returns()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    (failure,) = examine(subject_of(Odd)).failures
+    assert f": with x: float64 (5,) it {said}" in failure.sentence

@@ -122,7 +122,7 @@ def elsewhere(r: Residual, c: Context) -> Hypothesis | None:
 def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     """Backward does not multiply by grad_output, or not only once."""
     p = c.probes
-    if p.ignored:
+    if p.ignored and np.isfinite(r.analytic).all():
         return Hypothesis(
             "cotangent ignored",
             "backward gives the same whatever grad_output is",

@@ -158,6 +158,8 @@ def dtype(lab: Lab) -> Finding:
                 "make constants of the dtype of the input, and cast back what was computed in another",
                 lab.lines("forward", r"float|double|dtype|numpy|half|complex"),
             )
+    if not close(wide.arrays, lab.run(seeded=False).arrays):
+        return passed("random: float32 and float64 draw other numbers from the same seed, so values are not compared")
     reference = precise.run()
     due = precise.backward(reference, [c.astype(o.detach().numpy().dtype) for c, o in zip(
         single.cotangents(run), reference.outputs, strict=True)])  # fmt: skip

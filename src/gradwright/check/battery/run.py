@@ -106,7 +106,7 @@ def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
             return [_precise(Lab(subject, c)) for c in calls], None, False
     if attempt.error is not None:
         return [], _error("runs", attempt, subject, "samples"), False
-    lab = _tried(subject)
+    lab, refused = _tried(subject)
     if lab is not None:
         return [lab], None, True
     return (
@@ -114,7 +114,7 @@ def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
         Finding(
             "runs",
             Outcome.ERROR,
-            "it has no sample inputs, and none could be made up that its forward takes",
+            f"it has no sample inputs, and none could be made up that its forward takes{refused}",
             _HOW_OP if subject.kind == "op" else _HOW,
             "no samples",
             (subject.line,),
@@ -166,11 +166,15 @@ def _precise(lab: Lab) -> Lab:
     return Lab(lab.subject, lab.call.precise())
 
 
-def _tried(subject: Subject) -> Lab | None:
-    """With the first made-up call that runs forward and backward; or else with the first that runs forward."""
+def _tried(subject: Subject) -> tuple[Lab | None, str]:
+    """With the first made-up call that runs forward and backward; or else with the first that runs forward.
+
+    Also what came of the very first call.
+    """
     if subject.kind == "op":
-        return None
+        return None, ""
     second: Lab | None = None
+    refused = ""
     for k, call in enumerate(guessed(subject.function.forward, subject.own_context)):
         if k == TRIES:
             break
@@ -178,12 +182,16 @@ def _tried(subject: Subject) -> Lab | None:
         attempt = Attempt()
         with attempt:
             run = lab.run()
+            if not run.values:
+                refused = refused or f": with {lab.call} it returns {kind(run.result)}, no tensor"
             if not run.outputs or not all(np.isfinite(v).all() for v in run.arrays):
                 continue
             second = second or lab
             lab.backward(run)
-            return lab
-    return second
+            return lab, ""
+        if attempt.error is not None:
+            refused = refused or f": with {lab.call} it raises {attempt.said()}"
+    return second, refused
 
 
 # ---- the checks -----------------------------------------------------------------------------------------
