@@ -16,7 +16,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
-PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/debugging.md", "docs/functions.md", "docs/how-it-works.md"]
+PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/checking.md", "docs/debugging.md", "docs/functions.md",
+            "docs/how-it-works.md"]  # fmt: skip
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")

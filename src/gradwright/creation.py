@@ -83,7 +83,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """
     if not isinstance(data, TensorBase):
         if is_guarded() and isinstance(data, (list, tuple)):
-            take_apart(data, found := [])
+            found: list[Any] = []
+            take_apart(data, found)
             for t in found:
                 leaves(t, "tensor()", array=True)
         return brought(finish(_array(data, dtype), None, device, requires_grad))

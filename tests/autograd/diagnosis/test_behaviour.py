@@ -45,5 +45,4 @@ def test_none_fits_what_is_wrong_in_no_known_way():
 
 def test_a_gradient_of_nan_does_not_ignore_its_cotangent():
     c = context(function(lambda x: x * x, lambda g, x: g * float("nan")), (t(3),))
-    assert cotangent(c.residuals[0], c) is None
-    assert diagnose(function(lambda x: x * x, lambda g, x: g * float("nan")), (t(3),)).cause == "not a number"
+    assert behaviour.cotangent(c.residuals[0], c) is None
