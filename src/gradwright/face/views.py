@@ -10,7 +10,7 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.cut import aside
-from gradwright.autograd.grad_mode import no_grad, recording
+from gradwright.autograd.grad_mode import is_inference_mode_enabled, no_grad, recording
 from gradwright.autograd.node import AccumulateGrad, NotDifferentiable
 from gradwright.autograd.version import bump
 from gradwright.autograd.view import alias_of, check_history, check_tracked, writable
@@ -244,7 +244,9 @@ def set_(self: Any, source: Any = None) -> Any:
     check_history(x)
     x.array, x._view = writable(source), None
     bump(x._counter)
-    if type(x._node) is AccumulateGrad:  # what was made of it before leads to the leaf that it was
+    if type(x._node) is AccumulateGrad and is_inference_mode_enabled():
+        x._node._array = x.array
+    elif type(x._node) is AccumulateGrad:  # what was made of it before leads to the leaf that it was
         hooks, x._node = x._node._hooks, None
         x._node = AccumulateGrad(x)
         x._node._hooks = hooks

@@ -24,11 +24,12 @@ ODD = (
 """What only one of the two refuses, and may."""
 
 HALF_DONE = (
+    "A view was created in inference mode",
     "Inplace update to inference tensor",
     "Trying to backward through the graph a second time",
     "one of the variables needed for gradient computation",
 )
-"""What both refuse, but PyTorch after it has changed something: the memory, or some of the gradients."""
+"""What both refuse, but PyTorch after it has changed something: the memory, a history, or some of the gradients."""
 
 OVERCAUTIOUS = ("one of the variables needed for gradient", "Trying to backward through the graph a second time")
 """What PyTorch refuses as it saves more than it needs, and runs the history of what has been overwritten whole.
