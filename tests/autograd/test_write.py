@@ -23,9 +23,15 @@ def test_values_and_versions(T, op, dtype, other):
     x = T.tensor(data.tolist(), dtype=getattr(T, dtype))
     y = OTHERS[other](T, x)
     want = op(data.astype(dtype), y if isinstance(y, (int, float)) else np.array(y.tolist()).astype(dtype))
+    for recorded in (True, False):
+        z, before = x.clone(), x._version
+        with T.set_grad_enabled(recorded):
+            assert op(z, z if y is x else y) is z
+        assert z._version == before + 1
+        np.testing.assert_allclose(np.array(z.tolist()), want, rtol=1e-6)
     before = x._version
-    with T.no_grad():
-        assert op(x, y) is x
+    method = {"iadd": x.add_, "isub": x.sub_, "imul": x.mul_, "itruediv": x.div_}[op.__name__]
+    assert method(y) is x
     assert x._version == before + 1
     assert x.dtype == getattr(T, dtype)
     np.testing.assert_allclose(np.array(x.tolist()), want, rtol=1e-6)
@@ -42,6 +48,15 @@ def test_a_leaf_may_be_updated_in_no_grad_only(T):
         y.backward()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x -= 0.5
+
+
+def test_what_has_a_history_gets_one(T):
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    for write in (lambda z: z.add_(x), lambda z: z.__iadd__(x), lambda z: z.mul_((x * 2)[:])):
+        z = T.ones(2)
+        write(z)
+        assert z.requires_grad
+        assert T.autograd.grad(z.sum(), x)[0].tolist() in ([1, 1], [2, 2])
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(T):

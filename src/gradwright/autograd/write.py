@@ -1,4 +1,4 @@
-"""The short way of an in-place operator: where nothing is recorded and nobody looks on, as in an optimiser's step.
+"""The short way of an in-place operation: where nothing is recorded and nobody looks on, as in an optimiser's step.
 
 The numbers are overwritten where they stand, without memory for a result.
 """
@@ -27,7 +27,10 @@ def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
     write = unheard(operator)
 
     def attempt(x: Any, other: Any) -> bool:
-        if recording.get() is not False or watches or x._view is not None or x._counter[0].__class__ is not int:
+        mode = recording.get()
+        if mode is not False and (mode is not True or x._node is not None or _has_history(other)):
+            return False
+        if watches or x._view is not None or x._counter[0].__class__ is not int:
             return False
         a = x.array
         if a.__class__ is not np.ndarray or not a.flags.carray:
@@ -54,6 +57,11 @@ def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
         return True
 
     return attempt
+
+
+def _has_history(other: Any) -> bool:
+    """Whether ``other`` may have one; that of a view is not known before it has been read anew."""
+    return isinstance(other, TensorBase) and (other._node is not None or other._view is not None)
 
 
 def _add(a: Any, b: Any) -> None:

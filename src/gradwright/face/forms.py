@@ -123,16 +123,18 @@ def without_slope(op: Op, *inputs: str) -> Op:
     return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())), records={})
 
 
-def inplace(function: Any) -> Callable[..., Any]:
+def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
-    first time, works on a copy.
+    first time, works on a copy. ``short`` is the short way of it, if it has one (see `gradwright.autograd.write`).
     """
     composite = False
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal composite
+        if short is not None and len(args) == 1 and not kwargs and short(self, args[0]):
+            return self
         if watching.get() and (there := aside(self)) is not self:
             return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
         there = unhooked(self)
