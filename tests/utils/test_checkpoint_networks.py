@@ -1,6 +1,5 @@
 """Checkpointing of networks: random pieces of random ones, and memory."""
 
-import importlib
 import random
 import tracemalloc
 import weakref
@@ -9,27 +8,7 @@ import numpy as np
 import pytest
 
 import gradwright
-
-WAYS = pytest.mark.parametrize("reentrant", [False, True])
-
-
-def module(T):
-    return importlib.import_module(f"{T.__name__}.utils.checkpoint")
-
-
-def without(T):
-    """`checkpoint` in the way without reentrance."""
-    checkpoint = module(T).checkpoint
-    return lambda *args, **kwargs: checkpoint(*args, use_reentrant=False, **kwargs)
-
-
-def vector(T, *data, grad=True):
-    return T.tensor(data or (0.5, 1.0, 2.0), dtype=T.float64, requires_grad=grad)
-
-
-def close(a, b):
-    np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-12, atol=1e-14)
-
+from tests.utils.checkpoints import WAYS, close, module, vector, without
 
 # -- at random --
 
