@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -56,12 +55,3 @@ def is_own(filename: str) -> bool:
     """Whether a file is gradwright's own."""
     own = _OWN[filename] = filename.startswith((_HOME, "<gradwright"))
     return own
-
-
-def places() -> Iterator[Place]:
-    """All lines of the user's program that run now, innermost first."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not is_own(frame.f_code.co_filename):
-            yield Place(frame.f_code, frame.f_lasti)
-        frame = frame.f_back  # type: ignore[assignment]

@@ -275,7 +275,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     flat = self.array.reshape(-1)
     self.array = _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0).reshape(shape)
     self._view = None
-    bump(self._counter, 2)
+    bump(self._counter)
     return self
 
 

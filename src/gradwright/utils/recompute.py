@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import RLock
 from typing import Any
 
@@ -88,10 +89,8 @@ class Checkpoint(Node):
             with again, enable_grad(), fork_rng(enabled=self.random is not None), self.further:
                 if self.random is not None:
                     set_rng_state(self.random)
-                try:
+                with suppress(_StopRecomputation):
                     self.function(*args, **kwargs)
-                except _StopRecomputation:
-                    again.stopped = True
             again.check()
             done = True
         finally:
@@ -166,7 +165,7 @@ class Remember(Packing):
     def __init__(self, region: Checkpoint) -> None:
         self.region = region
         self.count = 0
-        self.stopped = self.too_many = False
+        self.too_many = False
         self.different: list[str] = []
 
     def replaced(self, owner: Node, entry: tuple[Any, ...], out: bool) -> Any:
