@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright.nn import functional as F
+from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 
+@layer
 class ReLU(Module):
     """y = max(x, 0); derivative 1 where x > 0, else 0.
 
@@ -18,16 +20,11 @@ class ReLU(Module):
     (ReLU(), ReLU(inplace=True))
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
+    inplace: bool = False
 
     def forward(self, input: Any) -> Any:
         """`functional.relu` of ``input``."""
         return F.relu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class Sigmoid(Module):
@@ -56,6 +53,7 @@ class Tanh(Module):
         return F.tanh(input)
 
 
+@layer
 class Softplus(Module):
     """y = log(1 + exp(beta x)) / beta; the line y = x where beta x > threshold.
 
@@ -63,47 +61,39 @@ class Softplus(Module):
     Softplus(beta=1.0, threshold=20.0)
     """
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
+    beta: float = 1.0
+    threshold: float = 20.0
 
     def forward(self, input: Any) -> Any:
         """`functional.softplus` of ``input``."""
         return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
 
-
-class _AlongDim(Module):
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class Softmax(_AlongDim):
+@layer
+class Softmax(Module):
     """y_i = exp(x_i) / sum_j exp(x_j) along ``dim``; without a ``dim``, see `functional.softmax`.
 
     >>> Softmax(dim=1)
     Softmax(dim=1)
     """
 
+    dim: int | None = None
+
     def forward(self, input: Any) -> Any:
         """`functional.softmax` of ``input``."""
         return F.softmax(input, self.dim)
 
 
-class LogSoftmax(_AlongDim):
+@layer
+class LogSoftmax(Module):
     """y_i = x_i - log sum_j exp(x_j) along ``dim``: the logarithm of `Softmax`, without overflow.
 
     >>> import gradwright as gw
     >>> LogSoftmax(dim=0)(gw.tensor([0.0, 1000.0]))
     tensor([-1000.,     0.])
     """
+
+    dim: int | None = None
 
     def forward(self, input: Any) -> Any:
         """`functional.log_softmax` of ``input``."""

@@ -1,0 +1,82 @@
+"""`layer`: a class of settings is a module with PyTorch's constructor, attributes and printing."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle  # noqa: TID251 - what a user's multiprocessing does
+from dataclasses import field
+from typing import Any
+
+import pytest
+
+import gradwright as gw
+from gradwright.nn import Module, Sequential, Softplus
+from gradwright.nn.layer import layer
+
+
+@layer
+class Affine(Module):
+    slope: float
+    shift: float = 0.0
+    inplace: bool = False
+    hidden: bool = field(default=True, repr=False)
+
+    def forward(self, input: Any) -> Any:
+        return input * self.slope + self.shift
+
+
+@layer
+class Clamped(Affine):
+    limit: float = 1.0
+
+    def forward(self, input: Any) -> Any:
+        return super().forward(input).clamp(max=self.limit)
+
+
+def test_fields_are_arguments_and_attributes() -> None:
+    assert list(inspect.signature(Affine).parameters) == ["slope", "shift", "inplace", "hidden"]
+    made = Affine(2.0, shift=1.0)
+    assert (made.slope, made.shift, made.inplace, made.training) == (2.0, 1.0, False, True)
+    assert made(gw.tensor(3.0)).item() == 7.0
+
+
+def test_what_is_printed() -> None:
+    assert repr(Affine(2.0, hidden=False)) == "Affine(slope=2.0, shift=0.0)"
+    assert repr(Affine(2.0, inplace=True)) == "Affine(slope=2.0, shift=0.0, inplace=True)"
+    assert repr(Clamped(2.0)) == "Clamped(slope=2.0, shift=0.0, limit=1.0)"
+
+
+def test_an_inherited_layer_takes_the_fields_of_both() -> None:
+    assert Clamped(2.0, limit=5.0)(gw.tensor(3.0)).item() == 5.0
+
+
+def test_a_missing_or_unknown_argument_is_named() -> None:
+    with pytest.raises(TypeError, match="'slope'"):
+        Affine()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="'tilt'"):
+        Affine(1.0, tilt=2.0)  # type: ignore[call-arg]
+
+
+def test_layers_of_equal_settings_are_not_equal() -> None:
+    assert Affine(1.0) != Affine(1.0)
+    assert len({Affine(1.0), Affine(1.0)}) == 2
+
+
+def test_a_user_may_inherit_with_an_init_of_their_own() -> None:
+    class Sharp(Softplus):
+        sharpness: int
+
+        def __init__(self, sharpness: int) -> None:
+            super().__init__(beta=float(sharpness))
+            self.sharpness = sharpness
+            self.inner = Sequential()
+
+    sharp = Sharp(4)
+    assert sharp.beta == 4.0
+    assert next(sharp.named_children())[0] == "inner"
+
+
+def test_copied_and_pickled() -> None:
+    for twin in (copy.deepcopy(Affine(2.0)), pickle.loads(pickle.dumps(Affine(2.0)))):  # noqa: S301 - our own
+        assert twin(gw.tensor(3.0)).item() == 6.0
