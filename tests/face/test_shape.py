@@ -65,6 +65,16 @@ def test_call_by_other_steps(same: Any, name: str) -> None:
     same(f, *(numbers(*s) for s in shapes), names=False)
 
 
+@pytest.mark.parametrize("aside", [lambda x: x.detach(), lambda x: x.new_zeros(2, 3).set_(x.detach())])
+def test_what_was_expanded_to_no_more_may_be_written(T: Any, aside: Any) -> None:
+    x = T.tensor([[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]])
+    for once in (x.expand(2, 3), x.expand(4, 2, 3)[1]):
+        aside(once).abs_()
+    assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    with pytest.raises(RuntimeError, match="more than one element"):
+        x.sum().expand(2, 3).detach().abs_()
+
+
 @given(st.data())
 @settings(max_examples=50)
 def test_expanding_and_summing_back(same: Any, data: Any) -> None:

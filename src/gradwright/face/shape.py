@@ -244,7 +244,10 @@ def _expand(x: Any, wanted: Any) -> Any:
                 f"dimension {i}.  Target sizes: {_text(wanted)}.  Tensor sizes: {_text(have)}"
             )
         full.append(n)
-    return apply(_shape.broadcast_to, (x,), {"shape": tuple(full)})
+    out = apply(_shape.broadcast_to, (x,), {"shape": tuple(full)})
+    if hasattr(x.array, "flags") and x.array.flags.writeable:
+        out.array.flags.writeable = True  # NumPy locks whatever has been broadcast
+    return out
 
 
 def broadcast_to(input: Any, size: Any) -> Any:
