@@ -1,8 +1,9 @@
-"""The comparison with PyTorch's operator database: does gradwright do what PyTorch does, operation by operation?
+"""The comparison with PyTorch's databases: does gradwright do what PyTorch does, operation by operation?
 
 PyTorch tests itself with a database of its operations, each with sample inputs and inputs that must be refused. This
 package runs the samples of every differentiable operation through PyTorch and through gradwright, and compares value,
-dtype, structure, gradient and second gradient::
+dtype, structure, gradient and second gradient. It does the same with PyTorch's tables of modules (what they print and
+their state, too) and of optimisers (ten steps, and their state)::
 
     python -m oracle                               everything: 8 samples each, float64
     python -m oracle --op 'linalg.*' --samples 4   what one works on, in seconds; --op may be repeated
@@ -16,6 +17,7 @@ operator and the in-place form; ``--errors`` adds the inputs that must be refuse
 disagrees, except what `oracle.known` lists.
 
 The files: `entries` (the database), `resolve` (gradwright's function for an entry), `convert` (PyTorch's values as
-gradwright's), `compare` (are two results the same?), `check` (one entry, from samples to record), `forms`, `refusals`
-(inputs that must raise), `chance` (random operations), `records` and `report` (what comes out).
+gradwright's), `compare` (are two results the same?), `check` (one operation, from samples to record), `forms`,
+`refusals` (inputs that must raise), `chance` (random operations), `modules`, `optimizers`, `records` and `report` (what
+comes out).
 """

@@ -1,4 +1,4 @@
-"""PyTorch's operator database: its differentiable entries, their names, groups and samples."""
+"""PyTorch's databases: differentiable operations, modules and optimisers; their names, groups and samples."""
 
 from __future__ import annotations
 
@@ -14,25 +14,32 @@ import torch
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.common_modules import ModuleInfo, module_db
+    from torch.testing._internal.common_optimizers import OptimizerInfo, optim_db
     from torch.testing._internal.opinfo.core import BinaryUfuncInfo, ReductionOpInfo, UnaryUfuncInfo
 
 GROUPS = (
     "elementwise", "reductions", "tensors", "nn.functional", "linalg", "special", "fft", "masked", "signal", "sparse",
-    "internal",
+    "internal", "modules", "optimizers",
 )  # fmt: skip
 """``tensors``: top-level functions and methods that are neither elementwise nor reductions. ``internal``: what the
 database holds of PyTorch's insides, `_segment_reduce` or `native_layer_norm`, that programs do not call."""
 
-ENTRIES = [o for o in op_db if o.supports_autograd and torch.float64 in o.backward_dtypes]
+OPERATIONS = [o for o in op_db if o.supports_autograd and torch.float64 in o.backward_dtypes]
+ENTRIES: list[Any] = [*OPERATIONS, *module_db, *optim_db]
 
 
 def name_of(entry: Any) -> str:
-    """The name of an entry, its variant included: ``div.floor_rounding``."""
+    """The name of an entry, its variant included: ``div.floor_rounding``, ``nn.Linear``, ``optim.Adam``."""
+    if isinstance(entry, (ModuleInfo, OptimizerInfo)):
+        return entry.name if isinstance(entry, ModuleInfo) else f"optim.{entry.name}"
     return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
 
 
 def group_of(entry: Any) -> str:
     """The one of `GROUPS` that an entry belongs to."""
+    if isinstance(entry, (ModuleInfo, OptimizerInfo)):
+        return "modules" if isinstance(entry, ModuleInfo) else "optimizers"
     name = entry.name
     if name.startswith(("torch.ops.", "native_", "_native", "grid_sampler_")) or (name[0] == "_" and name[1] != "_"):
         return "internal"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 DRAWN = "drawn numbers have no derivative and say so; PyTorch gives them a gradient of zeros"
 
+CTC = "PyTorch's gradient supposes that a log_softmax comes before; ours is that of the loss"
+CHUNKED = "PyTorch gives the chunked form a second gradient of zeros"
 UNREAD = "the triangle that is not read has gradient 0; PyTorch gives it one"
 AT_ZERO = "at 0, orders above 2: the second gradient is NaN in the input; in PyTorch it is in the cotangent"
 SIGNS = "the signs of singular vectors are arbitrary; what they make together is compared in tests/face/test_lapack.py"
@@ -13,8 +15,10 @@ KNOWN: dict[str, str] = {
     "as_strided_scatter": "PyTorch hands the entries that are overwritten a gradient, and those that stay none",
     "bernoulli": DRAWN,
     "max_pool2d_with_indices_backward": "PyTorch's result requires grad for the input's sake, whose gradient is 0",
-    "nn.functional.ctc_loss": "PyTorch's gradient supposes that a log_softmax comes before; ours is that of the loss",
-    "nn.functional.linear_cross_entropy.chunked": "PyTorch gives the chunked form a second gradient of zeros",
+    "nn.functional.ctc_loss": CTC,
+    "nn.CTCLoss": CTC,
+    "nn.functional.linear_cross_entropy.chunked": CHUNKED,
+    "nn.LinearCrossEntropyLoss": CHUNKED,
     "cholesky_inverse": UNREAD,
     "cholesky_solve": UNREAD,
     "linalg.norm": AT_ZERO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-CHECKS = ("value", "dtype", "gradient", "second", "forms", "errors", "warnings")
+CHECKS = ("value", "dtype", "gradient", "second", "state", "forms", "errors", "warnings")
 
 
 @dataclass

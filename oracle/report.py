@@ -55,7 +55,7 @@ def counts(records: Iterable[Record]) -> dict[str, int]:
 
 HEADINGS = {
     "elementwise": "Elementwise", "reductions": "Reductions", "tensors": "Other functions and methods of tensors",
-    "internal": "PyTorch's internal functions",
+    "internal": "PyTorch's internal functions", "modules": "Modules", "optimizers": "Optimisers",
 }  # fmt: skip
 
 
@@ -64,10 +64,12 @@ def operators_page() -> str:
     there: dict[str, dict[str, bool]] = {group: {} for group in GROUPS}
     for entry in ENTRIES:
         there[group_of(entry)][name_of(entry)] = callable_for(entry) is not None
-    have, all_ = (sum(f(names.values()) for names in there.values()) for f in (sum, len))
+    modules, optimizers = (there[group].values() for group in GROUPS[-2:])
+    have, all_ = (sum(f(there[group].values()) for group in GROUPS[:-2]) for f in (sum, len))
     lines = [
-        "# Operations", "",
-        f"gradwright has {have} of the {all_} differentiable entries of PyTorch's own database of operations, with",
+        "# Operations, modules and optimisers", "",
+        f"gradwright has {have} of the {all_} differentiable operations in PyTorch's own databases,",
+        f"{sum(modules)} of the {len(modules)} modules and {sum(optimizers)} of the {len(optimizers)} optimisers, with",
         "PyTorch's names and meaning. An operation with variants has an entry for each: `div.floor_rounding` is `div`",
         "with `rounding_mode=\"floor\"`. `python -m oracle` compares their values, gradients and second gradients with",
         "PyTorch's and wrote this page (`--docs`).",

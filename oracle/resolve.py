@@ -17,6 +17,7 @@ import torch
 
 import gradwright
 from oracle import special_cases
+from oracle.entries import group_of, name_of
 
 
 class MissingError(AttributeError):
@@ -57,6 +58,8 @@ def lookup(path: str) -> Any:
 
 def callable_for(entry: Any) -> Callable[..., Any] | None:
     """The gradwright callable that takes an entry's samples; None if gradwright does not have it."""
+    if group_of(entry) in ("modules", "optimizers"):
+        return lookup(name_of(entry))
     special = special_cases.CALLABLES.get(entry.name)
     if special is not None:
         return special()

@@ -14,6 +14,8 @@ import torch
 from oracle.check import Options, check_samples, fault, new_record
 from oracle.entries import ENTRIES, name_of
 from oracle.forms import check_forms
+from oracle.modules import check_module
+from oracle.optimizers import check_optimizer
 from oracle.records import Record
 from oracle.refusals import check_errors
 from oracle.special_cases import ROUGH
@@ -33,18 +35,27 @@ def run_entry(entry: Any, options: Options) -> Record:
         signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(LIMIT)
     try:
-        for dtype, count in _dtypes(entry, options):
-            check_samples(record, entry, op, dtype, count)
-        if options.forms:
-            check_forms(record, entry)
-        if options.errors:
-            check_errors(record, entry, op)
+        if record.group == "modules":
+            check_module(record, entry, op, options)
+        elif record.group == "optimizers":
+            check_optimizer(record, entry, op, options)
+        else:
+            _check_operation(record, entry, op, options)
     except Exception as e:  # one entry never stops the run
         record.note("value", f"the check itself failed: {fault(e)}")
     finally:
         if hasattr(signal, "SIGALRM"):
             signal.alarm(0)
     return record
+
+
+def _check_operation(record: Record, entry: Any, op: Any, options: Options) -> None:
+    for dtype, count in _dtypes(entry, options):
+        check_samples(record, entry, op, dtype, count)
+    if options.forms:
+        check_forms(record, entry)
+    if options.errors:
+        check_errors(record, entry, op)
 
 
 def _too_long(*_: Any) -> None:

@@ -5,9 +5,12 @@
       GradcheckError      a derivative that failed its check
       CutError            a second derivative through what backward cut off
       LinAlgError         a matrix that has no such inverse or factors
+      StrictError         what would be a GradientWarning, under strict
+      FileError           a file that cannot be loaded
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
         CapturedTensor    a Function's forward uses a tensor that is no argument of it
+        MisfitGradient    a backward returns a gradient of another shape or dtype than its input has
 
 Everything else is raised with Python's and PyTorch's own types (RuntimeError, TypeError, ValueError, IndexError).
 """
@@ -61,12 +64,34 @@ class LinAlgError(RuntimeError):
     """Raised where a matrix is singular, not positive-definite, or its decomposition does not converge."""
 
 
+class FileError(RuntimeError):
+    """Raised by `gradwright.load` for a file that is damaged, cut short, or of another kind."""
+
+
+class StrictError(RuntimeError):
+    """Raised under `gradwright.autograd.strict` instead of a `GradientWarning`, with its words."""
+
+
 class GradientWarning(UserWarning):
     """Issued where a gradient may not be what its author meant, but a correct program could mean it."""
 
 
 class CapturedTensor(GradientWarning):
     """Issued where the forward of a Function uses a tensor that requires grad and is no argument of it."""
+
+
+class MisfitGradient(GradientWarning):
+    """Issued where a backward returns a gradient that has to be summed down, or converted, to fit its input.
+
+    Attributes:
+        argument: the name of the input.
+        got, expected: the two shapes, or the two dtypes.
+        mend: what to return instead.
+    """
+
+    def __init__(self, message: str, argument: str, got: Any, expected: Any, mend: str) -> None:
+        super().__init__(message)
+        self.argument, self.got, self.expected, self.mend = argument, got, expected, mend
 
 
 def size(shape: tuple[int, ...]) -> str:

@@ -1,0 +1,257 @@
+"""Datasets: what has samples by number, or in a row; and how they are combined and split."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from gradwright import random
+from gradwright.autograd.base import wrap
+from gradwright.utils.data.collate import default_collate
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Samples by number: a subclass defines ``__getitem__(index)`` and, for most uses, ``__len__()``.
+
+    Two more methods, if a subclass has them, make `DataLoader` faster:
+
+    - ``__getitems__(indices)`` returns the list of these samples, fetched together;
+    - ``__getbatch__(indices)`` returns them as one batch, just as `default_collate` would; it is called where that is
+      the loader's ``collate_fn``. `TensorDataset` has it: one indexing operation in place of one for each sample.
+
+    Neither is called on a class that inherits it but has a ``__getitem__`` of its own.
+
+    ``a + b`` is the `ConcatDataset` of both.
+    """
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset[Any]) -> ConcatDataset[Any]:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co]):
+    """Samples in a row: a subclass defines ``__iter__()``.
+
+    With several workers each iterates over it anew; `get_worker_info` tells one which part to yield, lest every sample
+    come once from each. ``a + b`` is the `ChainDataset` of both.
+    """
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other: Dataset[Any]) -> ChainDataset:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+def _nearest(dataset: Any, name: str) -> Any:
+    """The method ``name`` of a dataset; None if it has none, or a class nearer to its own has only `__getitem__`."""
+    for cls in type(dataset).__mro__:
+        if name in vars(cls):
+            return getattr(dataset, name)
+        if "__getitem__" in vars(cls):
+            return None
+    return None
+
+
+def samples(dataset: Any, indices: Sequence[Any], noting: Any = None) -> list[Any]:
+    """The samples of these indices, together if the dataset can; ``noting.index`` is always the one being fetched."""
+    together = _nearest(dataset, "__getitems__")
+    if together:
+        found = together(indices)
+        if len(found) != len(indices):
+            raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}: the "
+                             f"__getitems__ of {type(dataset).__name__} should return one sample for each index")
+        return found
+    if noting is None:
+        return [dataset[i] for i in indices]
+    found = []
+    for noting.index in indices:
+        found.append(dataset[noting.index])
+    noting.index = None
+    return found
+
+
+def batch_of(dataset: Any, indices: Sequence[Any], noting: Any = None) -> Any:
+    """The batch that `default_collate` makes of these samples, in one operation if the dataset can."""
+    at_once = _nearest(dataset, "__getbatch__")
+    return at_once(indices) if at_once else default_collate(samples(dataset, indices, noting))
+
+
+class TensorDataset(Dataset[tuple[Any, ...]]):
+    """Rows of tensors: sample ``i`` is ``(a[i], b[i], ...)``.
+
+    Raises AssertionError if their first dims differ.
+
+    >>> import gradwright as gw
+    >>> data = TensorDataset(gw.arange(4.0), gw.tensor([0, 1, 0, 1]))
+    >>> len(data), data[1]
+    (4, (tensor(1.), tensor(1)))
+    """
+
+    def __init__(self, *tensors: Any) -> None:
+        sizes = [len(t) for t in tensors]
+        if any(n != sizes[0] for n in sizes):
+            raise AssertionError(f"Size mismatch between tensors: they have {sizes} rows; expected equal numbers")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __getbatch__(self, indices: Sequence[Any]) -> list[Any]:
+        rows = np.asarray(indices, np.intp)
+        return [t[rows] if t.requires_grad else wrap(t.array.take(rows, 0)) for t in self.tensors]
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+
+class StackDataset(Dataset[Any]):
+    """Datasets of one length side by side: a sample is the tuple of theirs, or a dict for datasets given by name.
+
+    Raises ValueError if there are none, some with and some without name, or their lengths differ.
+
+    >>> StackDataset(image=["i0", "i1"], text=["t0", "t1"])[1]
+    {'image': 'i1', 'text': 't1'}
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError("Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
+                             "input/output, but both types are given.")  # fmt: skip
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets: Any = args or kwargs
+        self._parts = list(args or kwargs.values())
+        if any(len(d) != len(self._parts[0]) for d in self._parts):
+            raise ValueError("Size mismatch between datasets")
+
+    def _joined(self, parts: list[Any]) -> Any:
+        return tuple(parts) if isinstance(self.datasets, tuple) else dict(zip(self.datasets, parts, strict=True))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._joined([d[index] for d in self._parts])
+
+    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
+        columns = [samples(d, indices) for d in self._parts]
+        return [self._joined(list(row)) for row in zip(*columns, strict=True)]
+
+    def __getbatch__(self, indices: Sequence[Any]) -> Any:
+        parts = [batch_of(d, indices) for d in self._parts]
+        return parts if isinstance(self.datasets, tuple) else self._joined(parts)
+
+    def __len__(self) -> int:
+        return len(self._parts[0])
+
+
+class ConcatDataset(Dataset[T_co]):
+    """Datasets one after the other.
+
+    Raises AssertionError if there are none, or one is an `IterableDataset`.
+
+    >>> ConcatDataset([range(3), range(10, 12)])[3]
+    10
+    """
+
+    def __init__(self, datasets: Any) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> Any:
+        if idx < -len(self):
+            raise ValueError("absolute value of index should not exceed dataset length")
+        idx = idx + len(self) if idx < 0 else idx
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        if which == len(self.datasets):
+            raise IndexError(f"index {idx} is out of range for a ConcatDataset of length {len(self)}")
+        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Iterable datasets one after the other. Raises AssertionError, when used, if one is none."""
+
+    def __init__(self, datasets: Any) -> None:
+        self.datasets = datasets
+
+    def _checked(self) -> Iterator[Any]:
+        for d in self.datasets:
+            if not isinstance(d, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield d
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self._checked())
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self._checked())
+
+
+class Subset(Dataset[T_co]):
+    """The samples of a dataset that have these indices, in their order."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self.dataset[[self.indices[i] for i in idx] if isinstance(idx, list) else self.indices[idx]]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        return samples(self.dataset, [self.indices[i] for i in indices])
+
+    def __getbatch__(self, indices: Sequence[int]) -> Any:
+        return batch_of(self.dataset, [self.indices[i] for i in indices])
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
+    """A dataset split at random into parts of these lengths.
+
+    Args:
+        dataset: what is split.
+        lengths: whole numbers with the sum ``len(dataset)``; or fractions with the sum 1, each of which gives its part
+            rounded down, and the samples that are left over go one each to the first parts.
+        generator: where the order comes from; the same one gives the same parts.
+
+    Raises ValueError for lengths of another sum; warns of empty parts.
+
+    >>> import gradwright as gw
+    >>> parts = random_split(range(10), [0.7, 0.2, 0.1], generator=gw.Generator().manual_seed(42))
+    >>> [len(p) for p in parts], sorted(i for p in parts for i in p)
+    ([7, 2, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    n = len(dataset)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        for i, fraction in enumerate(lengths):
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+        counts = [math.floor(n * fraction) for fraction in lengths]
+        left = n - sum(counts)
+        counts = [c + left // len(counts) + (i < left % len(counts)) for i, c in enumerate(counts)]
+        for i in [i for i, c in enumerate(counts) if c == 0]:
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
+    else:
+        counts = list(lengths)  # type: ignore[arg-type]
+    if sum(counts) != n:
+        raise ValueError(f"Sum of input lengths does not equal the length of the input dataset! {counts} for {n}")
+    order = random.randperm(n, generator=generator).tolist()
+    ends = list(itertools.accumulate(counts))
+    return [Subset(dataset, order[end - c : end]) for end, c in zip(ends, counts, strict=True)]
