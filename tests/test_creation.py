@@ -109,7 +109,7 @@ def test_values_dtypes_and_shapes_are_pytorchs(torch, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = described(CALLS[name](torch))
-    assert described(CALLS[name](gradwright)) == theirs
+        assert described(CALLS[name](gradwright)) == theirs
 
 
 def test_linspace_hits_both_ends(T):
@@ -141,14 +141,30 @@ def test_what_copies_and_what_shares(T):
     assert array.tolist() == [7, 9]
     source = T.tensor([1.0])
     assert T.as_tensor(source) is source
-    assert T.tensor(source) is not source
 
 
-def test_a_new_tensor_is_a_leaf(T):
-    x = T.ones(2, requires_grad=True)
-    y = T.tensor((x * 2).detach(), requires_grad=True)
-    assert y.is_leaf
-    assert T.as_tensor(x * 2).grad_fn is not None
+@pytest.mark.parametrize("requires_grad", [True, False])
+@pytest.mark.parametrize("how", ["torch.tensor", "tensor.new_tensor"])
+def test_a_copy_of_a_tensor_is_warned_of(T, how, requires_grad):
+    source = T.ones(2, dtype=T.float64, requires_grad=requires_grad)
+    make = T.tensor if how == "torch.tensor" else T.ones(1).new_tensor
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        copy = make(source, requires_grad=True)
+    message = str(found[0].message)
+    assert message.startswith("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()")
+    assert f"rather than {how}(sourceTensor)." in message
+    assert found[0].filename == __file__
+    assert copy.is_leaf
+    assert copy.requires_grad
+    assert copy is not source
+    assert copy.dtype == (T.float64 if how == "torch.tensor" else T.float32)
+    if T is gradwright:
+        assert issubclass(found[0].category, gradwright.GradientWarning) is requires_grad
+
+
+def test_a_tensor_of_a_tensor_keeps_its_history(T):
+    assert T.as_tensor(T.ones(2, requires_grad=True) * 2).grad_fn is not None
 
 
 def test_from_numpy_keeps_strides_and_0_d(T):

@@ -11,7 +11,7 @@ from gradwright.tensor import Tensor
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 
-from gradwright import autograd, fft, linalg, masked, nn, random, signal, special, utils, xp
+from gradwright import autograd, fft, linalg, masked, nn, random, serialization, signal, special, utils, xp
 from gradwright.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from gradwright.autograd.custom import custom_op
 from gradwright.autograd.functional import value_and_grad
@@ -116,12 +116,14 @@ from gradwright.nn.functional.top import *
 from gradwright.nn.functional.top import _batch_norm_with_update, _native_batch_norm_legit, _softmax_backward_data
 from gradwright.op import Op, op
 from gradwright.random import *
+from gradwright.serialization import FileError, load, save
 from gradwright.xp.creation import from_dlpack
 
 __version__ = "0.1.0"
 
 newaxis = None
-_MODULES = ("autograd", "fft", "linalg", "masked", "nn", "profiler", "random", "signal", "special", "utils", "xp")
+_MODULES = ("autograd", "fft", "linalg", "masked", "nn", "profiler", "random", "serialization", "signal", "special",
+            "utils", "xp")  # fmt: skip
 
 __all__ = [
     name for name, value in globals().items()
@@ -130,8 +132,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "check":  # for those who check, and not loaded with the rest
-        return _import_module("gradwright.check")
+    if name in ("check", "optim"):  # for those who check or train, and not loaded with the rest
+        return _import_module(f"gradwright.{name}")
     raise AttributeError(f"gradwright has no {name!r}: docs/operators.md lists the operations there are", name=name)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.containers import take_apart
-from gradwright.autograd.cut import aside, brought, is_guarded, leaves
+from gradwright.autograd.cut import brought, is_guarded, made_of
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.strict import tell, warn
 from gradwright.dtypes import promote_types
 from gradwright.errors import kind
 from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype, unmasked
@@ -81,17 +82,30 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     >>> tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
     """
-    if not isinstance(data, TensorBase):
-        if is_guarded() and isinstance(data, (list, tuple)):
-            found: list[Any] = []
-            take_apart(data, found)
-            for t in found:
-                leaves(t, "tensor()", array=True)
-        return brought(finish(_array(data, dtype), None, device, requires_grad))
-    out = finish(_array(data, dtype), None, device, False)
-    if out.array.dtype.kind in "fc":
-        out = aside(data, out, "tensor()")
+    if isinstance(data, TensorBase):
+        warn_of_copy(data, "torch.tensor")
+    return new(data, dtype, device, requires_grad)
+
+
+def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """`tensor`, without its warning."""
+    out = made_of(data, finish(_array(data, dtype), None, device, False), "tensor()")
+    out = out if isinstance(data, TensorBase) else brought(out)
     return out.requires_grad_() if requires_grad else out
+
+
+def warn_of_copy(t: Any, how: str) -> None:
+    """Warn, as PyTorch does, of a tensor that is copied as though it were data, which loses its history."""
+    message = (
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        f"sourceTensor.detach().clone().requires_grad_(True), rather than {how}(sourceTensor)."
+    )
+    if is_guarded():
+        return
+    if t.requires_grad and recording.get():
+        warn(f"{message} This source requires grad, and the copy has no history: clone() keeps it.")
+    else:
+        tell(message, UserWarning)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -99,7 +113,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(data, TensorBase):
         return data if dtype is None else to_dtype(data, dtype)
     array = unmasked("as_tensor", data) if isinstance(data, np.ndarray) else _array(data, dtype)
-    return brought(finish(array, array.dtype if dtype is None else dtype, device, False))
+    out = finish(array, array.dtype if dtype is None else dtype, device, False)
+    return brought(made_of(data, out, "as_tensor()"))
 
 
 asarray = as_tensor
@@ -149,7 +164,8 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """``fill_value`` everywhere; the dtype is that of the number unless named."""
     array = np.full(size_of("full", (size,)), _array(fill_value, dtype))
-    return finish(array, None, device, requires_grad)
+    out = made_of(fill_value, finish(array, None, device, False), "full()")
+    return out.requires_grad_() if requires_grad else out
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -212,7 +228,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A 0-d tensor holding the number ``s``, of the default dtype unless one is named."""
-    return finish(np.array(s, _dtype(dtype)), None, device, requires_grad)
+    return new(s, _dtype(dtype), device, requires_grad)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None,

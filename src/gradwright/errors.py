@@ -26,17 +26,19 @@ class AnomalyError(RuntimeError):
     Attributes:
         operation: its name, ``divide``; of a backward, the node's: ``SqrtBackward0``.
         backward: whether it is the backward of an operation that made it.
+        function: the name of the node whose backward it is, or in whose backward it was run; None if in none.
         what: ``nan`` or ``inf``.
         output: which of its results holds it; of a backward, the gradient of which input.
         index: where in that, the first one; a tuple.
         count: how many there are in that.
         place: the line of your program that ran it; of a backward, the line that ran the backward pass.
-        recorded: of a backward, the line that recorded the operation; None if that was not noted.
+        recorded: the line that recorded that node; None if there is none, or the line was not noted.
         inputs: what it was given: for each label a record of shape, dtype, low, high, nans and infs.
     """
 
     operation: str
     backward: bool
+    function: str | None
     what: str
     output: int
     index: tuple[int, ...]

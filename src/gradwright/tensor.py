@@ -9,7 +9,7 @@ from gradwright import backends, creation, dtypes, random, xp
 from gradwright.autograd import public, write
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, made
-from gradwright.autograd.cut import aside, leaves, rooted
+from gradwright.autograd.cut import aside, leaves, made_of, replaced, rooted
 from gradwright.autograd.hooks import RemovableHandle
 from gradwright.autograd.node import AccumulateGrad, node_of
 from gradwright.autograd.strict import warn
@@ -63,8 +63,8 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def __init__(self, *args: Any) -> None:
         values = len(args) == 1 and not isinstance(args[0], (int, dtypes.Size))
-        like = creation.tensor(args[0], dtype=dtypes.default()) if values else creation.zeros(*args or (0,))
-        self.array, self._node, self._counter, self._view, self._grad = like.array, None, [0], None, None
+        like = creation.new(args[0], dtypes.default()) if values else creation.zeros(*args or (0,))
+        self.array, self._node, self._counter, self._view, self._grad = like.array, like._node, [0], None, None
 
     # -- what it is --
 
@@ -283,6 +283,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
         self.array, self._view = value.array, None
         if type(self._node) is AccumulateGrad:
             self._node._array = value.array
+        replaced(self, value)
 
     def is_inference(self) -> bool:
         """Whether it was made in `inference_mode`, so that it can never be saved for a backward pass."""
@@ -360,7 +361,8 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def __deepcopy__(self, memo: Any) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError("only leaves support the deepcopy protocol: detach() or clone() this tensor instead")
-        out = memo[id(self)] = s.clone(self.detach()).requires_grad_(self.requires_grad)
+        copied = made_of(self, s.clone(alias_of(self)), "deepcopy()")
+        out = memo[id(self)] = copied.requires_grad_(self.requires_grad)
         out._grad = copy.deepcopy(self.grad, memo)
         return out
 
@@ -394,7 +396,12 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
     new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)
-    new_tensor = _maker(creation.tensor)
+
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        """`tensor` of the data, in this dtype."""
+        if isinstance(data, TensorBase):
+            creation.warn_of_copy(data, "tensor.new_tensor")
+        return creation.new(data, self.array.dtype if dtype is None else dtype, device, requires_grad)
 
     # -- operators --
 

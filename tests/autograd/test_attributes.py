@@ -1,12 +1,14 @@
 """Tensors that forward leaves on ctx: given back as they were, checked for changes, keeping nothing alive."""
 
 import gc
+import re
 import weakref
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -59,6 +61,12 @@ HOLDERS = {
     "namespace": (lambda t: SimpleNamespace(value=[t]), lambda kept: kept.value[0], "ctx.kept.value[0]"),
     "closure": (lambda t: lambda: t, lambda kept: kept(), "ctx.kept.t"),
     "partial": (lambda t: partial(Kept, value=t), lambda kept: kept().value, "ctx.kept.value"),
+    "set": (lambda t: {t}, lambda kept: next(iter(kept)), "ctx.kept[0]"),
+    "deque": (lambda t: deque([t]), lambda kept: kept[0], "ctx.kept[0]"),
+    "dataclass in a list": (lambda t: [Kept(t)], lambda kept: kept[0].value, "ctx.kept[0].value"),
+    "dataclass in a dict": (lambda t: {"k": Kept([t])}, lambda kept: kept["k"].value[0], "ctx.kept['k'].value[0]"),
+    "dataclass in a tuple": (lambda t: (Kept(t), 1), lambda kept: kept[0].value, "ctx.kept[0].value"),
+    "closure in a list": (lambda t: [lambda: t], lambda kept: kept[0](), "ctx.kept[0].t"),
 }  # fmt: skip
 
 
@@ -123,6 +131,109 @@ def test_a_change_in_between_is_an_error(holder, which):
     with pytest.raises(RuntimeError, match="KeepsBackward saved it as"):
         y.grad_fn.kept
     assert x.grad is None
+
+
+class Settings:
+    """What forward keeps may be in an object of the user's, which may also get others meanwhile."""
+
+    def __init__(self, t):
+        self.weight, self.owner = t, self
+
+
+@pytest.mark.parametrize("make", [Settings, lambda t: [Settings(t)]])
+def test_a_change_in_an_object_is_warned_of(make):
+    def forward(ctx, x, w):
+        ctx.settings = make(w)
+        return x * w
+
+    def backward(ctx, g):
+        settings = ctx.settings[0] if isinstance(ctx.settings, list) else ctx.settings
+        return g * settings.weight, None
+
+    F = type("Scale", (gradwright.autograd.Function,), {"forward": staticmethod(forward),
+                                                        "backward": staticmethod(backward)})  # fmt: skip
+    x, w = gradwright.ones(2, requires_grad=True), gradwright.full((2,), 3.0)
+    F.apply(x, w).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    y = F.apply(x, w)
+    w.mul_(2)
+    with pytest.warns(gradwright.GradientWarning, match=r"modified by an inplace operation[^$]*w.mul_\(2\)") as found:
+        y.sum().backward(retain_graph=True)
+    assert re.search(r"ScaleBackward saved it as 'ctx.settings(\[0\])?.weight'", str(found[0].message))
+    with gradwright.autograd.strict(True), pytest.raises(RuntimeError, match="Scale"):
+        y.sum().backward()
+
+
+def test_an_object_may_get_others():
+    def forward(ctx, x, w):
+        ctx.settings = Settings(w)
+        return x * w
+
+    F = type("Scale", (gradwright.autograd.Function,), {
+        "forward": staticmethod(forward), "backward": staticmethod(lambda ctx, g: (g * ctx.settings.weight, None)),
+    })  # fmt: skip
+    x = gradwright.ones(2, requires_grad=True)
+    y = F.apply(x, gradwright.full((2,), 3.0))
+    y.grad_fn.settings.weight = gradwright.full((2,), 5.0).mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [10, 10]
+
+
+ARRAYS = {
+    "numpy()": (lambda x, y: x.numpy(), lambda kept: kept),
+    "detach().numpy()": (lambda x, y: x.detach().numpy(), lambda kept: kept),
+    "numpy.asarray": (lambda x, y: np.asarray(x), lambda kept: kept),
+    "a part of it": (lambda x, y: x.numpy()[::-1], lambda kept: kept[::-1]),
+    "in a list": (lambda x, y: [x.numpy()], lambda kept: kept[0]),
+    "in a tuple": (lambda x, y: (1, x.numpy()), lambda kept: kept[1]),
+    "in a dataclass": (lambda x, y: Kept(x.numpy()), lambda kept: kept.value),
+    "of the output": (lambda x, y: y.numpy(), lambda kept: kept / 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("write", [lambda t: t.mul_(2), lambda t: t.numpy().__imul__(2)], ids=["engine", "NumPy"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_array_of_an_input_that_is_changed(name, write):
+    make, take = ARRAYS[name]
+
+    def forward(ctx, x):
+        y = x * 2
+        ctx.kept = make(x, y)
+        return y
+
+    def backward(ctx, g):
+        return g * gradwright.from_numpy(take(ctx.kept).copy())
+
+    F = type("Keeps", (gradwright.autograd.Function,), {"forward": staticmethod(forward),
+                                                        "backward": staticmethod(backward)})  # fmt: skip
+    x = gradwright.tensor([1.0, 3.0], requires_grad=True)
+    h = x * 1
+    F.apply(h).sum().backward()
+    assert x.grad.tolist() == [1, 3]
+    y = F.apply(h)
+    with gradwright.no_grad():
+        write(y if name == "of the output" else h)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as error:
+        y.sum().backward()
+    assert "KeepsBackward saved it as 'ctx.kept" in str(error.value)
+    assert f"{__file__}:" in str(error.value)
+
+
+def test_an_array_of_its_own_is_left_alone():
+    def forward(ctx, x):
+        ctx.kept = x.numpy() * 2
+        return x * x
+
+    F = type("Keeps", (gradwright.autograd.Function,), {
+        "forward": staticmethod(forward), "backward": staticmethod(lambda ctx, g: g * gradwright.from_numpy(ctx.kept)),
+    })  # fmt: skip
+    x = gradwright.tensor([1.0, 3.0], requires_grad=True)
+    h = x * 1
+    y = F.apply(h)
+    assert type(y.grad_fn.kept) is np.ndarray
+    h.mul_(2)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 6]
 
 
 def test_what_backward_does_not_use_may_change(T, leaf, Keeps):

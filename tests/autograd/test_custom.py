@@ -207,6 +207,29 @@ def test_an_elementwise_operation_sums_back():
     assert gradgradcheck(times, (x, leaf(1.0, 2.0, 3.0)))
 
 
+def test_a_missing_sum_points_at_the_formula():
+    @custom_op
+    def shifted(x: Tensor, bias: Tensor, pair: Any = ()) -> Tensor:
+        return gw.from_numpy(x.numpy() + bias.numpy())
+
+    shifted.vjp(x=lambda xp, g: g, pair=None,
+                bias=lambda xp, g: g)  # fmt: skip
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.warns(gw.GradientWarning, match=r"shape \[2, 3\] for input 1 \('bias'\) of shape \[3\]") as caught:
+        shifted(leaf(1.0) * gw.ones(2, 3), leaf(1.0, 2.0, 3.0)).sum().backward()
+    said = str(caught[0].message)
+    assert f"backward is at {__file__}:{line}, in test_a_missing" in said
+    assert said.endswith('sum it down to [3] in that formula, or declare custom_op(kind="elementwise"), which does so.')
+
+    @shifted.vjp
+    def together(xp, g):
+        return {"x": g, "bias": g}
+
+    del shifted.rules["bias"]
+    with pytest.warns(gw.GradientWarning, match=f"backward is at {__file__}:\\d+, in .*together"):
+        shifted(leaf(1.0) * gw.ones(2, 3), leaf(1.0, 2.0, 3.0)).sum().backward()
+
+
 def test_shapes_can_be_named():
     op = custom_op(lambda x, ys: x.sum() + ys[0].sum())
     op.vjp(x=lambda xp, g, x_shape: xp.broadcast_to(g, x_shape), ys=lambda xp, g, ys_shape: [xp.ones(ys_shape[0]) * g])

@@ -1,5 +1,6 @@
 """A second derivative through what a backward cut off is an error; a first one never is, nor what is right anyway."""
 
+import copy
 import re
 
 import numpy as np
@@ -57,6 +58,32 @@ def inner_backward(ctx, g):
     return x.grad
 
 
+def into(write):
+    """A backward that uses a buffer into which ``write`` has put x."""
+    def backward(ctx, g):
+        buffer = gw.zeros_like(saved(ctx))
+        write(buffer, saved(ctx))
+        return g * 3 * buffer**2
+
+    return backward
+
+
+def in_no_grad_into(write):
+    def in_no_grad(buffer, x):
+        with gw.no_grad():
+            write(buffer, x)
+
+    return into(in_no_grad)
+
+
+def history_of_another(ctx, g):
+    x = saved(ctx)
+    buffer = x * 0
+    with gw.no_grad():
+        buffer[:] = x
+    return g * 3 * buffer**2
+
+
 CUTS = {
     "detach()": lambda ctx, g: g * 3 * saved(ctx).detach() ** 2,
     "detach() of one of two": lambda ctx, g: g * 3 * saved(ctx) * saved(ctx).detach(),
@@ -68,6 +95,18 @@ CUTS = {
     "numpy.asarray()": lambda ctx, g: g * gw.tensor(3 * np.asarray(saved(ctx).detach()) ** 2),
     "tensor()": lambda ctx, g: g * 3 * gw.tensor(saved(ctx)) ** 2,
     "tensor() of a list": lambda ctx, g: g * 3 * gw.tensor(list(saved(ctx)), dtype=gw.float64) ** 2,
+    "tensor() by new_tensor": lambda ctx, g: g * 3 * saved(ctx).new_tensor(saved(ctx)) ** 2,
+    "tensor() by Tensor": lambda ctx, g: g * 3 * gw.Tensor(list(saved(ctx))).double() ** 2,
+    "as_tensor()": lambda ctx, g: g * 3 * gw.as_tensor([saved(ctx)[0]], dtype=gw.float64) ** 2,
+    "full()": lambda ctx, g: g * 3 * gw.full((1,), saved(ctx)[0], dtype=gw.float64) ** 2,
+    "full() by new_full": lambda ctx, g: g * 3 * g.new_full((1,), saved(ctx)[0]) ** 2,
+    "deepcopy()": lambda ctx, g: g * 3 * copy.deepcopy(saved(ctx)) ** 2,
+    "no_grad() with copy_()": in_no_grad_into(lambda buffer, x: buffer.copy_(x)),
+    "no_grad() with an index": in_no_grad_into(lambda buffer, x: buffer.__setitem__(slice(None), x)),
+    "no_grad() with an operator": in_no_grad_into(lambda buffer, x: buffer.__iadd__(x)),
+    "no_grad() with .data": in_no_grad_into(lambda buffer, x: buffer.data.copy_(x)),
+    "no_grad() with a history": history_of_another,
+    ".data that is set": into(lambda buffer, x: setattr(buffer, "data", x)),
     "tolist()": lambda ctx, g: g * gw.tensor([3 * v * v for v in saved(ctx).tolist()], dtype=gw.float64),
     "item()": lambda ctx, g: g * (3 * saved(ctx).sum().item() ** 2),
     "float()": lambda ctx, g: g * (3 * float(saved(ctx).sum()) ** 2),
@@ -95,6 +134,10 @@ def test_a_second_derivative_raises_and_says_why(name):
     assert 'surrogate("reason")' in text
 
 
+COPIES = pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+
+
+@COPIES
 @pytest.mark.parametrize("name", [n for n in CUTS if "without" not in n])
 def test_a_first_derivative_does_not(name):
     with strict(True):
@@ -164,6 +207,24 @@ def controlled(ctx, g):
     return g * 3 * x * x * x.detach().sign() ** 2
 
 
+def stepped(w):
+    """A step of an optimiser: the leaf stays one."""
+    with gw.no_grad():
+        w.sub_(1.0)
+        w[0] = 0.0
+        w.data.add_(1.0)
+    assert w.is_leaf
+    return w.detach().sign()
+
+
+def rewritten(ctx, g):
+    """What is written over in a no_grad block is gone, with its history."""
+    buffer = saved(ctx) * 1
+    with gw.no_grad():
+        buffer.zero_()
+    return g * 3 * (saved(ctx) ** 2 + buffer)
+
+
 RIGHT = {
     "plain": lambda ctx, g: g * 3 * saved(ctx) ** 2,
     "a mask": lambda ctx, g: g * 3 * saved(ctx) ** 2 * (saved(ctx).detach() > -9),
@@ -173,10 +234,18 @@ RIGHT = {
     "control": controlled,
     "a constant": lambda ctx, g: g * gw.tensor([3.0, 3.0], dtype=gw.float64) * saved(ctx) ** 2,
     "library functions": lambda ctx, g: g * 3 * saved(ctx) ** 2 * saved(ctx).softmax(0).sum(),
+    "a buffer": into(lambda buffer, x: buffer.copy_(x)),
+    "a buffer, by .data": into(lambda buffer, x: buffer.data.copy_(x)),
+    "a buffer, by detach()": into(lambda buffer, x: buffer.detach().add_(x)),
+    "a part of a buffer, by .data": into(lambda buffer, x: buffer[:].data[:].copy_(x)),
+    "a buffer that is written over": rewritten,
+    "a copy of a constant": lambda ctx, g: g * gw.tensor(gw.ones(2, dtype=gw.float64)) * 3 * saved(ctx) ** 2,
+    "a leaf in a no_grad block": lambda ctx, g: g * 3 * saved(ctx) ** 2 + 0 * stepped(leaf(1.0, 1.0)),
     "a detached cotangent": lambda ctx, g: (g.detach() * 0 + g) * 3 * saved(ctx) ** 2,
 }
 
 
+@COPIES
 @pytest.mark.filterwarnings("ignore:CubeBackward cut the gradient off with numpy")
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_right_passes(name):

@@ -1,5 +1,6 @@
 """The contract of `Function`: what forward may return. What it declares: test_function_declarations.py."""
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -283,3 +284,38 @@ def test_a_function_that_raises_in_forward_leaves_no_mode_behind(T, leaf):
     with pytest.raises(KeyError, match="in forward"):
         Fails.apply(leaf(1.0))
     assert T.is_grad_enabled()
+
+
+# ---- arrays ------------------------------------------------------------------------------------------------------
+
+
+def returning(make):
+    return type("Returns", (gradwright.autograd.Function,), {
+        "forward": staticmethod(lambda ctx, x: make(x)), "backward": staticmethod(lambda ctx, *g: g[0] * 2),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: x.numpy() * 2, lambda x: x.numpy().sum(), lambda x: np.float64(2.0), lambda x: (x.numpy(), 3),
+    lambda x: {"y": x.numpy()},
+])  # fmt: skip
+def test_an_array_is_no_output(make):
+    with pytest.raises(TypeError, match=r"Returns: forward returned a NumPy (ndarray|float)") as error:
+        returning(make).apply(gradwright.ones(2, requires_grad=True))
+    assert f"forward is at {__file__}" in str(error.value)
+    returning(make).apply(gradwright.ones(2))  # where no gradient is asked for
+
+
+@pytest.mark.parametrize("make", [lambda x: (x * 2, x.numpy().sum()), lambda x: {"y": x * 2, "n": x.numpy()}])
+def test_an_array_beside_an_output_is_warned_of(make):
+    x = gradwright.ones(2, requires_grad=True)
+    with pytest.warns(gradwright.GradientWarning, match="through which no gradient flows"):
+        returning(make).apply(x)
+    with gradwright.autograd.strict(True), pytest.raises(RuntimeError, match=r"Return gradwright\.from_numpy"):
+        returning(make).apply(x)
+
+
+@pytest.mark.parametrize("make", [lambda x: (x * 2, 3.0), lambda x: (x * 2, x.argmax().numpy()), lambda x: None])
+def test_numbers_and_whole_numbers_may_be_returned(make):
+    with gradwright.autograd.strict(True):
+        returning(make).apply(gradwright.ones(2, requires_grad=True))

@@ -299,7 +299,7 @@ def test_4_a_gradient_of_another_shape_or_dtype(T, leaf, change, line):
         Add.apply(x, bias).sum().backward()
     assert re.search(rf"backward is at {re.escape(__file__)}:\d+", str(found[0].message))
     with gradwright.autograd.strict(True):
-        told(T, lambda: Add.apply(x, bias).sum().backward(), line, "Return grad.(sum_to_size|to)")
+        told(T, lambda: Add.apply(x, bias).sum().backward(), line, "return grad.(sum_to_size|to)")
 
 
 # ---- 5: forward uses a tensor that is no argument --------------------------------------------------------

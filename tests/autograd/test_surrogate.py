@@ -59,21 +59,6 @@ def on_vjp_from_outside():
     return Round
 
 
-def as_attribute():
-    class Round(Function):
-        surrogate = "straight-through"
-
-        @staticmethod
-        def forward(ctx, x):
-            return x.round()
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
-    return Round
-
-
 def inherited():
     class Other(on_class()):
         """Another name."""
@@ -81,7 +66,7 @@ def inherited():
     return Other
 
 
-WAYS = [on_class, on_backward, on_vjp_from_outside, as_attribute, inherited]
+WAYS = [on_class, on_backward, on_vjp_from_outside, inherited]
 
 
 @pytest.mark.parametrize("declare", WAYS)
@@ -191,6 +176,36 @@ def test_ctx_may_have_an_attribute_of_that_name():
     y = F.apply(leaf(3.0))
     assert y.grad_fn.surrogate.item() == 6
     assert reasons([y.grad_fn]) == {}
+
+
+def test_an_attribute_of_that_name_declares_nothing():
+    class OfTheClass(Function):
+        surrogate = "atan"
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * g * x.detach()
+
+    class OfTheContext(OfTheClass):
+        surrogate = None
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.surrogate = "atan"
+            return OfTheClass.forward(ctx, x)
+
+    for F in (OfTheClass, OfTheContext):
+        x = leaf(0.3, 1.2)
+        assert reasons([F.apply(x).grad_fn]) == {}
+        (g,) = gw.autograd.grad(F.apply(x).sum(), x, create_graph=True)
+        with pytest.raises(gw.errors.CutError, match="cut the gradient off with detach"):
+            g.sum().backward()
 
 
 @pytest.mark.parametrize("reason", [None, "", 3, lambda ctx, g: g])

@@ -85,7 +85,10 @@ def test_a_result_that_is_retained_is_looked_at_as_a_leaf_is():
 def test_of_a_graph_that_leads_to_it():
     x = leaf()
     y = (x * 2).sum()
-    assert why_none(x, y).reason == "never run"
+    found = why_none(x, y)
+    assert (found.reason, found.certain) == ("never run", False)
+    assert found.sentence.startswith("nothing is wrong on the way: when backward is run on this output, it gets a")
+    assert "when backward is run on what the function returns" in str(why_none(x, lambda: (x * 2).sum()))
     assert x.grad is None
     y.backward()
     assert why_none(x, y).reason == "has a gradient"
@@ -98,8 +101,20 @@ def test_of_a_graph_whose_function_returned_none():
     y = leaf()
     found = why_none(y, Double.apply(leaf(), y).sum())
     assert found.reason == "returned None"
-    assert "DoubleBackward returned None for 'y'" in str(found)
-    assert __file__ in found.mend
+    assert found.sentence == "DoubleBackward returned None for 'y', which says that nothing depends on it"
+    line = inspect.getsourcelines(Double.backward)[1]
+    assert found.mend.endswith(f"return the gradient ({__file__}:{line}, in Double.backward)")
+
+
+def test_of_an_operation_that_declares_that_there_is_none():
+    @gw.custom_op
+    def first(x, y):
+        return gw.from_numpy(x.numpy())
+
+    first.vjp(x=lambda xp, g: g, y=None)
+    y = leaf()
+    found = why_none(y, first(leaf(), y).sum())
+    assert f"declare its derivative: first.vjp(y=...) ({__file__}:" in found.mend
 
 
 def test_only_what_is_on_the_way_to_it_is_blamed():

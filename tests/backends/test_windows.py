@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwright.backends.windows import Lattice, generic_unwindows, generic_windows, unwindows, windows
+from gradwright.backends.windows import Lattice, batch_last, generic_unwindows, generic_windows, unwindows, windows
 
 LATTICES = [
     Lattice((3,), (1,), (1,), ((0, 0),)),
@@ -49,3 +49,11 @@ def test_windows_that_tile() -> None:
     tiles = [lattice.tiles((12,) * len(lattice.kernel)) for lattice in LATTICES]
     assert tiles == [False, False, True, False, True]
     assert not Lattice((5,), (5,), (1,), ((0, -2),)).tiles((12,))
+
+
+@pytest.mark.parametrize("shape", [(20, 16, 4, 4), (20, 3, 5), (0, 3), (3, 0), (5,)])
+def test_the_first_axis_last(shape: tuple[int, ...]) -> None:
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    y = batch_last(x)
+    assert y.flags.c_contiguous
+    np.testing.assert_array_equal(y, np.moveaxis(x, 0, -1))

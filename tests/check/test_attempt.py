@@ -18,7 +18,10 @@ def test_an_error_and_its_line():
     attempt = Attempt()
     with attempt:
         raise ValueError("two\n  lines")
-    assert attempt.said() == "ValueError: two lines"
+    assert attempt.said() == "ValueError: two\n  lines"
+    assert attempt.said(__file__) == f"ValueError: two at line {attempt.line(__file__)[0]}\n  lines"
+    assert attempt.was_raised_in(__file__)
+    assert not attempt.was_raised_in("elsewhere.py")
     assert len(attempt.line(__file__)) == 1
     assert attempt.line("elsewhere.py") == ()
 

@@ -67,6 +67,31 @@ class NoSamples(Function):
     def forward(ctx, x):
         return x * 2
 
+@samples(lambda: os._exit(6))
+class SamplesExit(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+@samples((gw.tensor([1.5]), 3))
+class SampleTooLong(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+class TooFewGradients(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1, g * 2, g * 3
+
+class NoContext(Function):
+    @staticmethod
+    def forward(x):
+        return x * 2
+
 class NoGuess(Function):
     @staticmethod
     def forward(ctx, zeppelin):
@@ -79,14 +104,18 @@ class Fine(Function):
 """
 
 EXPECTED = {
-    "Raises": ("ERROR", "it raises ZeroDivisionError: no at line 16"),
+    "Raises": ("ERROR", "with x: float64 (1,) it raises ZeroDivisionError: no at line 16"),
     "Hangs": ("ERROR", "it does not return within 8 s"),
     "Exits": ("ERROR", "it exits the interpreter (SystemExit: 3)"),
     "ExitsHard": ("ERROR", "it exits the interpreter (status 5)"),
     "Crashes": ("ERROR", "it crashes the interpreter (SIGABRT)"),
     "ReturnsAnArray": ("FAIL", "ndarray"),
     "BackwardReturnsANumber": ("FAIL", "float"),
-    "NoSamples": ("ERROR", "samples raises ZeroDivisionError"),
+    "NoSamples": ("ERROR", "samples raises ZeroDivisionError: division by zero at line 58"),
+    "SamplesExit": ("ERROR", "samples exits the interpreter (status 6)"),
+    "SampleTooLong": ("ERROR", "sample 0 has 2 arguments, but forward takes x: too many positional arguments"),
+    "TooFewGradients": ("FAIL", "the class statement raises TypeError: TooFewGradients: backward returns 3 gradients"),
+    "NoContext": ("FAIL", "forward takes only 'x', in the place of ctx"),
     "NoGuess": ("ERROR", "it has no sample inputs, and none could be made up"),
     "Fine": ("PASS", ""),
 }
@@ -108,6 +137,13 @@ def test_each_is_reported_as_what_it_is(report, name):
     assert checked.verdict == verdict, checked.failures
     assert verdict == "PASS" or checked.failures[0].check == "runs"
     assert verdict == "PASS" or sentence in checked.failures[0].sentence
+    assert [f.cause for f in checked.failures] == ["samples"] or not name.startswith(("Sample", "NoSamples"))
+
+
+def test_what_cannot_be_defined_points_at_its_lines(report):
+    lines = {c.name: c.failures[0].lines for c in report[0].checked if c.name in ("TooFewGradients", "NoContext")}
+    source = CODE.splitlines()
+    assert [source[n - 1].strip() for n, in lines.values()] == ["return g * 1, g * 2, g * 3", "def forward(x):"]
 
 
 def test_the_whole(report):

@@ -2,6 +2,8 @@
 
 import io
 
+import pytest
+
 from gradwright.check import table
 from gradwright.check.records import Checked, Finding, Outcome, Report
 
@@ -60,3 +62,43 @@ def test_narrow_tables_leave_out_what_is_right(tmp_path):
     lines = ["".join(t for t, _ in line) for line in table.layout(Report(("f.py",), (c,)), 80)]
     assert lines[0].split() == ["1st", "2nd"]
     assert any(line.startswith("Not shown, as nothing is wrong there: runs, ") for line in lines)
+
+
+def text(lines):
+    return "\n".join("".join(t for t, _ in line) for line in lines)
+
+
+MESSAGE = """Changes: forward changed its input 'x' in place and did not say so, which is a rather long story
+  changed at f.py:31: x.mul_(2)
+Change a clone() of it."""
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_line_breaks_in_messages_stay(width):
+    broken = Finding("runs", Outcome.FAIL, MESSAGE, "one\ntwo", "changed input")
+    c = Checked("F", "function", "f.py", 1, findings=(broken,))
+    lines = text(table.layout(Report(("f.py",), (c,), (("g.py", MESSAGE),)), width)).splitlines()
+    for line in ("      changed at f.py:31: x.mul_(2)", "    Change a clone() of it.", "    mend: one", "    two",
+                 "    changed at f.py:31: x.mul_(2)", "  Change a clone() of it."):  # fmt: skip
+        assert line in lines
+    assert max(map(len, lines)) <= width
+
+
+def test_advice_is_given_once_for_all():
+    advice = [Finding("needs_input_grad", Outcome.ADVICE, f"the gradient of `{n}` is idle", "ask", "wasted work")
+              for n in "abc"]  # fmt: skip
+    ran = Finding("runs", Outcome.PASS)
+    checked = [Checked(f"F{k}", "function", "f.py", 1, findings=(ran, f)) for k, f in enumerate(advice)]
+    said = text(table.layout(Report(("f.py",), tuple(checked)), 120))
+    assert said.count("wasted work") == said.count("mend: ask") == 1
+    assert all(f"F{k}: the gradient of `{n}` is idle" in said for k, n in enumerate("abc"))
+
+
+def test_guessed_inputs_are_said_to_be_and_how_to_give_others():
+    ran = Finding("runs", Outcome.PASS)
+    checked = (Checked("F", "function", "f.py", 1, samples=("x: float64 (5,)",), guessed=True, findings=(ran,)),
+               Checked("G", "function", "f.py", 1, samples=("y: float64 (5,)",), findings=(ran,)))  # fmt: skip
+    said = text(table.layout(Report(("f.py",), checked), 120))
+    assert "guessed inputs\n    F: x: float64 (5,)\n    to choose them yourself: give it a static method `sam" in said
+    assert "G: y" not in said
+    assert "guessed" not in text(table.layout(Report(("f.py",), checked[1:]), 120))

@@ -28,8 +28,8 @@ def talk(target, *requests):
 
 def test_it_answers_in_json_whatever_is_printed(tmp_path):
     (tmp_path / "f.py").write_text(CODE)
-    ready, found, checked = talk(tmp_path / "f.py", {"name": "Double", "fast": True})
-    assert ready == "ready"
+    ready, found, *doing, checked = talk(tmp_path / "f.py", {"name": "Double", "fast": True})
+    assert (ready, doing) == ("ready", ["samples", "it"])
     assert [s["name"] for s in found["subjects"]] == ["Double"]
     assert {f["outcome"] for f in checked["findings"]} <= {"PASS", "SKIPPED"}
 

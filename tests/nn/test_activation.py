@@ -5,6 +5,7 @@ import math
 import pytest
 
 import gradwright as gw
+from tests.nn.module_cases import compare, run
 
 E = math.e
 SIGMOID = [1 / (1 + math.exp(-x)) for x in (-1.0, 0.0, 2.0)]
@@ -49,36 +50,64 @@ def test_relu_in_place(lib):
     assert x.tolist() == [-1, 2]
 
 
-def test_softmax_along_a_dim(lib):
-    x = lib.log(lib.tensor([[1.0, 3.0], [2.0, 8.0]], dtype=lib.float64))
-    rows, columns = [0.25, 0.75, 0.2, 0.8], [1 / 3, 3 / 11, 2 / 3, 8 / 11]
-    assert lib.nn.Softmax(dim=1)(x).flatten().tolist() == pytest.approx(rows, rel=1e-12)
-    assert lib.nn.Softmax(0)(x).flatten().tolist() == pytest.approx(columns, rel=1e-12)
-    logs = [math.log(r) for r in rows]
-    assert lib.nn.LogSoftmax(dim=-1)(x).flatten().tolist() == pytest.approx(logs, rel=1e-12)
-
-
-def test_softmax_gradients(lib):
-    x = lib.log(lib.tensor([1.0, 3.0], dtype=lib.float64)).requires_grad_()
-    g = lib.tensor([1.0, 0.0], dtype=lib.float64)
-    assert lib.autograd.grad(lib.nn.Softmax(0)(x), x, g)[0].tolist() == pytest.approx([3 / 16, -3 / 16], rel=1e-12)
-    assert lib.autograd.grad(lib.nn.LogSoftmax(0)(x), x, g)[0].tolist() == pytest.approx([0.75, -0.75], rel=1e-12)
-
-
-def test_softmax_reprs_and_kinds(lib):
-    assert repr(lib.nn.Softmax(dim=1)) == "Softmax(dim=1)"
-    assert repr(lib.nn.LogSoftmax()) == "LogSoftmax(dim=None)"
-    assert not isinstance(lib.nn.LogSoftmax(), lib.nn.Softmax)
-
-
-def test_softmax_without_a_dim_warns(lib):
-    with pytest.warns(UserWarning, match="^Implicit dimension choice for softmax has been deprecated"):
-        assert lib.nn.Softmax()(lib.zeros(1, 2)).tolist() == [[0.5, 0.5]]
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_derivatives_to_second_order(case):
     x = gw.tensor([-1.0, 0.5, 2.0], dtype=gw.float64, requires_grad=True)
     m = CASES[case][0](gw.nn)
     assert gw.autograd.gradcheck(m, x)
     assert gw.autograd.gradgradcheck(m, x)
+
+
+NAMES = [
+    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "Mish", "PReLU",
+    "ReLU", "ReLU6", "SELU", "Sigmoid", "SiLU", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_case_of_torch(torch, name):
+    run(torch, f"nn.{name}")
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("CELU", (2.0, True)), ("ELU", (0.5, True)), ("GELU", ("tanh",)), ("Hardshrink", (1,)), ("Hardsigmoid", ()),
+    ("Hardsigmoid", (True,)), ("Hardswish", (True,)), ("Hardtanh", (-2, 2.0, True)), ("LeakyReLU", (0.2, True)),
+    ("Mish", (True,)), ("PReLU", (3, 0.1)), ("RReLU", (0.1, 0.2)), ("RReLU", (0.1, 0.2, True)), ("ReLU6", (True,)),
+    ("SELU", (True,)), ("SiLU", (True,)), ("Softshrink", (0.1,)), ("Threshold", (0.1, -2, True)),
+])  # fmt: skip
+def test_options_and_reprs_are_those_of_torch(torch, name, args):
+    mine, theirs = (getattr(lib.nn, name)(*args).eval() for lib in (gw, torch))
+    inplace = bool(args) and args[-1] is True
+    x = torch.linspace(-4, 4, 24).reshape(4, 3, 2).requires_grad_(not inplace)
+    compare(mine, theirs, (x,), tolerance=1e-5)
+    if inplace:
+        twin = gw.tensor(x.numpy())
+        assert mine(twin) is twin
+
+
+def test_random_slopes_in_training():
+    gw.manual_seed(0)
+    m = gw.nn.RReLU(0.2, 0.3)
+    x = gw.full((1000,), -1.0)
+    assert 0.2 <= -m(x).max().item() < 0.21
+    assert 0.29 < -m(x).min().item() < 0.3
+    assert len(set(m(x).tolist())) > 900
+    assert m(-x).tolist() == (-x).tolist()
+
+
+def test_hardtanh_bounds(lib):
+    with pytest.warns(FutureWarning, match="keyword argument `min_value` is deprecated and renamed to `min_val`"):
+        assert lib.nn.Hardtanh(min_value=-3.0).min_val == -3.0
+    with pytest.raises(AssertionError, match=r"max_val \(1.0\) must be greater than min_val \(2.0\)"):
+        lib.nn.Hardtanh(2.0)
+    assert issubclass(lib.nn.ReLU6, lib.nn.Hardtanh)
+
+
+def test_prelu_has_a_weight_for_each_channel(lib):
+    m = lib.nn.PReLU(2, 0.5)
+    y = m(lib.tensor([[-1.0, -2.0]]))
+    assert y.tolist() == [[-0.5, -1.0]]
+    y.sum().backward()
+    assert m.weight.grad.tolist() == [-1.0, -2.0]
+    with pytest.raises(RuntimeError, match=r"[Mm]ismatch of parameter numbers and input channel size"):
+        m(lib.ones(1, 3))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
+from tests.nn.module_cases import run
 
 
 def layer(lib, bias=True, dtype=None):
@@ -139,3 +140,23 @@ def test_sizes_of_zero():
     assert gw.nn.Linear(0, 2).bias.tolist() == [0, 0]
     assert gw.nn.Linear(0, 2)(gw.ones(3, 0)).tolist() == [[0, 0]] * 3
     assert gw.nn.Linear(2, 0)(gw.ones(3, 2)).shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", ["nn.Linear", "nn.Bilinear"])
+def test_pytorch_agrees(torch, name):
+    run(torch, name)
+
+
+def test_bilinear(lib):
+    m = lib.nn.Bilinear(2, 3, 400, bias=False)
+    assert m.bias is None
+    assert m.weight.shape == (400, 2, 3)
+    assert 0.99 < m.weight.detach().abs().max().item() * math.sqrt(2) <= 1
+    with pytest.raises(ValueError, match="in1_features must be"):
+        lib.nn.Bilinear(0, 3, 4)
+
+
+def test_a_wrong_input_is_told_what_a_bilinear_layer_takes():
+    with pytest.raises(RuntimeError) as caught:
+        gw.nn.Bilinear(2, 3, 4)(gw.ones(5, 2), gw.ones(5, 2))
+    assert caught.value.__notes__[0].endswith("it takes (..., 2) and (..., 3)")

@@ -1,6 +1,7 @@
 """Parameter: a leaf over another tensor's memory."""
 
 import copy
+import pickle  # noqa: TID251 - what is loaded here was made here
 
 import pytest
 
@@ -115,3 +116,85 @@ def test_integers_cannot_require_grad(lib):
 def test_data_must_be_a_tensor():
     with pytest.raises(TypeError, match=r"Parameter\(\): argument 'data' must be Tensor or None, not list"):
         gw.nn.Parameter([1.0])
+
+
+# ---- Buffer ---------------------------------------------------------------------------------------------
+
+
+def test_a_buffer_shares_the_memory_of_its_data(lib):
+    data = lib.zeros(2)
+    b = lib.nn.Buffer(data, persistent=False)
+    data.add_(1)
+    assert b.tolist() == [1, 1]
+    assert not b.requires_grad
+    assert not b.persistent
+    assert isinstance(b, lib.nn.Buffer)
+    assert isinstance(b, lib.Tensor)
+    assert not isinstance(data, lib.nn.Buffer)
+    assert not isinstance(b + 1, lib.nn.Buffer)
+    assert lib.nn.Buffer().shape == (0,)
+    assert lib.nn.Buffer(lib.ones(1, requires_grad=True)).requires_grad
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy])
+def test_copies_of_a_buffer(again):
+    b = again(gw.nn.Buffer(gw.ones(2), persistent=False))
+    assert type(b) is gw.nn.Buffer
+    assert (b.tolist(), b.persistent) == ([1, 1], False)
+
+
+def test_the_data_of_a_buffer_must_be_a_tensor():
+    with pytest.raises(TypeError, match=r"Buffer\(\): argument 'data' must be Tensor or None, not list"):
+        gw.nn.Buffer([1.0])
+
+
+# ---- without a shape yet ----------------------------------------------------------------------------------
+
+KINDS = ["UninitializedParameter", "UninitializedBuffer"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_have_a_dtype_and_no_shape(T, kind):
+    t = getattr(T.nn.parameter, kind)(dtype=T.float64)
+    assert repr(t) == f"<{kind}>"
+    assert t.dtype is T.float64
+    assert t.is_floating_point()
+    assert t.requires_grad is (kind == KINDS[0])
+    assert T.nn.parameter.is_lazy(t)
+    with pytest.raises(RuntimeError, match=r"^Can't access the shape of an uninitialized parameter or buffer"):
+        t.shape
+
+
+@pytest.mark.parametrize("use", [
+    lambda T, t: t + 1, lambda T, t: 1 - t, lambda T, t: t.sum(), lambda T, t: T.exp(t), lambda T, t: t.add_(1),
+    lambda T, t: t @ t, lambda T, t: t[0],
+])  # fmt: skip
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_can_be_done_with_them(T, kind, use):
+    with pytest.raises(ValueError, match=r"^Attempted to use an uninitialized parameter in"):
+        use(T, getattr(T.nn.parameter, kind)())
+
+
+@pytest.mark.parametrize(("kind", "becomes"), [(KINDS[0], "Parameter"), (KINDS[1], "Tensor")])
+def test_materialize(T, kind, becomes):
+    t = getattr(T.nn.parameter, kind)()
+    t.materialize((2, 3), dtype=T.float64)
+    assert type(t) is {"Parameter": T.nn.Parameter, "Tensor": T.Tensor}[becomes]
+    assert (tuple(t.shape), t.dtype, t.requires_grad) == ((2, 3), T.float64, becomes == "Parameter")
+    assert not T.nn.parameter.is_lazy(t)
+    if t.requires_grad:
+        (t * 2).sum().backward()
+        assert t.grad.tolist() == [[2] * 3] * 2
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])  # noqa: S301
+def test_copies_without_a_shape(again):
+    t = again(gw.nn.UninitializedParameter(requires_grad=False, dtype=gw.float64))
+    assert type(t) is gw.nn.UninitializedParameter
+    assert (t.dtype, t.requires_grad) == (gw.float64, False)
+
+
+def test_frozen_ones_stay_frozen():
+    t = gw.nn.UninitializedParameter().requires_grad_(False)
+    t.materialize((1,))
+    assert not t.requires_grad

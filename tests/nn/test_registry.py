@@ -97,6 +97,17 @@ def test_a_deleted_buffer_forgets_that_it_did_not_persist(lib, module):
     assert "cache" in module.state_dict()
 
 
+def test_buffers_by_assignment(lib, module):
+    module.mean = lib.nn.Buffer(lib.ones(2))
+    module.cache = lib.nn.Buffer(lib.ones(2), persistent=False)
+    assert kept(module)[1] == ["b", "mean", "cache"]
+    assert list(module.state_dict()) == ["w", "b", "mean"]
+    module.cache = lib.zeros(3)
+    assert list(module.state_dict()) == ["w", "b", "mean"]
+    with pytest.raises(TypeError, match="as parameter 'w'"):
+        module.w = lib.nn.Buffer(lib.ones(1))
+
+
 def test_deleting(module):
     del module.w, module.b, module.act, module.plain
     assert kept(module) == ([], [], [])
@@ -188,6 +199,7 @@ def test_before_init(lib):
     for set_up, what in [
         (lambda m: setattr(m, "p", lib.nn.Parameter(lib.ones(1))), "parameters"),
         (lambda m: setattr(m, "p", lib.nn.ReLU()), "module"),
+        (lambda m: setattr(m, "p", lib.nn.Buffer(lib.ones(1))), "buffer"),
         (lambda m: m.register_parameter("p", None), "parameter"),
         (lambda m: m.register_buffer("p", None), "buffer"),
     ]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright.autograd.apply import apply
 from gradwright.ops import activation as a
 
 EXTREME = np.array([-1000.0, -30.0, 0.0, 30.0, 1000.0])
@@ -43,6 +44,16 @@ def test_softmax_with_excluded_entries() -> None:
     x = np.array([-np.inf, 0.0, 0.0])
     assert a.softmax(x, axis=0).tolist() == [0.0, 0.5, 0.5]
     assert a.log_softmax(x, axis=0)[0] == -np.inf
+
+
+def test_masked_softmax_where_all_is_excluded() -> None:
+    x = gradwright.tensor([[0.0, 0.0, 5.0], [1.0, 2.0, 3.0]], dtype=gradwright.float64, requires_grad=True)
+    mask = gradwright.tensor([[0.0, 0.0, -np.inf], [-np.inf] * 3], dtype=gradwright.float64)
+    y = apply(a.masked_softmax, (x, mask), {"axis": -1})
+    assert y.tolist() == [[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
+    y.backward(gradwright.tensor([[1.0, 0.0, 7.0]] * 2, dtype=gradwright.float64))
+    assert x.grad.tolist() == [[0.25, -0.25, 0.0], [0.0, 0.0, 0.0]]
+    assert a.masked_softmax(np.zeros((2, 0)), np.zeros((2, 0)), axis=1).shape == (2, 0)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

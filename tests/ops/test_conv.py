@@ -51,3 +51,18 @@ def test_what_is_saved() -> None:
     node = gradwright.conv1d(x, w).grad_fn
     assert hasattr(node, "_saved_weight")
     assert not hasattr(node, "_saved_self")
+
+
+@pytest.mark.parametrize("padding", [((0, 0), (0, 0)), ((1, 2), (0, 1))])
+@pytest.mark.parametrize(("groups", "stride"), [(1, 1), (2, 2)])
+def test_a_batch_of_short_rows_is_one_image_after_another(groups: int, stride: int, padding: tuple) -> None:
+    x, w = np.random.standard_normal((20, 4, 6, 5)), np.random.standard_normal((6, 4 // groups, 2, 3))
+    static = {"lattice": Lattice((2, 3), (stride, 1), (1, 1), padding), "groups": groups}
+    y = c.conv(x, w, **static)
+    assert y.flags.c_contiguous
+    alone = [c.conv(x[i : i + 1], w, **static) for i in range(20)]
+    np.testing.assert_allclose(y, np.concatenate(alone), 1e-12, 1e-12)
+    back = [c.conv_transpose(a, w, size=(6, 5), **static) for a in alone]
+    np.testing.assert_allclose(c.conv_transpose(y, w, size=(6, 5), **static), np.concatenate(back), 1e-12, 1e-12)
+    parts = [c.conv_weight(x[i : i + 1], a, **static) for i, a in enumerate(alone)]
+    np.testing.assert_allclose(c.conv_weight(x, y, **static), sum(parts), 1e-11, 1e-11)

@@ -4,6 +4,7 @@ import threading
 import time
 import weakref
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -66,6 +67,19 @@ def test_counts_and_bytes():
     assert event.kind == "forward"
     (back,) = [e for e in prof.events() if e.name == "ExpBackward0"]
     assert (back.kind, back.made_by, back.parent, back.output) == ("backward", event, None, 4000)
+
+
+def test_what_a_function_keeps_on_ctx_is_saved_too():
+    class Kept(Cube):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.same, ctx.slope, ctx.parts, ctx.array = x, 3 * x * x, [x + 1, {"a": x + 2}], np.ones(250)
+            return x * x * x
+
+    with profile() as prof:
+        Kept.apply(ones(1000))
+    assert prof["Kept"].saved == 4 * 4000 + 2000
 
 
 def test_what_runs_inside_a_function_is_its_total_and_not_its_own():

@@ -50,7 +50,7 @@ from gradwright.errors import AnomalyError, size
 
 _SAY_SO = frozenset({"cholesky", "inv", "solve"})
 """Operations whose NaN says that there is no result: `LinAlgError`, or ``info`` of cholesky_ex and its like, tells."""
-_inside: ContextVar[bool] = ContextVar("whether a declared derivative runs", default=False)
+_running: ContextVar[Node | None] = ContextVar("the node that runs backward", default=None)
 
 
 class Range(NamedTuple):
@@ -142,17 +142,17 @@ class _Found(NamedTuple):
 
 
 class _Running:
-    """While a node runs: a declared derivative is not looked into, and what is raised gets the recording line."""
+    """While a node runs: it is known, and what is raised gets the line that recorded it, if it does not name it."""
 
     def __init__(self, node: Any) -> None:
         self._node = node
 
     def __enter__(self) -> None:
-        self._before = _inside.set(not isinstance(self._node, BackwardNode))
+        self._before = _running.set(self._node)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        _inside.reset(self._before)
-        if error is not None:
+        _running.reset(self._before)
+        if error is not None and not isinstance(error, AnomalyError):
             error.add_note(f"in {type(self._node).__name__}, recorded at {_recorded(self._node)}")
 
 
@@ -167,8 +167,9 @@ class Anomaly(Watch):
         node._hooked().place = here()
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
-        if not self.check_nan or name in _SAY_SO or _inside.get():
-            return call()
+        node = _running.get()
+        if not self.check_nan or name in _SAY_SO or not (node is None or isinstance(node, BackwardNode)):
+            return call()  # a declared derivative is not looked into
         before = _holds(filter(_is_users, inputs))
         result = call()
         found = self._made([result], lambda: _either(before, _holds(v for v in inputs if not _is_users(v))))
@@ -177,7 +178,8 @@ class Anomaly(Watch):
         given = {f"input {k}": Range.of(a) for k, v in enumerate(inputs) for a in _arrays([v])}
         what = "NaN" if found.what == "nan" else "an infinity"
         many = f" in its output {found.output}" if isinstance(result, (list, tuple)) else ""
-        raise _error(f"{name} made {what}{many}, of inputs without.", name, found, given)
+        where = "" if node is None else f", in {type(node).__name__}"
+        raise _error(f"{name} made {what}{many}, of inputs without{where}.", name, found, given, node, "run")
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
         if type(node) is Output:
@@ -201,7 +203,7 @@ class Anomaly(Watch):
         given |= {f"saved {k}": Range.of(a) for k, v in _saved(node).items() for a in _arrays([v])}
         name = type(node).__name__
         head = f"Function '{name}' returned {found.what} values in its {output}th output."
-        raise _error(head, name, found._replace(output=output), given, node)
+        raise _error(head, name, found._replace(output=output), given, node, "backward run")
 
     def _made(self, results: Iterable[Any], held: Callable[[], tuple[bool, bool]]) -> _Found | None:
         """The first NaN or infinity in results that what was held before does not explain."""
@@ -261,16 +263,14 @@ def _recorded(node: Node) -> str:
     return str(recorded_at(node) or "a line that was not noted: turn anomaly mode on before it")
 
 
-def _error(head: str, name: str, found: _Found, given: dict[str, Range], node: Any = None) -> AnomalyError:
+def _error(head: str, name: str, found: _Found, given: dict[str, Range], node: Any, how: str) -> AnomalyError:
+    """The error for what ``name`` made: that of ``node``, or of an operation that it runs."""
     place = here()
     at = str(Place(*place)) if place else None
-    lines = [head, f"{found}"]
-    if node is None:
-        lines.append(f"run at {at}")
-    else:
-        lines += [f"recorded at {_recorded(node)}", f"backward run at {at}"]
+    lines = [head, f"{found}", *([] if node is None else [f"recorded at {_recorded(node)}"]), f"{how} at {at}"]
     error = AnomalyError("\n  ".join([*lines, *(f"{k}: {v}" for k, v in given.items())]))
-    error.operation, error.backward, error.what = name, node is not None, found.what
+    error.operation, error.backward, error.what = name, how == "backward run", found.what
+    error.function = None if node is None else type(node).__name__
     error.output, error.index, error.count = found.output, found.at, found.many
     error.place = at
     recorded = None if node is None else recorded_at(node)

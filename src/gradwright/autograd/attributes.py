@@ -7,17 +7,18 @@ After forward, attributes that hold tensors are taken off the node and packed up
 from __future__ import annotations
 
 import copy
-import dataclasses
 import weakref
-from collections.abc import Iterator, Sequence
-from functools import partial
-from types import FunctionType, SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.reach import PLAIN, kept
 from gradwright.autograd.record import modified, pack, unpack
-from gradwright.autograd.replay import held
+from gradwright.autograd.replay import is_intermediate
+from gradwright.autograd.strict import warn
 from gradwright.autograd.version import UNTRACKED
 
 _DEPTH = 8
@@ -65,11 +66,8 @@ class _Attributes(dict[str, Any]):
     """
 
     __slots__ = ("given", "running")
-
-    def __init__(self, packed: dict[str, Any]) -> None:
-        super().__init__(packed)
-        self.running = 0
-        self.given: dict[str, Any] = {}
+    running: int
+    given: dict[str, Any]
 
     def give(self, node: Any, name: str) -> Any:
         """The value of an attribute. Raises RuntimeError if a tensor in it was changed in place since forward."""
@@ -89,7 +87,7 @@ class _Attributes(dict[str, Any]):
             elif isinstance(part, _Rebuilt):
                 parts += part.parts
             elif isinstance(part, _Shared):
-                found |= {name: t.array for name, t in _tensors(part.name, part.value, _DEPTH)}
+                found |= {name: getattr(t, "array", t) for name, t, _ in kept(part.name, part.value)}
         return found
 
     def take_back(self, node: Any) -> None:
@@ -101,38 +99,85 @@ class _Attributes(dict[str, Any]):
                 del own[name]
 
 
-def keep(node: Any, outputs: Sequence[Any]) -> None:
-    """Pack the attributes of ``node`` that hold tensors; ``outputs`` are what its forward returned."""
-    found = {}
-    own = node.__dict__
+def keep(node: Any, args: Sequence[Any], outputs: Sequence[Any], start: int) -> bool:
+    """Pack the attributes of ``node`` that hold tensors, or the memory of what forward was given and has returned.
+
+    Returns whether an intermediate is among them: see `replay.is_intermediate`.
+    """
+    own, packed, packing = node.__dict__, None, None
     for name, value in own.items():
-        one = _packed(node, outputs, f"ctx.{name}", value, _DEPTH)
+        if value.__class__ in PLAIN:
+            continue
+        if packing is None:
+            packing = _Packing(node, args, outputs, start)
+        one = packing.packed(f"ctx.{name}", value, _DEPTH)
         if one is not value:
-            found[name] = one
-    if found:
-        for name in found:
+            if packed is None:
+                packed = _Attributes()
+            packed[name] = one
+    if packing is None:
+        return False
+    if packed is not None:
+        for name in packed:
             del own[name]
-        node._attributes = _Attributes(found)
-        node.__class__ = node._function._keeping_class()
+        packed.running, packed.given = 0, {}
+        node._attributes = packed
+        node.__class__ = node._function._keeping or node._function._keeping_class()
+    return packing.found
 
 
-def _packed(node: Any, outputs: Sequence[Any], name: str, value: Any, depth: int) -> Any:
-    """``value`` with its tensors packed; ``value`` itself if there are none in it."""
-    if isinstance(value, TensorBase):
-        return value if value._counter[0] is UNTRACKED else _Tensor(node, outputs, name, value)
-    if not isinstance(value, _CONTAINERS) or not depth:
-        return _Shared(name, value) if any(_tensors(name, value, depth)) else value
-    if not any(isinstance(v, (TensorBase, *_CONTAINERS)) for v in _values(value)):
-        return value
-    parts = [_packed(node, outputs, f"{name}[{k!r}]", v, depth - 1) for k, v in _items(value)]
-    if all(p is v for p, v in zip(parts, _values(value), strict=True)):
-        return value
-    return _Rebuilt(value, parts) if isinstance(value, tuple) or any(map(_owned, parts)) else _Shared(name, value)
+class _Packing:
+    """Packs the attributes of one ctx.
+
+    Attributes:
+        found: whether there was an intermediate.
+    """
+
+    __slots__ = ("args", "found", "node", "outputs", "start")
+
+    def __init__(self, node: Any, args: Sequence[Any], outputs: Sequence[Any], start: int) -> None:
+        self.node, self.args, self.outputs, self.start, self.found = node, args, outputs, start, False
+
+    def packed(self, name: str, value: Any, depth: int) -> Any:
+        """``value`` with its tensors packed; ``value`` itself if there are none in it."""
+        if isinstance(value, TensorBase):
+            self.look(value)
+            return value if value._counter[0] is UNTRACKED else _Tensor(self.node, self.outputs, name, value)
+        if not isinstance(value, _CONTAINERS) or not depth:
+            shared = _Shared(name, value, self)
+            return shared if shared.versions else value
+        for v in _values(value):
+            if v.__class__ not in PLAIN:
+                break
+        else:
+            return value
+        parts = [v if v.__class__ in PLAIN else self.packed(f"{name}[{k!r}]", v, depth - 1) for k, v in _items(value)]
+        if all(p is v for p, v in zip(parts, _values(value), strict=True)):
+            return value
+        rebuilt = isinstance(value, tuple) or any(map(_owned, parts))
+        return _Rebuilt(value, parts) if rebuilt else _Shared(name, value, self)
+
+    def look(self, t: Any) -> None:
+        """Find out whether a tensor is an intermediate."""
+        self.found = self.found or is_intermediate(t, self.node, self.start, self.args, self.outputs)
+
+    def source(self, part: Any) -> Any:
+        """What is to be checked of a tensor, or of an array whose memory is that of one: array, counter, version, node.
+
+        None if nothing is.
+        """
+        if isinstance(part, TensorBase):
+            self.look(part)
+            if part._counter[0] is UNTRACKED:
+                return None
+            return (*pack(part)[:3], None if _is_newer(part, self.node) else part._node)
+        for t in (*self.args, *self.outputs):
+            if isinstance(t, TensorBase) and t._counter[0] is not UNTRACKED and np.may_share_memory(part, t.array):
+                return (*pack(t)[:3], None)
+        return None
 
 
 _CONTAINERS = (list, tuple, dict)
-_HOLDERS = (FunctionType, partial, SimpleNamespace)
-"""These, and dataclasses, hold what backward needs. Other objects may change meanwhile: a module of weights, say."""
 
 
 def _items(value: Any) -> Any:
@@ -217,31 +262,30 @@ def _filled(like: Any, values: list[Any]) -> Any:
 
 
 class _Shared:
-    """A list or dictionary with tensors in it: others may add to it, so it must stay itself."""
+    """Anything else with tensors or arrays in it: others may change it, so it must stay itself.
+
+    Attributes:
+        versions: for each of them, by id, what is to be checked, and whether it was there to stay.
+    """
 
     __slots__ = ("name", "value", "versions")
 
-    def __init__(self, name: str, value: Any) -> None:
+    def __init__(self, name: str, value: Any, packing: _Packing) -> None:
         self.name, self.value = name, value
-        self.versions = {id(t._counter): pack(t) for _, t in _tensors(name, value, _DEPTH)}
+        found = [(_identity(part), packing.source(part), sure) for _, part, sure in kept(name, value)]
+        self.versions = {which: (packed, sure) for which, packed, sure in found if packed is not None}
 
     def get(self, node: Any) -> Any:
-        for name, t in _tensors(self.name, self.value, _DEPTH):
-            packed = self.versions.get(id(t._counter))
-            if packed is not None and packed[1] is t._counter:
+        for name, part, _ in kept(self.name, self.value):
+            packed, sure = self.versions.get(_identity(part), (None, True))
+            if packed is None:
+                continue
+            if sure:
                 check(node, name, packed)
+            elif packed[1][0] != packed[2]:
+                warn(str(modified(node, name, packed)))
         return self.value
 
 
-def _tensors(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, TensorBase):
-        if value._counter[0] is not UNTRACKED:
-            yield name, value
-    elif depth and (dataclasses.is_dataclass(value) or isinstance(value, _HOLDERS)) and not isinstance(value, type):
-        for n, v in held(value).items():
-            if isinstance(v, (TensorBase, *_CONTAINERS)):
-                yield from _tensors(f"{name}.{n}", v, depth - 1)
-    elif isinstance(value, _CONTAINERS) and depth:
-        for k, v in _items(value):
-            if isinstance(v, (TensorBase, *_CONTAINERS)):
-                yield from _tensors(f"{name}[{k!r}]", v, depth - 1)
+def _identity(part: Any) -> int:
+    return id(part._counter if isinstance(part, TensorBase) else part)

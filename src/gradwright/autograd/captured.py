@@ -22,19 +22,23 @@ class Inside(list[Any]):
     """What `recording` holds inside forward: a list that stays empty, which is the cheapest thing that is false.
 
     Attributes:
+        follows: whether a tensor takes up the history of what is written into it, although nothing is recorded.
         call: the Function, its arguments, their nodes, and the sequence number from which on nodes are made inside.
         known: the nodes of what need not be told of, and None.
         written: by number, a copy of each argument as it was before forward wrote it in place; unset if none was.
         random: the state of each source of random numbers before forward drew from it; unset if it drew none.
         left: whether values left for NumPy or Python.
+        found: what backward would have found outside of ctx before forward ran, if its code looks there: see `outer`.
     """
 
-    __slots__ = ("call", "known", "left", "random", "written")
+    __slots__ = ("call", "found", "known", "left", "random", "written")
     call: tuple[Any, tuple[Any, ...], list[Any], int]
     known: tuple[Any, ...]
     written: dict[int, Any]
     random: dict[Any, bytes]
     left: bool
+    found: dict[int, tuple[str, Any, int]] | None
+    follows = False
 
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""

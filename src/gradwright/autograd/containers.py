@@ -12,9 +12,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
+from gradwright.dtypes import Size, device, dtype
 
 PLAIN = frozenset([type(None), bool, int, float, complex, str, bytes, slice, range, type, type(Ellipsis), type(len),
-                   type(lambda: None)])  # fmt: skip
+                   type(lambda: None), Size, dtype, device])  # fmt: skip
 """The classes of most arguments that are neither tensors nor containers."""
 
 

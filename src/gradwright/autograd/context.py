@@ -14,6 +14,7 @@ from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.contract import Declaring, FunctionCtx, root
 from gradwright.autograd.cut import Guard
+from gradwright.autograd.earlier import Earlier
 from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.hooks import as_tensor
 from gradwright.autograd.node import Bundle, Node, Output, routing
@@ -24,7 +25,7 @@ from gradwright.autograd.strict import warn
 from gradwright.autograd.version import noted, written_at
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, users_own
-from gradwright.errors import kind, size
+from gradwright.errors import MisfitGradient, kind, size
 from gradwright.ops.shape import broadcasts
 
 
@@ -39,7 +40,7 @@ class BackwardNode(Declaring, Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
-    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_materialize", "_metas", "_needs", "_outputs",
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_left", "_materialize", "_metas", "_needs", "_outputs",
                  "_ports", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
@@ -50,6 +51,8 @@ class BackwardNode(Declaring, Node):
     _to_save: tuple[Any, ...]
     _dirty: tuple[Any, ...]
     _flat: tuple[Any, ...]
+    _left: dict[str, Any]
+    """The user's other attributes, as forward left them; unset if there were none."""
     _materialize: bool
     _attributes: Any
     """The user's attributes that hold tensors, packed, if the node is a `gradwright.autograd.attributes.Keeping`."""
@@ -154,12 +157,13 @@ class BackwardNode(Declaring, Node):
             out._node = self._port(node)
         return out
 
-    def _written(self, part: str = "forward") -> str | None:
-        """Where the user has written forward, or backward."""
+    def _written(self, part: str = "forward", argument: str = "") -> str | None:
+        """Where the user has written forward, or backward, or what gives the gradient of an argument."""
         user = getattr(self._function, "_user", self._function)
         if part == "backward" and user.backward is root(user).backward:
             part = "vjp"
-        fn = inspect.unwrap(getattr(user, part))
+        formula = user._formula(argument) if argument else None
+        fn = formula or inspect.unwrap(getattr(user, part))
         code = getattr(fn, "__code__", None)
         return code and f"{code.co_filename}:{code.co_firstlineno}, in {fn.__qualname__}"
 
@@ -198,30 +202,38 @@ class BackwardNode(Declaring, Node):
     def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
         """`_run`, while the pass is recorded."""
         versions = [None if t is None else noted(t._counter[0]) for t in grads]
-        quiet = users_own()
+        guard = self._guard(grads)
         try:
-            guard, result = self._guarded(grads)
+            result = self._guarded(guard, grads)
+            checked = _checked(self, result if type(result) is tuple else (result,))
+            for t, version in zip(grads, versions, strict=True):
+                if version is not None and t._counter[0] != version:
+                    self._check_cotangent(t, version, g)
+            return guard.settled(checked)
         finally:
-            restore(quiet)
-        checked = _checked(self, result if type(result) is tuple else (result,))
-        for t, version in zip(grads, versions, strict=True):
-            if version is not None and t._counter[0] != version:
-                self._check_cotangent(t, version, g)
-        return guard.settled(checked)
+            guard.done()
 
-    def _guarded(self, grads: Sequence[Any]) -> tuple[Guard, Any]:
-        """What the user's backward returns while it is recorded, and what is known of what it did."""
+    def _guard(self, grads: Sequence[Any]) -> Guard:
         cotangents = [t._node for t in grads if t is not None and t._node is not None]
-        declared = isinstance(getattr(self, "surrogate", None), str)
-        guard = Guard(type(self).__name__, (*self._next, *cotangents), declared)
-        before = guarding.get()
+        declared = isinstance(getattr(type(self), "surrogate", None), str)
+        return Guard(type(self).__name__, (*self._next, *cotangents), declared)
+
+    def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
+        """What the user's backward returns while it is recorded, watched by ``guard``."""
+        before, quiet = guarding.get(), users_own()
         guarding.set(guard)
+        earlier = Earlier(self) if self.__dict__ else None
         try:
             derivative = self._function._derivative()
+            for name, t in earlier.rest if earlier else ():
+                guard.doubt(t, name, "an earlier backward")
             ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
-            return guard, derivative(ctx, *grads)
+            return derivative(ctx, *grads)
         finally:
+            restore(quiet)
             guarding.set(before)
+            if earlier:
+                earlier.put_back()
 
     def _check_cotangent(self, t: Any, version: int, g: Any) -> None:
         """Raise RuntimeError for a cotangent that backward has changed, unless nobody else holds its memory."""
@@ -255,10 +267,14 @@ class BackwardNode(Declaring, Node):
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
         if not recording.get():
             return self._function._derivative()(self, *grads)
-        guard, result = self._guarded(grads)
-        if isinstance(result, TensorBase):
-            return guard.settled([result])[0]
-        return tuple(guard.settled(result)) if type(result) is tuple else result
+        guard = self._guard(grads)
+        try:
+            result = self._guarded(guard, grads)
+            if isinstance(result, TensorBase):
+                return guard.settled([result])[0]
+            return tuple(guard.settled(result)) if type(result) is tuple else result
+        finally:
+            guard.done()
 
     __call__ = apply
 
@@ -322,25 +338,27 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
 def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """A gradient in the shape and dtype of its input; a warning that it was not, RuntimeError if it cannot be."""
     got, name, argument = r.array.shape, type(node).__name__, node._argument(i)
-    at = f"backward is at {node._written('backward') or 'a line that is not known'}"
+    at = f"backward is at {node._written('backward', argument) or 'a line that is not known'}"
     if got != shape:
         if not broadcasts(shape, got):
             raise RuntimeError(
                 f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
                 f"compatible with {size(shape)}, that of {argument!r}; {at}"
             )
-        warn(
+        mend = node._function._fit.format(sizes=", ".join(map(str, shape)))
+        warn(MisfitGradient(
             f"{name} returned a gradient of shape {size(got)} for input {i} ({argument!r}) of shape {size(shape)}: it "
-            f"is summed down.\n  {at}\n"
-            f"Return grad.sum_to_size({', '.join(map(str, shape))}) if that is what you mean."
-        )
+            f"is summed down.\n  {at}\nIf that is what you mean, {mend}.",
+            argument, got, shape, mend,
+        ))  # fmt: skip
         r = r.sum_to_size(shape)
     if r.array.dtype != dtype:
         had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
-        warn(
+        mend = node._function._cast.format(argument=argument)
+        warn(MisfitGradient(
             f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n  {at}\n"
-            f"Return grad.to({argument}.dtype) if that is what you mean."
-        )
+            f"If that is what you mean, {mend}.", argument, had, wants, mend,
+        ))  # fmt: skip
         r = r.to(dtype)
     return r
 

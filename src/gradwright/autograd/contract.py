@@ -72,6 +72,14 @@ class Declarations:
     """Whether forward may use tensors that require grad and are no arguments, because backward sees to them itself."""
     boxed_grads_call = False
     """Whether backward gets its grad_outputs as one list, which it may empty: ``backward(ctx, grads)``."""
+    _fit, _cast = "return grad.sum_to_size({sizes})", "return grad.to({argument}.dtype)"
+    """What to return instead of a gradient of a larger shape, and of one of another dtype."""
+    _give = "return the gradient"
+    """What to do where None is returned and should not be."""
+
+    @staticmethod
+    def _formula(argument: str) -> Any:
+        """What computes the gradient of an argument, if that is not all of backward."""
 
 
 class Declaring:

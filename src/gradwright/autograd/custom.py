@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -24,6 +25,7 @@ from gradwright.autograd.contract import pushing
 from gradwright.autograd.function import Function, FunctionMeta
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.record import underived
+from gradwright.autograd.surrogate import reason_of, surrogate
 from gradwright.op import Rule, declared
 from gradwright.ops.shape import sum_to
 
@@ -115,19 +117,20 @@ class CustomOp(Generic[P, R]):
         self.tangents |= declared(f"{self.name}.jvp", self.inputs, known, rules)
         return self
 
+    def has_gradient(self, name: str) -> bool:
+        """Whether a derivative by this input is declared."""
+        rule = self.rules.get(name, self._joint)
+        return rule is not None and rule.fn is not _none
+
     def _mark(self, fns: Sequence[Any]) -> None:
         for fn in fns:
-            if reason := getattr(fn, "surrogate", None):
-                self.surrogate = reason
+            if reason := reason_of(fn):
+                surrogate(reason)(self)
 
     @property
     def surrogate(self) -> str | None:
         """Why its gradient is no derivative, if that is declared: see `gradwright.autograd.surrogate`."""
-        return getattr(self.function._node_class, "surrogate", None)
-
-    @surrogate.setter
-    def surrogate(self, reason: str) -> None:
-        self.function.surrogate = self.function._node_class.surrogate = reason
+        return reason_of(self.function)
 
     def __repr__(self) -> str:
         return f"<custom_op {self.name}{self._signature}>"
@@ -262,6 +265,10 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
             found = part if found is None else _sum(found, part)
         return found
 
+    def formula(argument: str) -> Any:
+        rule = op.rules.get(re.split(r"[.\[]", argument)[0], op._joint)
+        return rule.fn if rule is not None and rule.fn is not _none else op.__wrapped__  # type: ignore[attr-defined]
+
     forward.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in ("ctx", *op.inputs)]
     )
@@ -270,6 +277,9 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     return FunctionMeta(fn.__name__, (Function,), {
         "__module__": fn.__module__, "__qualname__": fn.__qualname__, "__doc__": fn.__doc__,
         "forward": staticmethod(forward), "backward": staticmethod(backward), "jvp": staticmethod(jvp),
+        "_formula": staticmethod(formula), "_cast": "return xp.astype(grad, {argument}.dtype)",
+        "_give": f"declare its derivative: {fn.__name__}.vjp({{argument}}=...)",
+        "_fit": 'sum it down to [{sizes}] in that formula, or declare custom_op(kind="elementwise"), which does so',
     })  # fmt: skip
 
 

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.containers import take_apart
 from gradwright.autograd.grad_mode import guarding, recording
 from gradwright.autograd.node import AccumulateGrad, Node, ticket
 from gradwright.autograd.place import Place, here, is_own
 from gradwright.autograd.strict import warn
-from gradwright.autograd.view import is_severed, refresh
+from gradwright.autograd.version import Untracked
+from gradwright.autograd.view import View, is_of_leaf, is_severed, refresh
 from gradwright.dtypes import FLOAT, of
 from gradwright.errors import CutError
 
@@ -33,7 +35,7 @@ class Guard(list[Any]):
     Attributes:
         name: of the node.
         inputs: the nodes that its gradients depend on: those of the inputs and of the cotangents.
-        known: as that of `gradwright.autograd.captured.Inside`.
+        known, follows: as those of `gradwright.autograd.captured.Inside`.
         declared: whether the user says that the gradient is not the derivative: then nothing of this is done.
         left: how and where values left, in that order.
         values: the same of those that left for NumPy or Python, and so may be anywhere.
@@ -43,7 +45,11 @@ class Guard(list[Any]):
         replaying: while forward runs again, what `recording` holds: a `no_grad` block in it says nothing, since all of
             forward is one.
         scale: how large the cotangents are that a second derivative brings to what was returned.
+        outer: what puts back what running forward again has left outside of ctx.
+        doubted: the tensors whose history is not known, with what is one until backward is done.
     """
+
+    follows = True
 
     def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
         super().__init__()
@@ -56,6 +62,8 @@ class Guard(list[Any]):
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
         self.scale = 0.0
         self.replaying: Any = None
+        self.outer: Any = None
+        self.doubted: list[tuple[Any, Cut]] = []
 
     def note(self, how: str, t: Any) -> None:
         """Values of ``t`` leave at the user's line that runs now."""
@@ -78,6 +86,26 @@ class Guard(list[Any]):
 
     def drawing(self, source: Any) -> None:
         """Backward runs once."""
+
+    def doubt(self, t: Any, name: str, who: str) -> None:
+        """Until backward is done, ``t``, which has no history, has one through which a second derivative warns."""
+        if self.declared or t._node is not None or of(t.array.dtype).category < FLOAT:
+            return
+        t._node = Doubt(self, self.inputs, (
+            f"{self.name} uses {name!r}, which {who} has left there without history: if that depends on the inputs, "
+            "this second derivative misses what goes that way.\n"
+            "Compute it anew, in backward or each time in forward, and keep it on ctx; or make it an argument, if it "
+            "is a constant."
+        ))  # fmt: skip
+        self.doubted.append((t, t._node))
+
+    def done(self) -> None:
+        """Backward is done, or has failed: leave things as they were before it."""
+        for t, node in self.doubted:
+            if t._node is node:
+                t._node = None
+        if self.outer is not None:
+            self.outer.restore()
 
     def why(self) -> tuple[str, Any]:
         """How and where values left that cannot be followed."""
@@ -102,6 +130,8 @@ class Guard(list[Any]):
         for node, cut in self.leaves:
             node._next = (cut,)
             node._hooked().tensor[-1] = partial(_reached, cut)
+        if self.doubted or self.outer is not None:  # one may be among them
+            grads = [g if g is None else wrap(g.array, g._node, g._counter) for g in grads]
         if not self.left:
             return list(grads)
         how, place = self.why()
@@ -136,8 +166,20 @@ class Cut(Node):
         array = np.asarray(g.array if isinstance(g, TensorBase) else g)
         size = float(np.abs(array).max()) if array.size else 0.0
         if self._guard is None or not size <= self._guard.scale * float(np.finfo(array.dtype).eps) ** 0.75:
-            raise CutError(self._message)
+            self._tell()
         return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
+
+    def _tell(self) -> None:
+        raise CutError(self._message)
+
+
+class Doubt(Cut):
+    """A history that is not known: there may be none."""
+
+    __slots__ = ()
+
+    def _tell(self) -> None:
+        warn(self._message)
 
 
 class Returned(Node):
@@ -170,17 +212,49 @@ def _guard() -> Any:
 
 
 def aside(t: Any, out: Any, how: str) -> Any:
-    """``out``, a tensor of the values of ``t`` without history that the user asked for: with a cut for its history."""
+    """``out``, a tensor of the values of ``t`` without history that the user asked for: with a cut for its history.
+
+    If both are one memory, it is a view of ``t`` meanwhile, so that what is written into it is known of ``t``.
+    """
     guard = _guard()
     if guard is None or is_own(sys._getframe(2).f_code.co_filename):
         return out
     if t._view is not None:
         refresh(t)
     if t._node is not None and not is_severed(t._node):
-        place = here(2)
-        out._node = guard.cut((t._node,), how, place)
-        guard.left.append((how, place))
+        _cut_off(guard, out, (t._node,), how)
+    if out.array is t.array and not is_of_leaf(t) and not isinstance(out._counter[0], Untracked):
+        out._counter = t._counter
+        out._view = View(t, (), None) if t._view is None else View(t._view.base, t._view.steps, None)
     return out
+
+
+def replaced(t: Any, source: Any) -> None:
+    """The memory of ``t`` is now that of ``source``, because the user has set ``.data``."""
+    guard = _guard()
+    if guard is not None and source._node is not None and not is_severed(source._node):
+        _cut_off(guard, t, (source._node,), ".data")
+
+
+def made_of(data: Any, out: Any, how: str) -> Any:
+    """``out``, made from the values of ``data``, a tensor or something with tensors in it: so cut off from those."""
+    guard = _guard()
+    if guard is not None and of(out.array.dtype).category >= FLOAT:
+        found: list[Any] = []
+        take_apart(data, found)
+        for t in found:
+            if t._view is not None:
+                refresh(t)
+        nodes = [t._node for t in found if t._node is not None and not is_severed(t._node)]
+        if nodes:
+            _cut_off(guard, out, nodes, how)
+    return out
+
+
+def _cut_off(guard: Any, out: Any, nodes: Sequence[Node], how: str) -> None:
+    place = here(3)
+    out._node = guard.cut(nodes, how, place)
+    guard.left.append((how, place))
 
 
 def leaves(t: Any, how: str, array: bool = False) -> bool:
@@ -218,7 +292,7 @@ def rooted(t: Any) -> bool:
     guard = _guard()
     if guard is None or not isinstance(t._node, Cut):
         return False
-    cut, t._node = t._node, None
+    cut, t._node, t._view = t._node, None, None
     t._node = AccumulateGrad(t)
     guard.leaves.append((t._node, cut))
     return True

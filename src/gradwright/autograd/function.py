@@ -17,26 +17,30 @@ The ctx *is* the node of the graph: what forward leaves on it, backward finds, a
 
 from __future__ import annotations
 
-import functools
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gradwright import dtypes
-from gradwright.autograd import attributes, nested, replay, signature, watch
+from gradwright.autograd import attributes, nested, outer, replay, signature, watch
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.captured import Inside
 from gradwright.autograd.containers import PLAIN, holds_tensors
 from gradwright.autograd.context import BackwardCFunction, BackwardNode
-from gradwright.autograd.contract import Declarations, FunctionCtx, check
-from gradwright.autograd.grad_mode import guarding, record, recording, watching
+from gradwright.autograd.contract import Declarations, FunctionCtx
+from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.node import Node, Output, ticket
-from gradwright.autograd.record import pack
+from gradwright.autograd.once import once_differentiable
+from gradwright.autograd.reach import among, reachable
+from gradwright.autograd.strict import warn
 from gradwright.autograd.surrogate import declared
 from gradwright.autograd.version import bump, noted, written_at
 from gradwright.autograd.view import View, check_writable, rebase, refresh
+from gradwright.errors import kind
 
 _new = object.__new__
 
@@ -46,9 +50,8 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
-        check(cls, body)
-        if bases and "_user" not in body:
-            signature.check(cls)
+        signature.define(cls, body)
+        cls._outer, cls._keeping = outer.UNREAD, None
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
 
 
@@ -66,7 +69,8 @@ class Function(Declarations, metaclass=FunctionMeta):
     """
 
     _node_class: type[BackwardNode]
-    _keeping: type[BackwardNode]
+    _keeping: type[BackwardNode] | None
+    _outer: Any
     _defaults: tuple[Any, ...]
     _flat: Any
 
@@ -107,9 +111,8 @@ class Function(Declarations, metaclass=FunctionMeta):
     @classmethod
     def _keeping_class(cls) -> type[BackwardNode]:
         """The class of nodes with tensors among their attributes."""
-        if "_keeping" not in cls.__dict__:
-            node = cls._node_class
-            cls._keeping = type(node.__name__, (attributes.Keeping, node), {"__slots__": ()})
+        node = cls._node_class
+        cls._keeping = type(node.__name__, (attributes.Keeping, node), {"__slots__": ()})
         return cls._keeping
 
     @classmethod
@@ -168,6 +171,7 @@ class Function(Declarations, metaclass=FunctionMeta):
             inside.call = cls, args, nodes, ticket()
             inside.known = (*nodes, None)
             inside.left = False
+            inside.found = None if cls._outer is None or True not in needs else outer.of(cls).look()
             recording.set(inside)
         try:
             if watching.get():
@@ -186,6 +190,8 @@ class Function(Declarations, metaclass=FunctionMeta):
         outputs = (result,) if single else nested.outputs(cls, node, result)
         needed = mode and True in needs
         if needed:
+            if not single:
+                _check_arrays(cls, node, result)
             for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
                 if version is not None and a._counter[0] != version:
                     _check_changed(cls, node, args, a, version, outputs)
@@ -231,7 +237,7 @@ def _with_defaults(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...
         cls._defaults = tuple([p.default for p in inspect.signature(cls.forward).parameters.values()
                                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])  # fmt: skip
     rest = cls._defaults[len(args) :]
-    return args if _among(inspect.Parameter.empty, rest) else (*args, *rest)
+    return args if among(inspect.Parameter.empty, rest) else (*args, *rest)
 
 
 def _check_changed(cls: type[Function], node: BackwardNode, args: Sequence[Any], changed: Any, version: int,
@@ -255,9 +261,26 @@ def _check_changed(cls: type[Function], node: BackwardNode, args: Sequence[Any],
     )
 
 
+def _check_arrays(cls: type[Function], node: BackwardNode, result: Any) -> None:
+    """Warn of outputs that are arrays, through which no gradient flows; TypeError if there are no others."""
+    found = [part for _, part in reachable("", result)]
+    numbers = [part for part in found if not isinstance(part, TensorBase)]
+    arrays = [part for part in numbers if isinstance(part, (np.ndarray, np.generic)) and part.dtype.kind in "fc"]
+    if not arrays:
+        return
+    message = (
+        f"{cls.__name__}: forward returned a NumPy {kind(arrays[0])}, through which no gradient flows.\n"
+        f"  forward is at {node._written()}\n"
+        "Return gradwright.from_numpy(...) of it, if one is to."
+    )
+    if len(numbers) == len(found):
+        raise TypeError(message)
+    warn(message)
+
+
 def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
     for t in node._dirty:
-        if not _among(t, outputs):
+        if not among(t, outputs):
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
         check_writable(t, needed)
@@ -270,116 +293,61 @@ def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> No
 def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
               inside: Inside | None) -> tuple[Any, ...]:  # fmt: skip
     """The outputs with ``node`` as their history, if forward ran ``inside``; packs up what was saved."""
-    owned = tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
+    dirty, flat, saved = node._dirty, node._flat, node._to_save
+    owned = tuple([_own(o, args, dirty) if isinstance(o, TensorBase) else o for o in outputs])
     if inside is None:
         return owned
-    saved = node._to_save
-    packs: list[Any] = [None if t is None else pack(t) for t in saved]
-    node._outputs = [(o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else None for o in owned]
+    packs: list[Any] = [None if t is None else (t.array, t._counter, +t._counter[0], t._node) for t in saved]
+    node._outputs = metas = []
     if len(outputs) > 1:
         node._ports = {}
     for k, out in enumerate(owned):
-        original = outputs[k]
-        flat = not isinstance(out, TensorBase) or dtypes.of(out.array.dtype).category < dtypes.FLOAT
-        if flat or _among(original, node._flat):
+        if not isinstance(out, TensorBase):
+            metas.append(None)
+            continue
+        original, array = outputs[k], out.array
+        metas.append((array.shape, array.dtype))
+        if dtypes.of(array.dtype).category < dtypes.FLOAT or (flat and among(original, flat)):
             continue
         history: Node = node
         if node._ports is not None:
             history = Output(node, k)
             node._ports[k] = weakref.ref(history)
-        if out._view is not None and _among(original, node._dirty):
-            rebase(out._view.base, out._view.steps, wrap(out.array, history, out._counter))
+        if dirty and out._view is not None and among(original, dirty):
+            rebase(out._view.base, out._view.steps, wrap(array, history, out._counter))
         else:
             out._node = history
         for j, t in enumerate(saved):
             if t is original:
                 packs[j] = (*packs[j][:3], k)
-    own, start = node.__dict__, inside.call[3]
-    for one in packs:
-        if one is not None and (made := one[3]).__class__ is not int and (made is None or made._seq >= start):
-            node._replay = replay.keep(node, inside, packs, outputs)
-            break
-    else:
-        for value in own.values():
-            if value.__class__ not in replay.PLAIN or inside.left:
-                node._replay = replay.keep(node, inside, packs, outputs)
-                break
     node._saved = packs
-    node._to_save = ()
-    if node._dirty or node._flat:  # they may be this node's own outputs, which would then keep it alive
-        node._dirty = node._flat = ()
+    own, start, found = node.__dict__, inside.call[3], False
+    for j, one in enumerate(packs):
+        if one is not None and (made := one[3]).__class__ is not int and (made is None or made._seq >= start):
+            found = found or replay.is_intermediate(saved[j], node, start, args, outputs)
     if own:
-        for value in own.values():
-            if value.__class__ not in replay.PLAIN:
-                attributes.keep(node, outputs)
-                break
+        found = attributes.keep(node, args, outputs, start) or found
+        if own:
+            node._left = own.copy()
+    if found or inside.left or inside.found is not None:
+        node._replay = replay.keep(node, inside, packs, outputs, found)
+    node._to_save = ()
+    if dirty or flat:  # they may be this node's own outputs, which would then keep it alive
+        node._dirty = node._flat = ()
     return owned
-
-
-def _among(t: Any, many: Sequence[Any]) -> bool:
-    """Whether ``t`` itself is one of ``many`` (``in`` would compare values)."""
-    for other in many:  # noqa: SIM110 - a generator would cost more than the loop, on every call
-        if other is t:
-            return True
-    return False
 
 
 def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
     """An output that may bear this Function's history: an input returned as it came becomes a view of itself."""
-    returned = _among(o, args)
+    returned = among(o, args)
     if not returned and o._view is None:
         return o
-    if _among(o, dirty):
+    if among(o, dirty):
         return o
     base = o if o._view is None else o._view.base
     o = wrap(o.array, None, o._counter) if returned else o
     o._view = View(base, (), "function")
     return o
-
-
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare a backward that cannot itself be differentiated (it computes outside gradwright, say).
-
-    A second derivative through it raises RuntimeError instead of being silently zero, whether or not the gradient that
-    comes in requires grad.
-    """
-
-    @functools.wraps(fn)
-    def backward(ctx: Any, *grads: Any) -> Any:
-        recorded, guard = record(False), guarding.get()
-        guarding.set(None)  # it may let go of gradients
-        try:
-            result = fn(ctx, *grads)
-        finally:
-            recording.set(recorded)
-            guarding.set(guard)
-        if not recorded:
-            return result
-        many = result if isinstance(result, tuple) else (result,)
-        stop = _Once(ctx, grads)
-        many = tuple(wrap(r.array, stop) if isinstance(r, TensorBase) else r for r in many)
-        return many if isinstance(result, tuple) else many[0]
-
-    backward.once = True  # type: ignore[attr-defined]
-    return backward
-
-
-class _Once(Node):
-    """Stands where a second derivative would have to pass through a once_differentiable backward."""
-
-    __slots__ = ("_mask", "_who")
-
-    def __init__(self, ctx: BackwardNode, grads: Sequence[Any]) -> None:
-        cotangents = [g._node for g in grads if g is not None and g._node is not None]
-        self._seq = ticket()
-        self._next, self._mask = (*ctx._next, *cotangents), (*ctx._mask, *[True] * len(cotangents))
-        self._hooks, self._saved = None, ()
-        self._who = type(ctx).__name__
-
-    def _run(self, xp: Any, g: Any) -> Any:
-        raise RuntimeError(
-            f"trying to differentiate twice a function that was marked with @once_differentiable: {self._who}"
-        )
 
 
 class InplaceFunction(Function):

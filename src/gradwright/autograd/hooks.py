@@ -46,6 +46,8 @@ class RemovableHandle:
 
     def __init__(self, hooks: Registry, fn: Any) -> None:
         self.id = _number()
+        while self.id in hooks:  # which have been unpickled
+            self.id = _number()
         self._hooks = weakref.ref(hooks)
         hooks[self.id] = fn
 
@@ -60,6 +62,13 @@ class RemovableHandle:
 
     def __exit__(self, *exc: object) -> None:
         self.remove()
+
+    def __getstate__(self) -> Any:  # the copy of a handle takes off the copy of the hook
+        return self.id, self._hooks()
+
+    def __setstate__(self, state: Any) -> None:
+        self.id, hooks = state
+        self._hooks = weakref.ref(Registry() if hooks is None else hooks)
 
 
 class Hooks:

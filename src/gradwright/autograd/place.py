@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import linecache
 import os
 import sys
@@ -53,5 +54,5 @@ def here(depth: int = 1) -> tuple[CodeType, int] | None:
 
 def is_own(filename: str) -> bool:
     """Whether a file is gradwright's own."""
-    own = _OWN[filename] = filename.startswith((_HOME, "<gradwright"))
+    own = _OWN[filename] = filename.startswith((_HOME, "<gradwright", copy.__file__))  # of `deepcopy` we are a part
     return own

@@ -7,19 +7,18 @@ forward was called with; a recorded backward runs forward again on that and gets
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import sys
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Sequence
 from contextlib import nullcontext
-from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gradwright.autograd import containers
+from gradwright.autograd import outer
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import guarding, record, recording, watching
+from gradwright.autograd.reach import among, reachable
 from gradwright.autograd.record import freed, pack, unpack
 from gradwright.autograd.saved import allow_mutation_on_saved_tensors
 from gradwright.autograd.signature import has_setup
@@ -27,13 +26,6 @@ from gradwright.backends.generator import shared
 from gradwright.dtypes import FLOAT, of
 from gradwright.errors import size
 
-_DEPTH = 8
-PLAIN = containers.PLAIN - {FunctionType}
-"""The classes of most attributes that hold no tensors."""
-_OBJECTS = 100
-"""More objects in one attribute than this are not looked into."""
-_OWN = ("gradwright", "builtins", "numpy")
-_EMPTY = CellType()
 _TENSOR: Any = object()
 """Where a tensor was among the arguments."""
 
@@ -44,29 +36,33 @@ class Replay:
     Attributes:
         arguments: those that are no tensors, in their places.
         count: how many tensors `save_for_backward` was given; the arguments are saved after them.
+        fresh: the numbers of those that forward writes in place, of which copies have been kept.
         random: the state that each source of random numbers had.
+        outside: weak references to the intermediates that forward has left outside of ctx.
     """
 
-    __slots__ = ("arguments", "count", "fresh", "random")
+    __slots__ = ("arguments", "count", "fresh", "outside", "random")
 
-    def __init__(self, arguments: list[Any], count: int, fresh: frozenset[int], random: dict[Any, bytes]) -> None:
-        self.arguments, self.count, self.fresh, self.random = arguments, count, fresh, random
+    def __init__(self, arguments: list[Any], count: int, fresh: frozenset[int], random: dict[Any, bytes],
+                 outside: list[weakref.ref[Any]]) -> None:  # fmt: skip
+        self.arguments, self.count, self.fresh, self.random, self.outside = arguments, count, fresh, random, outside
 
 
-def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any]) -> Replay | None:
-    """If ``node`` has intermediates, what their replay takes; the arguments are added to ``packs``."""
+def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], found: bool) -> Replay | None:
+    """What the replay of ``node`` takes, if it has intermediates; the arguments are added to ``packs``.
+
+    They may have been ``found`` on ctx already; if values have left, numbers and arrays there are such, too.
+    """
     _, args, nodes, start = inside.call
-    left = inside.left
-    known = (*args, *(o for o in outputs if all(o is not f for f in node._flat)))
-    for t in node._to_save:
-        if t is not None and _has_no_history(t, start) and _is_new(t, known):
-            break
-    else:
-        for name, value in node.__dict__.items():
-            if _is_new(value, known) and any(_matters(p, start, left, known) for _, p in parts(name, value)):
-                break
-        else:
-            return None
+    outside = []
+    if inside.left or inside.found is not None:
+        known = (*args, *(o for o in outputs if not among(o, node._flat)))
+        if inside.found is not None:
+            outside = _left_outside(node, inside.found, start, inside.left, known)
+        on_ctx = (p for n in _names(node) if not among(v := getattr(node, n), known) for _, p in reachable(n, v))
+        found = found or (inside.left and any(_matters(p, start, True, known) for p in on_ctx))
+    if not found and not outside:
+        return None
     count = len(packs)
     written = getattr(inside, "written", {})
     arguments: list[Any] = []
@@ -75,74 +71,30 @@ def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any]) -> Re
             packs.append((written[k], [0], 0, source) if k in written else (*pack(a)[:3], source))
             a = _TENSOR
         arguments.append(a)
-    return Replay(arguments, count, frozenset(written), getattr(inside, "random", {}))
+    return Replay(arguments, count, frozenset(written), getattr(inside, "random", {}), outside)
 
 
-def _has_no_history(t: Any, start: int) -> bool:
-    """Whether what ``t`` depends on is not known, or only from inside forward on."""
-    node = t._node  # that of a view that was made without recording has been made inside, too
-    return (node is None or node._seq >= start) and of(t.array.dtype).category >= FLOAT
+def is_intermediate(t: Any, node: Any, start: int, args: Sequence[Any], outputs: Sequence[Any]) -> bool:
+    """Whether ``t``, which forward has kept, has no history, being neither an argument nor an output."""
+    made = t._node  # that of a view that was made without recording has been made inside, too
+    if (made is not None and made._seq < start) or among(t, args):
+        return False
+    return of(t.array.dtype).category >= FLOAT and (not among(t, outputs) or among(t, node._flat))
 
 
-def _is_new(value: Any, known: Sequence[Any]) -> bool:
-    return all(value is not k for k in known)
+def _left_outside(node: Any, before: dict[int, Any], start: int, left: bool, known: Sequence[Any]) -> list[Any]:
+    """References to the intermediates that backward would now find outside of ctx, and would not before."""
+    now = outer.of(node._function).look()
+    new = [part for k, (_, part, version) in now.items() if k not in before or before[k][2] != version]
+    return [weakref.ref(part) for part in new if _matters(part, start, left, known)]
 
 
 def _matters(part: Any, start: int, left: bool, known: Sequence[Any]) -> bool:
     if isinstance(part, TensorBase):
-        return _has_no_history(part, start) and _is_new(part, known)
-    return left and _is_new(part, known)
-
-
-def parts(name: str, value: Any, depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """The tensors, and the arrays and numbers of floating point, in an attribute of ctx, with their names."""
-    if isinstance(value, (TensorBase, float, complex, np.floating)):
-        yield name, value
-    elif isinstance(value, np.ndarray):
-        if value.dtype.kind in "fc":
-            yield name, value
-    elif depth and isinstance(value, (list, tuple)):
-        for k, v in enumerate(value):
-            yield from parts(f"{name}[{k}]", v, depth - 1)
-    elif depth and isinstance(value, dict):
-        for key, v in value.items():
-            yield from parts(f"{name}[{key!r}]", v, depth - 1)
-    elif depth and isinstance(value, SimpleNamespace):
-        for key, v in vars(value).items():
-            yield from parts(f"{name}.{key}", v, depth - 1)
-    elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from parts(f"{name}.{field.name}", getattr(value, field.name, None), depth - 1)
-    elif depth:
-        yield from _hidden(name, value)
-
-
-def _hidden(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The tensors and arrays in functions, methods, partials and objects of the user's classes."""
-    found: list[tuple[str, Any]] = [(name, value)]
-    seen: set[int] = set()
-    while found:
-        name, value = found.pop()
-        if isinstance(value, (TensorBase, np.ndarray, list, tuple, dict)):
-            yield from ((n, v) for n, v in parts(name, value) if not isinstance(v, (float, complex, np.floating)))
-        elif id(value) not in seen and len(seen) < _OBJECTS:
-            seen.add(id(value))
-            found += [(f"{name}.{key}", v) for key, v in held(value).items() if v is not None]
-
-
-def held(value: Any) -> dict[str, Any]:
-    """What is in a function's closure, or in an object."""
-    if isinstance(value, FunctionType):
-        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
-        return {name: cell.cell_contents for name, cell in cells if cell != _EMPTY}
-    if isinstance(value, MethodType):
-        return {"__self__": value.__self__, "__func__": value.__func__}
-    if isinstance(value, functools.partial):
-        return {"func": value.func, "args": value.args, **value.keywords}
-    if isinstance(value, (type, ModuleType)) or type(value).__module__.partition(".")[0] in _OWN:
-        return {}
-    slots = [name for name in getattr(type(value), "__slots__", ()) if name != "__dict__"]
-    return getattr(value, "__dict__", {}) | {name: getattr(value, name, None) for name in slots}
+        made = part._node
+        history = made is not None and made._seq < start
+        return not history and of(part.array.dtype).category >= FLOAT and not among(part, known)
+    return left and not among(part, known)
 
 
 def again(node: Any) -> Any:
@@ -159,14 +111,18 @@ def again(node: Any) -> Any:
     ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
     ctx._materialize, ctx._ports, ctx._replay = True, node._ports, None
     ctx._metas, ctx._outputs, ctx._needs = node._metas, node._outputs, node.needs_input_grad
+    places = outer.of(cls)
+    unchanged = outer.Unchanged(places)
     states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
     guard, before = guarding.get(), record(True)
+    guard.outer = unchanged
     guard.replaying = recording.get()
     copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in watching.get())
     try:
         for source, state in replay.random.items():
             source.set_state(state)
-        with nullcontext() if copies else allow_mutation_on_saved_tensors():  # forward may write in place as it likes
+        # forward may write in place as it likes
+        with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged:
             if has_setup(cls):
                 result = cls.forward(*args)
                 cls.setup_context(ctx, tuple(args), result)
@@ -181,10 +137,16 @@ def again(node: Any) -> Any:
             )
         recording.set(before)
         guard.replaying = None
+        unchanged.ran()
         for source, state in states.items():
             source.set_state(state)
     _hang(node, ctx, args, result if type(result) is tuple else (result,))
     _compare(node, ctx)
+    if replay.outside:
+        now = places.look()
+        for t in [ref() for ref in replay.outside]:
+            if id(t) in now:  # forward has found it, and has not made it again
+                guard.doubt(t, now[id(t)][0], "an earlier run of forward")
     return ctx
 
 
@@ -207,18 +169,18 @@ def _hang(node: Any, ctx: Any, args: Sequence[Any], outputs: Sequence[Any]) -> N
     for k, out in enumerate(outputs):
         if not isinstance(out, TensorBase):
             continue
-        if not _is_new(out, args) and _is_new(out, ctx._dirty):
+        if among(out, args) and not among(out, ctx._dirty):
             continue
         if of(out.array.dtype).category < FLOAT:
             out._node = None
-        elif _is_new(out, ctx._flat):  # one that has no derivative is an intermediate to backward
+        elif not among(out, ctx._flat):  # one that has no derivative is an intermediate to backward
             out._node = node._port(k)
 
 
 def _kept(node: Any, saved: Sequence[Any]) -> dict[str, Any]:
     """What is on a ctx, by name."""
     found = {f"saved_tensors[{k}]": t for k, t in enumerate(saved) if t is not None}
-    return found | {n: v for name in _names(node) for n, v in parts(name, getattr(node, name))}
+    return found | {n: v for name in _names(node) for n, v in reachable(name, getattr(node, name))}
 
 
 def _names(node: Any) -> list[str]:

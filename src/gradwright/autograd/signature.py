@@ -6,13 +6,33 @@ import dis
 import inspect
 import types
 from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
+from gradwright.autograd import contract
 from gradwright.autograd.contract import root
 from gradwright.autograd.place import is_own
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _CONTEXT = frozenset(["ctx", "context", "self", "cls", "_", "_ctx"])
+
+
+tolerant: ContextVar[bool] = ContextVar("whether what is wrong with a class is noted instead of raised", default=False)
+
+
+def define(cls: Any, body: dict[str, Any]) -> None:
+    """Check a Function class that is being defined, with this body: see `contract.check` and `check`.
+
+    While `tolerant` is set the class gets the error as ``_refused``, and is there all the same.
+    """
+    try:
+        contract.check(cls, body)
+        if "_user" not in body:
+            check(cls)
+    except (TypeError, RuntimeError) as e:
+        if not tolerant.get():
+            raise
+        cls._refused = e
 
 
 def has_setup(cls: Any) -> bool:

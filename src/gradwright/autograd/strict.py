@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradwright.autograd.place import here
-from gradwright.errors import GradientWarning
+from gradwright.errors import GradientWarning, StrictError
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 
@@ -66,13 +66,18 @@ def is_strict() -> bool:
     return _strict.get()
 
 
-def warn(message: str, category: type[GradientWarning] = GradientWarning) -> None:
-    """Warn at the user's line that runs now; under `strict`, raise RuntimeError instead.
+def warn(message: str | GradientWarning, category: type[GradientWarning] = GradientWarning) -> None:
+    """Warn at the user's line that runs now; under `strict`, raise StrictError instead, a RuntimeError.
 
     Python shows it once for each line, unless told otherwise.
     """
     if _strict.get():
-        raise RuntimeError(message)
+        raise StrictError(str(message))
+    tell(message, category)
+
+
+def tell(message: str | Warning, category: type[Warning]) -> None:
+    """Warn at the user's line that runs now, be it under `strict` or not."""
     place = here(2)
     frame: Any = sys._getframe(1)
     while frame is not None and (place is None or frame.f_code is not place[0]):

@@ -8,14 +8,16 @@ from typing import Any, TypeVar
 from gradwright.errors import kind
 
 T = TypeVar("T")
+_MARK = "__gradwright_surrogate__"
+"""Where the reason is kept: an attribute ``surrogate`` may be the user's own."""
 
 
 def surrogate(reason: str) -> Callable[[T], T]:
     """Declare that a gradient is not the derivative of its forward, and why: a decorator.
 
-    It goes on a Function class, on its backward or vjp, on a `custom_op` or on a derivative that this is given;
-    ``surrogate = "reason"`` in the body of a class is the same. Nodes of it have the reason as ``node.surrogate``;
-    checkers report it, and hold it to everything but the values: shapes, dtypes, the same result again.
+    It goes on a Function class (also on PyTorch's, for ``gradwright check``), on its backward or vjp, on a `custom_op`
+    or on a derivative that this is given. Nodes of it have the reason as ``node.surrogate``; checkers report it, and
+    hold it to everything but the values: shapes, dtypes, the same result again.
 
     Raises TypeError for a reason that is no text, or where there is nothing that could have a gradient.
 
@@ -36,23 +38,27 @@ def surrogate(reason: str) -> Callable[[T], T]:
                         '@surrogate("straight-through"), with the reason, above what it is about')  # fmt: skip
 
     def declare(what: T) -> T:
-        if isinstance(what, type) and hasattr(what, "_node_class"):
-            what._node_class.surrogate = reason  # made before it was declared
-        elif isinstance(what, type) or not callable(getattr(what, "__func__", what)):
+        target: Any = getattr(what, "__gradwright_function__", getattr(what, "__func__", what))
+        if not callable(target) or (isinstance(target, type) and not hasattr(target, "backward")):
             raise TypeError(f"surrogate: expected a Function, a backward or a custom_op, but got {kind(what)}")
-        target: Any = getattr(what, "__func__", what)
-        target.surrogate = reason
+        setattr(target, _MARK, reason)
+        if hasattr(target, "_node_class"):
+            target._node_class.surrogate = reason  # made before it was declared
         return what
 
     return declare
 
 
+def reason_of(what: Any) -> str | None:
+    """Why the gradient of a Function class (or one of its methods) is no derivative; None if that is not declared."""
+    found = [getattr(part, _MARK, None) for part in (what, *(getattr(what, n, None) for n in ("backward", "vjp")))]
+    return next((reason for reason in found if reason is not None), None)
+
+
 def declared(cls: Any) -> dict[str, str]:
     """What a Function class declares of its gradient, as an attribute of its nodes."""
-    for what in (cls, cls.backward, cls.vjp):
-        if isinstance(reason := getattr(what, "surrogate", None), str):
-            return {"surrogate": reason}
-    return {}
+    reason = reason_of(cls)
+    return {} if reason is None else {"surrogate": reason}
 
 
 def reasons(nodes: Any) -> dict[str, str]:

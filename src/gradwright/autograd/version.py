@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import weakref
 import zlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,14 @@ def bump(counter: list[Any], depth: int = 2) -> None:
         counter[1] = place
     else:
         counter.append(place)
+
+
+def bump_all(counters: Iterable[list[Any]], depth: int = 2) -> None:
+    """`bump` for many at once, whose line is looked for once."""
+    place = here(depth + 1)
+    for counter in counters:
+        counter[0] += 1
+        counter[1:] = (place,)
 
 
 def written_at(counter: list[Any], since: int | None = None) -> Place | None:

@@ -272,7 +272,8 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)
-    if recording.get():
+    mode = recording.get()
+    if mode or (mode is not False and mode.follows and not is_of_leaf(x)):
         if x._view is not None:
             rebase(x._view.base, x._view.steps, out)
         elif node is None and x._node is not None:
@@ -282,6 +283,11 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     writable(x)[...] = new
     bump(x._counter, 3)
     return x
+
+
+def is_of_leaf(x: Any) -> bool:
+    """Whether ``x`` is a leaf that requires grad, or a view of one."""
+    return type((x if x._view is None else x._view.base)._node) is AccumulateGrad
 
 
 def writable(x: Any) -> Any:

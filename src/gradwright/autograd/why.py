@@ -9,6 +9,7 @@ from typing import Any
 
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.containers import take_apart
+from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.engine import walk
 from gradwright.autograd.grad_mode import is_grad_enabled
 from gradwright.autograd.node import AccumulateGrad, Node
@@ -27,7 +28,7 @@ class WhyNone:
         sentence: what is so.
         mend: what to do about it, or how to find out more.
         place: the line of the program where it happens; None if it is not known.
-        certain: whether it is known to be so, or only the likeliest.
+        certain: whether it is known to be so; otherwise it is one of several things, which the sentence says.
     """
 
     reason: str
@@ -37,9 +38,7 @@ class WhyNone:
     certain: bool = True
 
     def __str__(self) -> str:
-        lines = [f"{self.sentence}{'' if self.certain else ' (likely; not known for certain)'}"]
-        lines += [f"  at {self.place}"] if self.place else []
-        return "\n".join([*lines, *([self.mend] if self.mend else [])])
+        return "\n".join(filter(None, [self.sentence, self.place and f"  at {self.place}", self.mend]))
 
 
 def why_none(t: Any, output: Any = None) -> WhyNone:
@@ -81,8 +80,8 @@ def why_none(t: Any, output: Any = None) -> WhyNone:
     if output is None:
         return WhyNone(
             "unknown",
-            "it is a leaf that requires grad: either backward has not been run since, or its gradient was cleared, or "
-            "what backward was run on does not lead to it",
+            "nothing is wrong with it: it is a leaf that requires grad. Either backward has not been run yet, or its "
+            "gradient was cleared since, or what backward was run on does not lead to it",
             "to know which: why_none(t, loss), or better why_none(t, lambda: <compute the loss>)",
             certain=False,
         )
@@ -92,7 +91,7 @@ def why_none(t: Any, output: Any = None) -> WhyNone:
 def _of_itself(t: Any) -> WhyNone | None:
     """What can be told from the tensor alone."""
     if getattr(t, "_grad", None) is not None:
-        return WhyNone("has a gradient", "its grad is not None")
+        return WhyNone("has a gradient", "it has a gradient: its grad is not None")
     node = t._node
     if node is None or is_severed(node):
         if is_whole(t.array):
@@ -102,11 +101,12 @@ def _of_itself(t: Any) -> WhyNone | None:
                 "convert it where it is made: dtype=float64, say",
             )
         if t.__dict__.get("_frozen") is not None:
-            return WhyNone("frozen", "it was frozen: requires_grad was switched off", "call requires_grad_() on it")
+            return WhyNone("frozen", "it was frozen: its requires_grad was switched off",
+                           "call requires_grad_() on it before it is used")  # fmt: skip
         return WhyNone(
             "requires_grad is False",
-            "its requires_grad is False: it was not made to require grad, or is the result of operations that were not "
-            "recorded, or of detach()",
+            "its requires_grad is False: either it was not made to require grad, or it is the result of detach(), or "
+            "of operations that were not recorded",
             "make it with requires_grad=True, or call requires_grad_() on it before it is used; if it is a result, ask "
             "why_none about what it was computed from",
         )
@@ -131,9 +131,9 @@ def _of_graph(t: Any, outputs: list[Any]) -> WhyNone:
     outputs = [o for o in outputs if o._node is not None]
     ask = "to see the line: why_none(t, lambda: <compute it>)"
     if not outputs:
-        return WhyNone("no path", "the output does not require grad: nothing on the way to it was recorded", ask)
+        return WhyNone("no path", "the output does not require grad: nothing that leads to it was recorded", ask)
     if reaches(outputs, t._node):
-        return _of_pass(t, outputs, {})
+        return _of_pass(t, outputs, {}, "this output")
     for node in walk([o._node for o in outputs]):
         if any(p[0] is t.array for p in _packed(node)):
             place = recorded_at(node)
@@ -153,14 +153,14 @@ def _packed(node: Any) -> list[Any]:
     return [p for p in saved if type(p) is tuple and len(p) == 4 and hasattr(p[0], "dtype")]
 
 
-def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any]) -> WhyNone:
-    """The graph leads to it: does a gradient come?"""
+def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> WhyNone:
+    """The graph of outputs, which are ``what``, leads to it: does a gradient come?"""
     on_the_way = walk([o._node for o in outputs])
     if any(getattr(n, "_saved", ()) is None for n in on_the_way):
         return WhyNone(
             "cleared",
-            "backward has been run through this graph, which leads to it, so it got a gradient that was cleared since; "
-            "or the pass was autograd.grad or backward(inputs=...), which leave other tensors alone",
+            "backward has been run on this output, whose graph leads to it. Either the gradient was cleared since, or that "
+            "pass was autograd.grad or backward(inputs=...), which give gradients to what they are asked for alone",
             "look for zero_grad() or grad = None after backward; zero_grad(set_to_none=False) keeps zeros",
             certain=False,
         )
@@ -168,29 +168,40 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any]) -> WhyNone:
     if none is None:
         return WhyNone(
             "never run",
-            "a gradient would come, but backward has not been run on this output, or its gradient was cleared since",
-            "call backward() on the output",
+            f"nothing is wrong on the way: when backward is run on {what}, it gets a gradient. Either that has not been "
+            "done, or the gradient was cleared since",
+            "call backward(); if you have, look for zero_grad() or grad = None after it",
+            certain=False,
         )
     if not none:
-        return WhyNone("returned None", "a hook on the way to it drops the gradient")
+        return WhyNone("returned None", "a hook on the way to it returns None in place of the gradient",
+                       "let the hook return the gradient, or nothing")  # fmt: skip
     node, i = none[-1]
     place = line(lines.get(node)) or recorded_at(node)
-    argument = node._argument(i) if hasattr(node, "_argument") else f"input {i}"
-    reason = getattr(type(node), "surrogate", None)
-    declared = f", which it declares: {reason}" if isinstance(reason, str) else ""
-    written = f" (it is written at {where})" if (where := node._written()) else ""
+    place = str(place) if place else None
+    if not isinstance(node, BackwardNode):
+        return WhyNone("returned None", f"{node.name()} gives no gradient to its input {i}", place=place)
+    argument, reason = node._argument(i), getattr(type(node), "surrogate", None)
+    at = f" ({node._written('backward', argument)})"
+    if reason is not None:
+        return WhyNone(
+            "surrogate",
+            f"{node.name()} returned None for {argument!r}; its gradient is declared to be no derivative: {reason}",
+            f"if {argument!r} is to have a gradient, return one{at}",
+            place,
+        )
     return WhyNone(
-        "surrogate" if declared else "returned None",
-        f"{node.name()} returned None for {argument!r}{declared}",
-        f"if {argument!r} matters to its result, return the gradient{written}",
-        str(place) if place else None,
+        "returned None",
+        f"{node.name()} returned None for {argument!r}, which says that nothing depends on it",
+        f"if the result does depend on it, {node._function._give.format(argument=argument)}{at}",
+        place,
     )
 
 
 def _of_program(t: Any, program: Callable[[], Any]) -> WhyNone:
     """What running the program tells."""
     if not is_grad_enabled():
-        return WhyNone("no_grad()", "nothing is recorded here: gradients are switched off",
+        return WhyNone("no_grad()", "gradients are switched off here, so nothing is recorded",
                        "ask outside of no_grad() and inference_mode()")  # fmt: skip
     trace = Trace()
     with warnings.catch_warnings():
@@ -202,7 +213,8 @@ def _of_program(t: Any, program: Callable[[], Any]) -> WhyNone:
         plain = Trace()
         with plain:
             again = [o for o in _tensors(program()) if o._node is not None]
-        return _of_pass(t, again, plain.lines) if reaches(again, t._node) else _changing()
+        what = "what the function returns"
+        return _of_pass(t, again, plain.lines, what) if reaches(again, t._node) else _changing()
     if cuts := trace.cut_between(outputs, t._node):
         how, place = cuts[0]
         more = f"; and in {len(cuts) - 1} other places" if len(cuts) > 1 else ""
@@ -225,7 +237,7 @@ def _of_program(t: Any, program: Callable[[], Any]) -> WhyNone:
                        "it has no derivative, or ran in inference_mode()", line(event.place))  # fmt: skip
     if (left := trace.left(t._node)) is not None:
         how, place = left
-        return WhyNone(how, f"its values leave with {how}, and what is made of them is not recorded",
+        return WhyNone(how, f"most likely since its values leave with {how}: what is made of them is not recorded",
                        "compute with gradwright's functions from there on", line(place), certain=False)  # fmt: skip
     return WhyNone("not used", "nothing that the function returns was computed from it",
                    "see whether it is this tensor that is used, and not a copy or one of the same name")  # fmt: skip
@@ -234,7 +246,8 @@ def _of_program(t: Any, program: Callable[[], Any]) -> WhyNone:
 def _whole(event: Event, certain: bool = True) -> WhyNone:
     return WhyNone(
         "whole numbers",
-        f"{event.name} makes whole numbers or booleans of it, which have no gradient",
+        ("" if certain else "most likely since ")
+        + f"{event.name} makes whole numbers or booleans of it, which have no gradient",
         "compute with floating point numbers there",
         line(event.place),
         certain,
@@ -242,7 +255,7 @@ def _whole(event: Event, certain: bool = True) -> WhyNone:
 
 
 def _changing() -> WhyNone:
-    return WhyNone("unknown", "a gradient comes in one run of the function and not in the next", certain=False)
+    return WhyNone("unknown", "it gets a gradient in one run of the function and not in the next", certain=False)
 
 
 def _tensors(value: Any) -> list[Any]:

@@ -182,6 +182,11 @@ def exp2(xp: Any, x: Any) -> Any:
     return 2.0**x
 
 
+def batch_last(xp: Any, x: Any) -> Any:
+    """(N, ...) -> (..., N)."""
+    return xp.permute_dims(x, (*range(1, x.ndim), 0))
+
+
 class Extended:
     """The namespace of an array library that keeps to the standard, with these functions added."""
 
@@ -191,8 +196,9 @@ class Extended:
         self.linalg = Converted(xp)
         self.special = Special(xp)
         for f in (
-            at, conj, einsum, exp2, fmod, ones_like, put, scatter, scatter_add, scatter_max, scatter_prod,
-            restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view, zeros_like,
+            at, batch_last, conj, einsum, exp2, fmod, ones_like, put, scatter, scatter_add, scatter_max,
+            scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view,
+            zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)

@@ -29,10 +29,10 @@ _FLOATS = frozenset(map(np.dtype, ("float32", "float64")))
 
 def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
     """Sum over ``axis`` (an int, a tuple or None for all)."""
-    if x.size >= _LARGE and x.dtype in _FLOATS and x.flags.c_contiguous:
-        if axis is None and not keepdims:
+    if x.size >= _ROW and x.dtype in _FLOATS and x.flags.c_contiguous:
+        if axis is None and not keepdims and x.size >= _LARGE:
             return _large_sum(x)
-        if _is_last(axis, x.ndim) and x.shape[-1] <= _ROW:
+        if _is_last(axis, x.ndim) and x.shape[-1] <= _ROW and x.size >= 64 * x.shape[-1]:
             return np.einsum("...i->...", x).reshape(x.shape[:-1] + (1,) * keepdims)
     if x.size >= _LONG and x.dtype in _FLOATS and not (axis is None and x.flags.forc):
         x = _ahead(x, range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
@@ -53,13 +53,14 @@ def _ahead(x: Any, axes: Any) -> Any:
 
 
 def _shortened(x: Any, i: int) -> Any:
-    """``x`` with axis ``i`` made short by sums of 64 or 8 entries as far apart, so that NumPy's inner loop is long."""
+    """``x`` with axis ``i`` made short by sums of entries far apart, so that NumPy's inner loop is long."""
     cut, before, after = (slice(None),) * i, x.shape[:i], x.shape[i + 1 :]
-    while x.shape[i] >= _LONG:
-        near = 64 if x.shape[i] >= 4096 else 8
-        n = x.shape[i] // near**2 * near**2
-        blocks = _add(x[(*cut, slice(n))].reshape(*before, -1, near, near, *after), i + 1)
-        x = np.concatenate([blocks.reshape(*before, n // near, *after), x[(*cut, slice(n, None))]], i)
+    while (length := x.shape[i]) >= _LONG:
+        near, far = (64, 64) if length >= 4096 else (32, length // 32)
+        n = length // (near * far) * (near * far)
+        blocks = _add(x[(*cut, slice(n))].reshape(*before, -1, near, far, *after), i + 1)
+        blocks = blocks.reshape(*before, n // near, *after)
+        x = blocks if n == length else np.concatenate([blocks, x[(*cut, slice(n, None))]], i)
     return x
 
 
@@ -246,4 +247,5 @@ namespace.special.ndtr = ndtr
 for _name in approximations.__all__:
     setattr(namespace.special, _name, getattr(approximations, _name))
 namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
+namespace.batch_last = windows.batch_last
 register(namespace, np.ndarray, np.generic)

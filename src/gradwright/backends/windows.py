@@ -29,6 +29,10 @@ class Lattice:
     padding: tuple[tuple[int, int], ...]
     """Entries added before and after; with fewer than none after, the last windows are left out."""
 
+    def beside(self) -> Lattice:
+        """The same windows, of one array after another: along a further, last axis they have one entry."""
+        return Lattice((*self.kernel, 1), (*self.stride, 1), (*self.dilation, 1), (*self.padding, (0, 0)))
+
     def count(self, size: Sequence[int]) -> tuple[int, ...]:
         """How many windows there are along each axis."""
         return tuple(
@@ -81,6 +85,7 @@ def windows(x: Any, *, lattice: Lattice) -> Any:
     """(..., *size) -> (..., *kernel, *count), zeros around: a read-only view of ``x``, or of a padded copy."""
     n = len(lattice.kernel)
     size = x.shape[-n:]
+    x = np.ascontiguousarray(x)
     whole, middle = lattice.padded(size)
     if whole != size:
         inner, x = x, np.zeros((*x.shape[:-n], *whole), x.dtype)
@@ -104,6 +109,20 @@ def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
     for at, where in lattice.entries(x.shape[-n:]):
         out[where] += x[(..., *at, *every)]
     return out if whole == size else np.ascontiguousarray(out[middle])
+
+
+_FAR, _ROWS = 1024, 8
+"""Rows that lie a multiple of so many bytes apart share their places in the cache, which holds this many of them."""
+
+
+def batch_last(x: Any) -> Any:
+    """(N, ...) -> (..., N), in row-major order."""
+    rows = x.reshape(x.shape[0], prod(x.shape[1:]))
+    out = np.empty(rows.shape[::-1], x.dtype)
+    step = max(rows.shape[0], 1) if rows.strides[0] % _FAR else _ROWS
+    for i in range(0, rows.shape[0], step):
+        out[:, i : i + step] = rows[i : i + step].T
+    return out.reshape(*x.shape[1:], x.shape[0])
 
 
 def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:

@@ -19,12 +19,17 @@ class Attempt:
         self.error = error
         return error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit))
 
-    def said(self) -> str:
-        """What it raised, in a line: ``ZeroDivisionError: division by zero``."""
+    def said(self, file: str = "") -> str:
+        """What it raised: ``ZeroDivisionError: division by zero``; with ``file``, also at which line of that."""
         if isinstance(self.error, SystemExit):
             return f"exits the interpreter (SystemExit: {self.error.code})"
-        text = " ".join(str(self.error).split())
-        return f"{type(self.error).__name__}: {text}" if text else type(self.error).__name__
+        first, *rest = str(self.error).strip().splitlines() or [""]
+        where = f" at line {lines[0]}" if file and (lines := self.line(file)) else ""
+        return "\n".join([f"{type(self.error).__name__}: {first}".removesuffix(": ") + where, *rest])
+
+    def was_raised_in(self, file: str | None) -> bool:
+        """Whether it was this file that raised it, and nothing that was called from there."""
+        return traceback.extract_tb(self.error.__traceback__)[-1].filename == file
 
     def line(self, file: str) -> tuple[int, ...]:
         """The innermost line of ``file`` that the error passed through; none if it did not."""

@@ -1,10 +1,9 @@
-"""What a subject is called with: sample calls, given by its author or made up from the signature of forward."""
+"""What a subject is called with: sample calls, as its author gives them."""
 
 from __future__ import annotations
 
-import inspect
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,7 +121,7 @@ class Call:
 
     def __str__(self) -> str:
         parts = [f"{n}: {_described(v)}" for n, v in zip(self.names, self.arguments, strict=True)]
-        return ", ".join([*parts, *(f"{k}={v!r}" for k, v in self.static.items())])
+        return ", ".join([*parts, *(f"{k}={v!r}" for k, v in self.static.items())]) or "no arguments"
 
 
 def _copy(array: Any) -> Any:
@@ -168,83 +167,3 @@ def read(arguments: Any, T: Any) -> Any:
     if any(t.requires_grad for t in tensors):
         return found
     return mapped(found, lambda a: Arg(a.array, a.array.dtype.kind in "fc"))
-
-
-# ---- made up ---------------------------------------------------------------------------------------------
-
-_NUMBERS: dict[str, tuple[Any, ...]] = {
-    "dim axis dims axes d": (-1, 0, 1),
-    "eps epsilon tol": (1e-5,),
-    "p n power exponent order degree k": (2, 3),
-    "scale alpha beta gamma factor constant c gain slope negative_slope lambd lam tau temperature momentum lr": (0.7,),
-    "min low lo lower min_val": (-0.9,),
-    "max high hi upper max_val threshold bound": (0.9,),
-    "training train inplace keepdim": (False,),
-    "reduction": ("mean", "sum"),
-    "size shape sizes": ((5,), (3, 4)),
-    "groups stride dilation": (1,),
-    "padding": (0, 1),
-}
-_WHOLE = ("idx", "index", "indices", "target", "targets", "label", "labels")
-_TRUTH = ("mask",)
-_SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
-    ((5,), (5,), (5,), (5,)),
-    ((3, 4), (3, 4), (3, 4), (3, 4)),
-    ((3, 4), (4, 2), (2,), (2,)),
-    ((3, 4), (2, 4), (2,), (2,)),
-    ((3, 4), (4,), (4,), (4,)),
-    ((3, 3), (3, 3), (3,), (3,)),
-    ((3, 4), (4,), (3,), ()),
-    ((2, 3, 4), (2, 4, 3), (2, 3, 3), (3,)),
-    ((1, 2, 5, 5), (3, 2, 3, 3), (3,), (3,)),
-    ((1, 2, 6), (3, 2, 3), (3,), (3,)),
-    ((), (), (), ()),
-)
-
-
-def guessed(forward: Any, skip: int) -> Iterator[Call]:
-    """Calls that may suit a function, the likeliest first, from the names of its parameters but the first ``skip``."""
-    parameters = list(inspect.signature(forward).parameters.values())[skip:]
-    wanted: list[tuple[str, tuple[Any, ...] | None]] = []
-    for p in parameters:
-        if p.kind is p.VAR_POSITIONAL:
-            wanted += [(f"{p.name}[0]", None), (f"{p.name}[1]", None)]
-        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
-            wanted.append((p.name, _numbers(p)))
-    names = tuple(n for n, _ in wanted)
-    unknown = sum(values is None for _, values in wanted)
-    for low in (None, 0.3):
-        for bare in range(min(unknown, 2)):  # the last of the unknown ones may be numbers
-            for shapes in _SHAPES[: 1 if not unknown else None]:
-                for numbers in itertools.product(*[v or (None,) for _, v in wanted]):
-                    yield Call(tuple(_filled(names, numbers, wanted, shapes, low, unknown - bare)), names)
-
-
-def _numbers(p: inspect.Parameter) -> tuple[Any, ...] | None:
-    """What a parameter may be, if it is no tensor."""
-    if p.default is not p.empty:
-        return (p.default,) if p.default is not None else None
-    if p.annotation in (float, "float", int, "int", bool, "bool"):
-        return {"f": (0.7,), "i": (2, 1), "b": (False,)}[getattr(p.annotation, "__name__", p.annotation)[0]]
-    return next((values for words, values in _NUMBERS.items() if p.name.lower() in words.split()), None)
-
-
-def _filled(names: Any, numbers: Any, wanted: Any, shapes: Any, low: float | None, tensors: int) -> Iterator[Any]:
-    random = np.random.default_rng(0)
-    count = 0
-    for name, number, (_, values) in zip(names, numbers, wanted, strict=True):
-        if values is not None:
-            yield number
-            continue
-        shape = shapes[min(count, len(shapes) - 1)]
-        count += 1
-        size = random.uniform(0.3, 1.9, shape)
-        if name.lower() in _WHOLE:
-            yield Arg(random.integers(0, 3, shape[:1]), False)
-        elif name.lower() in _TRUTH:
-            yield Arg(np.asarray(size > 1), False)
-        elif count > tensors:
-            yield 0.7
-        else:
-            signs = random.choice([-1.0, 1.0], shape) if low is None else 1.0
-            yield Arg(np.asarray(size * signs), True)

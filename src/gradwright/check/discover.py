@@ -48,15 +48,31 @@ class Subject:
         return getattr(self.target, CUSTOM_OP) if self.kind == "custom_op" else self.target
 
     @property
+    def refused(self) -> Exception | None:
+        """Why the class cannot be defined, if it was `gradwright.autograd.signature.tolerant` that let it be."""
+        return vars(self.function).get("_refused") if self.kind == "function" else None
+
+    @property
     def own_context(self) -> bool:
         """Whether forward takes ctx, and there is no `setup_context`."""
         return self.function.setup_context is self.T.autograd.Function.setup_context
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """The parameters of what its author wrote, but ctx."""
+        if self.kind == "custom_op":
+            return list(inspect.signature(self.target).parameters.values())
+        return list(inspect.signature(self.function.forward).parameters.values())[self.own_context :]
+
+    def bind(self, arguments: tuple[Any, ...]) -> inspect.BoundArguments:
+        """The arguments by name; TypeError if they do not fit."""
+        return inspect.Signature(self.parameters).bind(*arguments)
 
     def full(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments as the Function behind it takes them: of a custom_op, all of them, by position."""
         if self.kind != "custom_op":
             return arguments
-        bound = inspect.signature(self.target).bind(*arguments)
+        bound = self.bind(arguments)
         bound.apply_defaults()
         return tuple(bound.arguments.values())
 
@@ -66,9 +82,8 @@ class Subject:
             found = list(self.target.inputs)
             return [*found[:n], *(f"{found[-1]}[{k}]" for k in range(len(found), n))]
         found = []
-        skip = self.own_context
-        for p in list(inspect.signature(self.function.forward).parameters.values())[skip:]:
-            if p.kind is p.VAR_POSITIONAL:
+        for p in self.parameters:
+            if p.kind is p.VAR_POSITIONAL and self.kind != "custom_op":
                 found += [f"{p.name}[{k}]" for k in range(n - len(found))]
             else:
                 found.append(p.name)

@@ -40,7 +40,7 @@ class Worker:
         self.process = subprocess.Popen(
             command, env=one, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True
         )
-        self.limit = limit
+        self.limit, self.doing = limit, "it"
         try:
             self._read(START)
             self.found = self._read(limit)
@@ -53,7 +53,9 @@ class Worker:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"name": name, "fast": fast}) + "\n")
         self.process.stdin.flush()
-        return checked_from(self._read(self.limit))
+        while isinstance(answer := self._read(self.limit), str):
+            self.doing = answer
+        return checked_from(answer)
 
     def _read(self, limit: float) -> Any:
         assert self.process.stdout is not None
@@ -116,9 +118,12 @@ class Pool:
             worker = self.idle.pop() if self.idle else Worker(self.target, self.limit)
             checked = worker.ask(subject["name"], fast)
         except (Gone, BrokenPipeError) as gone:
+            what = "it"
             if worker is not None:
                 worker.close()
-            finding = Finding("runs", Outcome.ERROR, f"it {gone}", "", str(gone).partition(" (")[0])
+                what = worker.doing
+            cause = str(gone).partition(" (")[0] if what == "it" else what
+            finding = Finding("runs", Outcome.ERROR, f"{what} {gone}", "", cause)
             return Checked(**subject, findings=(finding,), seconds=time.perf_counter() - start)
         self.idle.append(worker)
         return checked

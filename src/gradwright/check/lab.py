@@ -93,7 +93,7 @@ class Lab:
         """Seed every generator that a forward may draw from."""
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002 - it is the user's, whatever they chose
-        self.T.manual_seed(0)
+        self.T.default_generator.manual_seed(0)  # torch.manual_seed seeds every device, and notes each time who asked
 
     def run(self, needed: Sequence[bool] | None = None, seeded: bool = True) -> Run:
         """Call it on fresh tensors; ``needed`` says which of them are to require grad."""

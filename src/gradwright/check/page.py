@@ -6,7 +6,6 @@ import base64
 import hashlib
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -14,8 +13,9 @@ from string import Template
 from typing import Any
 
 from gradwright.check.figures import figures
-from gradwright.check.markup import Markup, data, join, prose, tag
 from gradwright.check.records import Checked, Finding, Outcome, Report
+from gradwright.pages import files as output
+from gradwright.pages.markup import Markup, data, join, prose, tag
 
 _WORDS = {
     Outcome.FAIL: "wrong",
@@ -37,36 +37,8 @@ _ORDERS = {1: "Gradient", 2: "Second derivative"}
 
 
 def write(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Write a report as a page; what was at ``path`` before stays there until the page is complete.
-
-    Returns:
-        The path.
-
-    Raises:
-        OSError: the page cannot be written; it names this path, and no temporary one.
-    """
-    target = Path(path)
-    text = page(report).encode()
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text)
-            mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-            os.chmod(temporary, mode & 0o777)
-            os.replace(temporary, target)
-        except OSError:
-            os.unlink(temporary)
-            raise
-    except OSError as e:
-        raise OSError(e.errno, e.strerror, str(target)) from None
-    return target
-
-
-def _umask() -> int:
-    now = os.umask(0)
-    os.umask(now)
-    return now
+    """Write a report as a page, as `gradwright.pages.files.write` does."""
+    return output.write(page(report), path)
 
 
 def page(report: Report) -> str:

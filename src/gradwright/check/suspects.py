@@ -7,6 +7,7 @@ import re
 import textwrap
 from typing import Any
 
+from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab, source
 
 
@@ -15,11 +16,8 @@ def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
 
     Those that compute the gradient of the argument whose gradient is wrong; of state, those that name it.
     """
-    rules = getattr(lab.subject.target, "rules", None)
-    if isinstance(rules, dict):  # an Op or a custom_op
-        rule = rules.get((cause.argument if cause is not None else "") or argument)
-        code = getattr(rule.fn, "__code__", None) if rule is not None else None
-        return (code.co_firstlineno,) if code is not None and code.co_filename == lab.subject.file else ()
+    if lab.subject.kind in ("op", "custom_op"):
+        return _formula(lab, (cause.argument if cause is not None else "") or argument)
     sentence = cause.sentence if cause is not None else ""
     if cause is not None and cause.name in ("stale state", "non-determinism", "second derivative"):
         named = [n.rpartition(".")[2] for n in re.findall(r"\b\w+\.\w+", sentence)]
@@ -36,11 +34,16 @@ def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
 
 def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:
     """The lines of backward that compute the gradient of argument number ``position``; of all, if that is None."""
-    function = lab.subject.function
-    if function is None:
-        return ()
+    if lab.subject.kind in ("op", "custom_op"):
+        return _formula(lab, lab.call.names[position]) if position is not None else ()
+    return returned(lab.subject, position)
+
+
+def returned(subject: Subject, position: int | None) -> tuple[int, ...]:
+    """The same of a Function, given which it is."""
+    function = subject.function
     vjp = "vjp" if "vjp" in vars(function) and "backward" not in vars(function) else "backward"
-    body = source(getattr(function, vjp, None), lab.subject.file)
+    body = source(getattr(function, vjp, None), subject.file)
     if not body:
         return ()
     offset = body[0][0] - 1
@@ -58,6 +61,18 @@ def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:
                 found |= {value.lineno + offset}
                 found |= {n + offset for n in _made(tree, value)}
     return tuple(sorted(found))
+
+
+def _formula(lab: Lab, argument: str) -> tuple[int, ...]:
+    """Where the derivative that an Op or a custom_op declares for an argument is written."""
+    function, name = lab.subject.function, argument.partition("[")[0]
+    if function is not None:
+        fn = function._formula(name)
+    else:
+        rule = lab.subject.target.rules.get(name)
+        fn = rule and rule.fn
+    code = getattr(fn, "__code__", None)
+    return (code.co_firstlineno,) if code is not None and code.co_filename == lab.subject.file else ()
 
 
 def _made(tree: ast.Module, value: ast.expr) -> set[int]:

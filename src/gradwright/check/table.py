@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
 from gradwright.check.battery import CHECKS
+from gradwright.check.battery.inputs import HOW
 from gradwright.check.records import Checked, Finding, Outcome, Report
 
 try:
@@ -38,7 +39,7 @@ MARKS = {
     Outcome.SKIPPED: ("·", "dim"),
     Outcome.ERROR: ("!", "bold magenta"),
 }
-LEGEND = "✓ so   ~ so, but wasteful   ✗ wrong   ? cannot be told   ! cannot be checked   · not looked at"
+LEGEND = ("✓ so", "~ so, but wasteful", "✗ wrong", "? cannot be told", "! cannot be checked", "· not looked at")
 
 Segment = tuple[str, str]
 """Text and its style."""
@@ -49,9 +50,12 @@ def layout(report: Report, width: int = 120) -> Iterator[list[Segment]]:
     yield from _table(report.checked, width)
     for c in report.checked:
         yield from told(c, width)
+    yield from _advice(report.checked, width)
+    yield from _guesses(report.checked, width)
     for target, reason in report.problems:
         yield []
-        yield [("! ", "bold magenta"), (target, "bold"), (f": {reason}", "")]
+        for k, ((line, _),) in enumerate(_wrapped(f"{target}: {reason}", "", width - 2)):
+            yield [("  " if k else "! ", MARKS[Outcome.ERROR][1]), (line, "")]
     yield []
     yield _totals(report)
 
@@ -75,24 +79,24 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
         line += [(f" {c.verdict.value.lower():13}", MARKS[c.verdict][1]), (f"{c.seconds:6.1f} s", "dim")]
         yield line
     yield []
-    yield [(LEGEND, "dim")]
+    for line in textwrap.wrap("   ".join(s.replace(" ", "\xa0") for s in LEGEND), max(width, 40)):
+        yield [(line.replace("\xa0", " "), "dim")]
     hidden = [n for n in CHECKS if n not in names]
     if hidden:
         yield from _wrapped(f"Not shown, as nothing is wrong there: {', '.join(hidden)}.", "dim", width)
 
 
 def told(c: Checked, width: int) -> Iterator[list[Segment]]:
-    """What is wrong with a subject."""
-    advice = [f for f in c.findings if f.outcome is Outcome.ADVICE]
-    if not c.failures and not advice and not c.guessed:
+    """What is wrong with a subject; nothing if it passes."""
+    if not c.failures:
         return
     yield []
     mark, style = MARKS[c.verdict]
     yield [(f"{mark} {c.name}", style), (f"  {c.file}:{c.line}", "dim")]
     if c.guessed and c.samples:
-        yield from _wrapped(f"called with sample inputs made up from its signature: {c.samples[0]}", "dim", width, 2)
+        yield from _wrapped(f"called with guessed inputs: {c.samples[0]}", "dim", width, 2)
     causes: set[str] = set()
-    for f in (*c.failures, *advice):
+    for f in c.failures:
         if f.cause in causes:
             yield [(f"  {f.check}: the same", MARKS[f.outcome][1])]
             continue
@@ -110,11 +114,42 @@ def _finding(c: Checked, f: Finding, width: int) -> Iterator[list[Segment]]:
         yield from _wrapped(f"mend: {f.mend}", "green", width, 4)
 
 
+def _advice(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
+    """What could be had for less: each kind of it once, with everything that it is about."""
+    kinds: dict[tuple[str, str, str], list[tuple[Checked, Finding]]] = {}
+    for c in checked:
+        for f in c.findings:
+            if f.outcome is Outcome.ADVICE:
+                kinds.setdefault((f.check, f.cause, f.mend), []).append((c, f))
+    mark, style = MARKS[Outcome.ADVICE]
+    for (check, cause, mend), many in kinds.items():
+        yield []
+        yield [(f"{mark} {check}", style), (f": {cause}", "bold")]
+        for c, f in many:
+            yield from _wrapped(f"{c.name}: {f.sentence}", "", width, 4)
+        if mend:
+            yield from _wrapped(f"mend: {mend}", "green", width, 4)
+
+
+def _guesses(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
+    """What was called with guessed inputs, and how to do better."""
+    guessed = [c for c in checked if c.guessed and c.samples]
+    if not guessed:
+        return
+    yield []
+    yield [("guessed inputs", "bold")]
+    for c in guessed:
+        yield from _wrapped(f"{c.name}: {c.samples[0]}", "", width, 4)
+    yield from _wrapped(f"to choose them yourself: {HOW}", "green", width, 4)
+
+
 def _wrapped(text: str, style: str, width: int, indent: int = 0) -> Iterator[list[Segment]]:
-    room = " " * indent
-    for line in textwrap.wrap(text, max(width, 40), initial_indent=room, subsequent_indent=room,
-                              break_long_words=False, break_on_hyphens=False):  # fmt: skip
-        yield [(line, style)]
+    """Text in lines of this width; the line breaks in it, and how far its lines are indented, stay."""
+    for paragraph in text.splitlines():
+        room = " " * (indent + len(paragraph) - len(paragraph.lstrip()))
+        for line in textwrap.wrap(paragraph.strip(), max(width, 40), initial_indent=room, subsequent_indent=room,
+                                  break_long_words=False, break_on_hyphens=False):  # fmt: skip
+            yield [(line, style)]
 
 
 def _totals(report: Report) -> list[Segment]:

@@ -12,6 +12,8 @@ import sys
 from typing import Any
 
 from gradwright.autograd.diagnosis.records import plain
+from gradwright.autograd.signature import tolerant
+from gradwright.check import discover
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import examine
 from gradwright.check.discover import Subject, load, subjects
@@ -30,6 +32,7 @@ def main(target: str) -> None:
     say("ready")
     found: dict[str, Subject] = {}
     attempt = Attempt()
+    tolerant.set(True)  # a class that cannot work is one of the subjects
     with attempt:
         found = {s.name: s for s in subjects(*load(target))}
     if attempt.error is not None:
@@ -38,18 +41,16 @@ def main(target: str) -> None:
     say({"subjects": [{"name": s.name, "kind": s.kind, "file": s.file, "line": s.line} for s in found.values()]})
     for line in asked:
         request = json.loads(line)
-        say(plain(examine(found[request["name"]], request["fast"])))
+        say(plain(examine(found[request["name"]], request["fast"], say)))
 
 
 def reason(attempt: Attempt, target: str) -> str:
     """Why a target cannot be checked."""
-    if isinstance(attempt.error, (LookupError, FileNotFoundError)) and not attempt.line(target):
-        return str(attempt.error.args[0])
-    lines = attempt.line(os.path.abspath(target.partition(":")[0]))
-    where = f" at line {lines[0]}" if lines else ""
+    if attempt.was_raised_in(discover.__file__):
+        return str(attempt.error)
     if isinstance(attempt.error, SyntaxError):
-        where = f" at line {attempt.error.lineno}"
-    return f"it does not import: {attempt.said()}{where}"
+        return f"it does not import: {type(attempt.error).__name__}: {attempt.error.msg} at line {attempt.error.lineno}"
+    return f"it does not import: {attempt.said(os.path.abspath(target.partition(':')[0]))}"
 
 
 if __name__ == "__main__":

@@ -27,13 +27,16 @@ SHARED = frozenset({
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.special",
     "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils",
+    "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
     "torch.optim", "torch.optim.lr_scheduler", "torch.profiler", "torch.utils", "torch.utils.checkpoint",
+    "torch.serialization", "torch.utils.data", "torch.utils.data.dataloader", "torch.utils.data.dataset",
+    "torch.utils.data.sampler",
 })  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
 OURS = frozenset({
-    "AnomalyError", "CapturedTensor", "GradcheckError", "GradientWarning", "Op", "custom_op", "op", "value_and_grad",
-    "xp",
+    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "custom_op", "op",
+    "value_and_grad", "xp",
 })  # fmt: skip
 
 # The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.

@@ -162,6 +162,6 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         raise RuntimeError(
             f"linear(): expected input, weight and bias of one dtype, got {x.dtype}, {weight.dtype} and {bias.dtype}"
         )
-    if x.array.ndim != 2 or bias.array.shape != shapes[1][:1]:
+    if bias.array.shape != shapes[1][:1]:
         return matmul(x, weight.t()) + bias
     return apply(_linalg.linear, (x, weight, bias), {})

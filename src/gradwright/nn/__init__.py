@@ -1,13 +1,170 @@
 """Modules: parameters, layers and their containers, under PyTorch's names."""
 
-from gradwright.nn import functional
-from gradwright.nn.activation import LogSoftmax, ReLU, Sigmoid, Softmax, Softplus, Tanh
+from gradwright.nn import functional, init, utils
+from gradwright.nn.activation import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    Mish,
+    PReLU,
+    ReLU,
+    ReLU6,
+    RReLU,
+    Sigmoid,
+    SiLU,
+    Softplus,
+    Softshrink,
+    Softsign,
+    Tanh,
+    Tanhshrink,
+    Threshold,
+)
+from gradwright.nn.adaptive import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+)
+from gradwright.nn.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+from gradwright.nn.classification import (
+    CrossEntropyLoss,
+    LinearCrossEntropyLoss,
+    MultiLabelMarginLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    NLLLoss,
+    NLLLoss2d,
+)
 from gradwright.nn.container import ModuleDict, ModuleList, Sequential
-from gradwright.nn.linear import Identity, Linear
+from gradwright.nn.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from gradwright.nn.distance import CosineSimilarity, PairwiseDistance
+from gradwright.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from gradwright.nn.embedding import Embedding, EmbeddingBag
+from gradwright.nn.fold import Fold, Unfold
+from gradwright.nn.lazy import LazyModuleMixin
+from gradwright.nn.lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
+from gradwright.nn.linear import Bilinear, Identity, Linear
+from gradwright.nn.loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CosineEmbeddingLoss,
+    CTCLoss,
+    GaussianNLLLoss,
+    HingeEmbeddingLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MarginRankingLoss,
+    MSELoss,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 from gradwright.nn.module import Module
-from gradwright.nn.parameter import Parameter
+from gradwright.nn.norm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    GroupNorm,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    LayerNorm,
+    RMSNorm,
+)
+from gradwright.nn.pad import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
+    ConstantPad1d,
+    ConstantPad2d,
+    ConstantPad3d,
+    ReflectionPad1d,
+    ReflectionPad2d,
+    ReflectionPad3d,
+    ReplicationPad1d,
+    ReplicationPad2d,
+    ReplicationPad3d,
+    ZeroPad1d,
+    ZeroPad2d,
+    ZeroPad3d,
+)
+from gradwright.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from gradwright.nn.parameters import ParameterDict, ParameterList
+from gradwright.nn.pixel import ChannelShuffle, PixelShuffle, PixelUnshuffle
+from gradwright.nn.pool import (
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
+    LPPool1d,
+    LPPool2d,
+    LPPool3d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+    MaxUnpool1d,
+    MaxUnpool2d,
+    MaxUnpool3d,
+)
+from gradwright.nn.resize import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from gradwright.nn.response import CrossMapLRN2d, LocalResponseNorm
+from gradwright.nn.shape import Flatten, Unflatten
+from gradwright.nn.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
 
 __all__ = [
-    "functional", "Identity", "Linear", "LogSoftmax", "Module", "ModuleDict", "ModuleList", "Parameter", "ReLU",
+    "functional", "init", "utils",
+    "Buffer", "LazyModuleMixin", "ParameterDict", "ParameterList", "UninitializedBuffer", "UninitializedParameter",
+    "Identity", "Linear", "LogSoftmax", "Module", "ModuleDict", "ModuleList", "Parameter", "ReLU",
     "Sequential", "Sigmoid", "Softmax", "Softplus", "Tanh",
+    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
+    "Mish", "PReLU", "RReLU", "ReLU6", "SELU", "SiLU", "Softshrink", "Softsign", "Tanhshrink", "Threshold",
+    "Softmax2d", "Softmin",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d",
+    "CosineSimilarity", "PairwiseDistance", "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d",
+    "FeatureAlphaDropout", "Embedding", "EmbeddingBag", "Fold", "Unfold", "LazyBatchNorm1d", "LazyBatchNorm2d",
+    "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
+    "LazyConvTranspose3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear",
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "LayerNorm", "RMSNorm", "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
+    "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d",
+    "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "ChannelShuffle", "PixelShuffle", "PixelUnshuffle",
+    "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d",
+    "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "Upsample",
+    "UpsamplingBilinear2d", "UpsamplingNearest2d", "CrossMapLRN2d", "LocalResponseNorm", "Flatten", "Unflatten",
+    "Bilinear",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss",
+    "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss",
+    "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    "CrossEntropyLoss", "LinearCrossEntropyLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss", "NLLLoss", "NLLLoss2d",
+    "AdaptiveLogSoftmaxWithLoss",
 ]  # fmt: skip

@@ -11,6 +11,14 @@ from typing import Any, Self
 from gradwright.nn.module import Module
 
 
+def position(index: Any, n: int) -> int:
+    """The index of one of ``n`` things, counted from the front. IndexError if there is no such thing."""
+    index = operator.index(index)
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of range")
+    return index % n
+
+
 class _Listed(Module):
     """What `Sequential` and `ModuleList` share: children in order, found by position, named by number."""
 
@@ -23,10 +31,7 @@ class _Listed(Module):
         names = list(self._modules)
         if isinstance(index, slice):
             return names[index]
-        index, n = operator.index(index), len(names)
-        if not -n <= index < n:
-            raise IndexError(f"index {index} is out of range")
-        return [names[index]]
+        return [names[position(index, len(names))]]
 
     def _renumber(self, modules: Iterable[Module | None]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
@@ -118,6 +123,19 @@ class Sequential(_Listed):
 
     def __add__(self, other: Any) -> Sequential:
         return Sequential(*self, *other) if isinstance(other, Sequential) else NotImplemented
+
+    def __mul__(self, other: int) -> Sequential:
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+        return Sequential(*[*self] * other)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other: int) -> Self:
+        self._renumber(self * other)
+        return self
 
     def forward(self, input: Any) -> Any:
         """``input`` put through every module in turn."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from gradwright import creation
-from gradwright.autograd.grad_mode import no_grad
 from gradwright.face.linalg import linear
+from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
+from gradwright.nn.parametric import Parametric
 
 
-class Linear(Module):
+class Linear(Parametric):
     """y = x weight^T + bias.
 
     Args:
@@ -46,20 +45,14 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(creation.empty((out_features, in_features), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(creation.empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
-        self.reset_parameters()
+        self._allocate(device, dtype, () if bias else ("bias",))
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)}
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew; without input features the bias is 0."""
-        bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
-        with no_grad():
-            for parameter in (self.weight, self.bias):
-                if parameter is not None:
-                    parameter.uniform_(-bound, bound)
+        self._draw_within(self.in_features)
 
     def forward(self, input: Any) -> Any:
         """``input`` (..., in_features) to (..., out_features)."""
@@ -67,6 +60,65 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Parametric):
+    """y_k = x1^T weight_k x2 + bias_k, for x1 (..., in1_features) and x2 (..., in2_features): (..., out_features).
+
+    Args:
+        in1_features: the last size of the first input.
+        in2_features: the last size of the second input, whose other sizes are those of the first.
+        out_features: the last size of the output.
+        bias: whether there is one; without it the parameter is registered as None.
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    Attributes: ``weight`` (out_features, in1_features, in2_features) and ``bias`` (out_features,), both drawn from
+    U(-1/sqrt(in1_features), 1/sqrt(in1_features)).
+
+    Raises ValueError unless ``in1_features`` is positive; called, RuntimeError for sizes that do not fit.
+
+    >>> import gradwright as gw
+    >>> layer = Bilinear(2, 3, 4)
+    >>> layer(gw.ones(5, 2), gw.ones(5, 3)).shape
+    torch.Size([5, 4])
+    """
+
+    in1_features: int
+    in2_features: int
+    out_features: int
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self._allocate(device, dtype, () if bias else ("bias",))
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.out_features, self.in1_features, self.in2_features), "bias": (self.out_features,)}
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew."""
+        self._draw_within(self.in1_features)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        """(..., in1_features) and (..., in2_features) to (..., out_features)."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+    def _takes(self) -> str:
+        return f"(..., {self.in1_features}) and (..., {self.in2_features})"
 
 
 class Identity(Module):

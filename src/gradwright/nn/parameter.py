@@ -1,10 +1,14 @@
-"""Parameter: the kind of tensor that a module notices and an optimiser changes."""
+"""Parameter and Buffer: the kinds of tensor that a module notices. An optimiser changes the first.
+
+Also those whose shape is not known yet: what lazy modules hold until their first call.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from gradwright import creation
+from gradwright import creation, dtypes
+from gradwright.autograd.base import TensorBase
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 
@@ -33,12 +37,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        if data is None:
-            data = creation.empty(0)
-        elif not isinstance(data, Tensor):
-            raise TypeError(f"Parameter(): argument 'data' must be Tensor or None, not {kind(data)}")
-        shared = data.detach()
-        self.array, self._counter = shared.array, shared._counter
+        self.array, self._counter = _shared("Parameter", data)
         self._node = self._view = self._grad = None
         self.requires_grad = requires_grad
 
@@ -50,3 +49,186 @@ class Parameter(Tensor):
 
     def __deepcopy__(self, memo: Any) -> Self:
         return type(self)(self.data.clone(), self.requires_grad)
+
+
+class Buffer(Tensor):
+    """A tensor that becomes a buffer of the `Module` it is assigned to: state that is not trained.
+
+    Args:
+        data: a tensor, whose memory the buffer shares and whose history it leaves behind; None for an empty one.
+        persistent: whether `Module.state_dict` has it.
+
+    Raises TypeError if ``data`` is no tensor.
+
+    >>> import gradwright as gw
+    >>> norm = gw.nn.Module()
+    >>> norm.mean = Buffer(gw.zeros(2))
+    >>> dict(norm.named_buffers())
+    {'mean': tensor([0., 0.])}
+    """
+
+    __slots__ = ("persistent",)
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        self.array, self._counter = _shared("Buffer", data)
+        self._node = self._view = self._grad = None
+        self.persistent = persistent
+        self.requires_grad = data is not None and data.requires_grad
+
+    def __copy__(self) -> Self:
+        return type(self)(self, persistent=self.persistent)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return type(self)(self.data.clone().requires_grad_(self.requires_grad), persistent=self.persistent)
+
+
+def _shared(function: str, data: Any) -> tuple[Any, Any]:
+    """The memory of a tensor, and its version counter; those of an empty one for None."""
+    if data is None:
+        data = creation.empty(0)
+    elif not isinstance(data, Tensor):
+        raise TypeError(f"{function}(): argument 'data' must be Tensor or None, not {kind(data)}")
+    shared = data.detach()
+    return shared.array, shared._counter
+
+
+# -- without a shape yet --
+
+_array: Any = TensorBase.__dict__["array"]
+"""The slot behind the property of the same name below."""
+
+
+class UninitializedTensorMixin:
+    """What `UninitializedParameter` and `UninitializedBuffer` share: a dtype, but no values, until `materialize`.
+
+    Every operation on one raises ValueError; asking for its shape, RuntimeError.
+    """
+
+    __slots__ = ()
+    cls_to_become: ClassVar[type] = Tensor
+    __dict__: dict[str, Any]
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+        _array.__set__(self, creation.empty(0, device=device, dtype=dtype).array)
+        self._node = self._view = self._grad = None  # type: ignore[misc]
+        self._counter = [0]  # type: ignore[misc]
+        self.__dict__["wanted"] = requires_grad
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an ordinary parameter or buffer of this shape, whose values are whatever the memory holds."""
+        values = creation.empty(shape, device=device, dtype=self.dtype if dtype is None else dtype)
+        wanted = self.__dict__.pop("wanted")
+        self.__class__ = self.cls_to_become
+        self.array = values.array  # type: ignore[misc]
+        self.requires_grad = wanted
+
+    @property
+    def array(self) -> Any:
+        raise ValueError(
+            "Attempted to use an uninitialized parameter in an operation. This error happens when you are using a "
+            "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+    @property
+    def shape(self) -> Any:
+        """RuntimeError: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that it will have."""
+        return dtypes.of(_array.__get__(self).dtype)
+
+    def is_floating_point(self) -> bool:
+        """Whether that is a floating-point one."""
+        return bool(self.dtype.is_floating_point)
+
+    def is_complex(self) -> bool:
+        """Whether that is a complex one."""
+        return bool(self.dtype.is_complex)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it will require grad."""
+        return bool(self.__dict__["wanted"])
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.__dict__["wanted"] = value
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set ``requires_grad`` and return it."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def data(self) -> Any:
+        """Itself; set to another one, it takes over its dtype."""
+        return self
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        _array.__set__(self, creation.empty(0, dtype=value.dtype).array)
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Another one, of the dtype to which these arguments convert a tensor of this dtype."""
+        return type(self)(self.requires_grad, dtype=creation.empty(0, dtype=self.dtype).to(*args, **kwargs).dtype)
+
+    def detach(self) -> Any:
+        """Itself: it has no history."""
+        return self
+
+    def __copy__(self) -> Any:
+        return type(self)(self.requires_grad, dtype=self.dtype)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.requires_grad, None, self.dtype)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A `Parameter` without a shape: ``materialize(shape)`` makes it one.
+
+    Args:
+        requires_grad: whether it is to be trained.
+        device: where it will live.
+        dtype: the dtype it will have; the default one if None.
+
+    >>> w = UninitializedParameter()
+    >>> w
+    <UninitializedParameter>
+    >>> w.materialize((2, 3))
+    >>> type(w).__name__, w.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(requires_grad, device, dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer without a shape: ``materialize(shape)`` makes it a `Tensor`.
+
+    The arguments are those of `UninitializedParameter`.
+    """
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether this is an uninitialized parameter or buffer."""
+    return isinstance(value, UninitializedTensorMixin)

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright.nn.parameter import Parameter
+from gradwright.nn.parameter import Buffer, Parameter
 from gradwright.tensor import Tensor
 
 
 class Registry:
     """The part of `Module` that registers; `Module` is its one subclass.
 
-    A `Parameter`, or a module, assigned to an attribute is kept under that name in ``_parameters`` or ``_modules``;
-    `register_buffer` does the same for tensors that are state but not trained. Nothing is changed by an assignment
-    that fails.
+    A `Parameter`, `Buffer` or module assigned to an attribute is kept under that name in ``_parameters``, ``_buffers``
+    or ``_modules``; `register_buffer` does the same for any tensor that is state but not trained. Nothing is changed by
+    an assignment that fails.
     """
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _non_persistent_buffers_set: set[str]
     _modules: dict[str, Any]
-
-    def __init__(self) -> None:
-        vars(self).update(_parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _modules={})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Keep a parameter under a name. With None the name is known, but listed neither as parameter nor as state.
@@ -89,7 +86,10 @@ class Registry:
                 return own[name]
         if hasattr(type(self), name):  # a property that raised AttributeError: let it say why
             return super().__getattribute__(name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        text = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if "_modules" not in held and name[0] == "_":
+            text += ": Module.__init__() has not been called, which begins every subclass's: super().__init__()"
+        raise AttributeError(text, name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         held = self.__dict__
@@ -115,6 +115,11 @@ class Registry:
                 raise TypeError(f"cannot assign '{_typename(value)}' as child module '{name}' "
                                 "(torch.nn.Module or None expected)")  # fmt: skip
             modules[name] = None
+        elif isinstance(value, Buffer):
+            if buffers is None:
+                raise AttributeError("cannot assign buffer before Module.__init__() call")
+            self._vacate(name, buffers)
+            self.register_buffer(name, value, value.persistent)
         elif buffers is not None and name in buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "

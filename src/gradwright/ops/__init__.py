@@ -17,6 +17,7 @@ from gradwright.ops import (
     order,
     piecewise,
     pool,
+    recurrent,
     reduce,
     resize,
     scan,
@@ -28,6 +29,6 @@ from gradwright.ops import (
 
 __all__ = [
     "activation", "arithmetic", "complex", "conv", "decompose", "distance", "elementary", "fft", "index", "linalg",
-    "loss", "norm", "order", "piecewise", "pool", "reduce", "resize", "scan", "scatter", "shape", "solve", "special",
-    "table",
+    "loss", "norm", "order", "piecewise", "pool", "recurrent", "reduce", "resize", "scan", "scatter", "shape",
+    "solve", "special", "table",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.piecewise import unless, zero
+from gradwright.ops.shape import sum_to
 
 _REAL = [Sample(A(3, 4)), Sample(A())]
 _ROWS = [Sample(A(3, 4), axis=1), Sample(A(3, 4), axis=0), Sample(A(5), axis=-1), Sample(A(2, 3, 2), axis=1)]
@@ -236,7 +237,27 @@ def softmax(xp, x, *, axis):
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-softmax.vjp(x=lambda xp, g, out, axis: out * (g - xp.sum(g * out, axis=axis, keepdims=True)))
+def _softmax_slope(xp, g, out, axis):
+    return out * (g - xp.sum(g * out, axis=axis, keepdims=True))
+
+
+softmax.vjp(x=_softmax_slope)
+
+
+@builtin(node="SafeSoftmaxBackward0", samples=[Sample(A(3, 4), A(3, 1), axis=1), Sample(A(2, 3, 4), A(3, 4), axis=-1)])
+def masked_softmax(xp, x, mask, *, axis):
+    """`softmax` of x + mask, which broadcasts to x; 0 along lines where all of that is -inf."""
+    z = x + mask
+    top = _top(xp, z, axis)
+    e = xp.exp(z - xp.where(xp.isfinite(top), top, xp.zeros_like(top)) if z.shape[axis] else z)
+    total = xp.sum(e, axis=axis, keepdims=True)
+    return e / xp.where(total == 0, xp.ones_like(total), total)
+
+
+masked_softmax.vjp(
+    x=_softmax_slope,
+    mask=lambda xp, g, out, axis, mask_shape: sum_to(xp, _softmax_slope(xp, g, out, axis), mask_shape),
+)
 
 
 @builtin(node="LogSoftmaxBackward0", samples=_ROWS)

@@ -61,7 +61,28 @@ def _transposed(xp, x):
     return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
+_SHORT = 16
+
+
+def _many_short_rows(x):
+    """Whether a batch is handled as one array with the batch as its last axis, so that what is copied is long rows."""
+    return x.shape[-1] < min(_SHORT, x.shape[0])
+
+
+def _as_one(xp, x):
+    """(N, channels, *size) -> (1, channels, *size, N)."""
+    return xp.batch_last(x)[None, ...]
+
+
+def _as_batch(xp, x):
+    """The inverse of `_as_one`, in row-major order."""
+    shape = (x.shape[-1], *x.shape[1:-1])
+    return xp.reshape(xp.reshape(xp.permute_dims(x, (x.ndim - 1, *range(x.ndim - 1))), (-1,)), shape)
+
+
 def _product(xp, x, weight, lattice, groups):
+    if _many_short_rows(x):
+        return _as_batch(xp, _product(xp, _as_one(xp, x), weight[..., None], lattice.beside(), groups))
     cols, count = _columns(xp, x, lattice, groups)
     return xp.reshape(xp.matmul(_rows(xp, weight, groups), cols), (x.shape[0], weight.shape[0], *count))
 
@@ -122,8 +143,17 @@ def conv_transpose(xp, x, weight, *, size, lattice, groups):
     """The adjoint of `conv` by its input: (N, O, *count), (O, C / groups, *kernel) -> (N, C, *size)."""
     batch, count = x.shape[0], x.shape[2:]
     around = _mirrored(size, count, lattice)
-    if around is not None and weight.shape[0] <= 2 * groups * weight.shape[1]:
+    if around is not None and weight.shape[0] * prod(size) <= 2 * groups * weight.shape[1] * prod(count):
         return _product(xp, x, _flipped(xp, weight, groups), around, groups)
+    if _many_short_rows(x):
+        static = {"size": (*size, batch), "lattice": lattice.beside(), "groups": groups}
+        return _as_batch(xp, _spread(xp, _as_one(xp, x), weight[..., None], **static))
+    return _spread(xp, x, weight, size, lattice, groups)
+
+
+def _spread(xp, x, weight, size, lattice, groups):
+    """`conv_transpose` as a product with the weight, added up where the windows lie."""
+    batch, count = x.shape[0], x.shape[2:]
     x = xp.reshape(x, (batch, groups, x.shape[1] // groups, prod(count)))
     rows = _transposed(xp, _rows(xp, weight, groups))
     cols = rows * x if rows.shape[-1] == 1 else xp.matmul(rows, x)
@@ -136,6 +166,13 @@ def conv_transpose(xp, x, weight, *, size, lattice, groups):
 )
 def conv_weight(xp, x, y, *, lattice, groups):
     """The adjoint of `conv` by its weight: (N, C, *size), (N, O, *count) -> (O, C / groups, *kernel)."""
+    if _many_short_rows(x):
+        one = {"lattice": lattice.beside(), "groups": groups}
+        return _weighed(xp, _as_one(xp, x), _as_one(xp, y), **one)[..., 0]
+    return _weighed(xp, x, y, lattice, groups)
+
+
+def _weighed(xp, x, y, lattice, groups):
     n, channels, places = len(lattice.kernel), x.shape[1] // groups, y.shape[0] * prod(y.shape[2:])
     cols = xp.permute_dims(xp.windows(x, lattice=lattice), (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n)))
     cols = xp.reshape(cols, (groups, channels * prod(lattice.kernel), places))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
 from gradwright.ops.shape import sum_to
@@ -24,7 +26,19 @@ def matmul(xp, x, y):
 
     The other axes broadcast. For matrices z = x y: dx = g y^T, dy = x^T g.
     """
-    return xp.matmul(x, y)
+    return _product(xp, x, y)
+
+
+def rows(xp, x):
+    """``x`` as a matrix of its last axis, all others joined."""
+    return x if x.ndim == 2 else xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _product(xp, x, y):
+    """x y; one large product instead of many small ones where y is one matrix."""
+    if y.ndim != 2 or x.ndim < 3:
+        return xp.matmul(x, y)
+    return xp.reshape(xp.matmul(rows(xp, x), y), (*x.shape[:-1], y.shape[1]))
 
 
 def transposed(xp, x):
@@ -42,7 +56,7 @@ def _left(xp, g, x_shape, y):
         return sum_to(xp, xp.expand_dims(g, axis=g.ndim) * y, x_shape)
     if len(x_shape) == 1:
         g = xp.expand_dims(g, axis=g.ndim - 1)
-    dx = xp.matmul(g, transposed(xp, y))
+    dx = _product(xp, g, transposed(xp, y))
     return xp.reshape(sum_to(xp, dx, (1, *x_shape)), x_shape) if len(x_shape) == 1 else sum_to(xp, dx, x_shape)
 
 
@@ -54,6 +68,8 @@ def _right(xp, g, x, y_shape):
         return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape)
     if x.ndim == 1:
         return sum_to(xp, xp.expand_dims(x, axis=1) * xp.expand_dims(g, axis=g.ndim - 1), y_shape)
+    if len(y_shape) == 2:
+        return xp.matmul(transposed(xp, rows(xp, x)), rows(xp, g))
     return sum_to(xp, xp.matmul(transposed(xp, x), g), y_shape)
 
 
@@ -73,17 +89,17 @@ matmul_by_columns.vjp(y=_right_by_columns)
 @builtin(
     complex="holomorphic",
     node="AddmmBackward0",
-    samples=[Sample(A(3, 4), A(2, 4), A(2)), Sample(A(3, 2), A(4, 2), A(4))],
+    samples=[Sample(A(3, 4), A(2, 4), A(2)), Sample(A(2, 2, 3), A(4, 3), A(4)), Sample(A(2), A(3, 2), A(3))],
 )
 def linear(xp, x, weight, bias):
-    """y = x weight^T + bias for x of shape (n, in), weight (out, in), bias (out,)."""
-    return xp.matmul(x, xp.permute_dims(weight, (1, 0))) + bias
+    """y = x weight^T + bias for x of shape (..., in), weight (out, in), bias (out,)."""
+    return _product(xp, x, xp.permute_dims(weight, (1, 0))) + bias
 
 
 linear.vjp(
-    x=lambda xp, g, weight: xp.matmul(g, weight),
-    weight=lambda xp, g, x: xp.matmul(xp.permute_dims(g, (1, 0)), x),
-    bias=lambda xp, g: xp.sum(g, axis=(0,)),
+    x=lambda xp, g, weight: _product(xp, g, weight),
+    weight=lambda xp, g, x: xp.matmul(xp.permute_dims(rows(xp, g), (1, 0)), rows(xp, x)),
+    bias=lambda xp, g: xp.sum(rows(xp, g), axis=(0,)),
 )
 
 

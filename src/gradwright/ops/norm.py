@@ -12,27 +12,22 @@ def _mean(xp, x, axis):
     return xp.sum(x, axis=axis, keepdims=True) / (count(x.shape, axis) or 1)
 
 
-def _moments(xp, x, axis):
-    """The mean over ``axis``, what is left without it, and the mean of its squares."""
-    mean = _mean(xp, x, axis)
-    centred = x - mean
-    return mean, centred, _mean(xp, centred * centred, axis)
-
-
 @builtin(node="NativeBatchNormBackward0", samples=_GROUPS, several=True)
 def standardize(xp, x, *, axis, eps):
     """y = (x - mean)/sqrt(var + eps) over ``axis``; the results are y, mean and var, these with axes of length 1."""
-    mean, centred, var = _moments(xp, x, axis)
+    mean = _mean(xp, x, axis)
+    centred = x - mean
+    var = _mean(xp, centred * centred, axis)
     return [centred * (1 / xp.sqrt(var + eps)), mean, var]
 
 
-def _standardize_slope(xp, g, x, axis, eps):
+def _standardize_slope(xp, g, out, axis, eps):
     """With r = 1/sqrt(var + eps): r (g - mean g - y mean(g y)), and what comes through the mean and the variance."""
-    (g, g_mean, g_var), n = g, count(x.shape, axis) or 1
-    _, centred, var = _moments(xp, x, axis)
-    r = 1 / xp.sqrt(var + eps)
-    along = g_var * (2 / n) - (r * r * r) * _mean(xp, g * centred, axis)
-    return g * r + centred * along + (g_mean / n - r * _mean(xp, g, axis))
+    (g, g_mean, g_var), (y, _, var) = g, out
+    n, spread = count(y.shape, axis) or 1, xp.sqrt(var + eps)
+    r = 1 / spread
+    along = g_var * spread * (2 / n) - r * _mean(xp, g * y, axis)
+    return g * r + y * along + (g_mean / n - r * _mean(xp, g, axis))
 
 
 standardize.vjp(x=_standardize_slope)

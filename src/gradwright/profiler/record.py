@@ -13,6 +13,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
+from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.grad_mode import watching
 from gradwright.autograd.node import Output
 from gradwright.autograd.place import Place, here
@@ -261,17 +262,24 @@ def _size(array: Any) -> int:
 
 
 def _saved(node: Any) -> int:
-    """Bytes that a node has saved; what went through saved-tensor hooks counts as if it had not."""
+    """Bytes that a node has saved, each array once; what went through saved-tensor hooks as if it had not."""
     saved = getattr(node, "_saved", None) or ()
     entries = getattr(saved, "entries", saved)  # of hooks, what they packed, without unpacking it
-    tensors = getattr(node, "_packed", len(entries))
-    return sum(map(_packed, entries[:tensors]))
+    found = [a for entry in entries[: getattr(node, "_packed", len(entries))] for a in _packed(entry)]
+    if isinstance(node, BackwardNode):  # what a Function has left on ctx
+        packed = getattr(node, "_attributes", None)
+        found += [*_arrays([vars(node)]), *(packed.arrays().values() if packed else ())]
+    return sum(_size(a) for a in {id(a): a for a in found}.values())
 
 
-def _packed(entry: Any) -> int:
-    if not entry:
-        return 0
+def _packed(entry: Any) -> Iterator[Any]:
+    """The arrays in what a node has saved, or the tensors that stand for them."""
+    if entry is None:
+        return
     if not isinstance(entry, tuple):
-        return _size(getattr(entry, "array", entry))
-    one = len(entry) == 4 and isinstance(entry[1], list)  # array, counter, version, node
-    return _size(entry[0]) if one else sum(map(_packed, entry))
+        yield getattr(entry, "array", entry)
+    elif len(entry) == 4 and isinstance(entry[1], list):  # array, counter, version, node
+        yield entry[0]
+    else:
+        for one in entry:
+            yield from _packed(one)

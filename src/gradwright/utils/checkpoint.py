@@ -18,6 +18,7 @@ from gradwright.autograd.base import TensorBase
 from gradwright.autograd.engine import accumulating
 from gradwright.autograd.function import Function, once_differentiable
 from gradwright.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from gradwright.autograd.strict import tell
 from gradwright.nn.container import Sequential
 from gradwright.random import fork_rng, get_rng_state, set_rng_state
 from gradwright.utils.recompute import Checkpoint, CheckpointError, Forget, Log
@@ -222,7 +223,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """Run the function without recording."""
         if not any(ctx.needs_input_grad):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+            tell("None of the inputs have requires_grad=True. Gradients will be None", UserWarning)
         ctx.run_function = run_function
         ctx.random = get_rng_state() if preserve_rng_state else None
         ctx.inputs = [None if isinstance(a, TensorBase) else a for a in args]

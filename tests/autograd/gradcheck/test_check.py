@@ -257,10 +257,33 @@ def test_gradients_of_another_dtype():
         def backward(ctx, g):
             return (g * 2).float()
 
-    # The engine converts, so there is nothing left to find.
     x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
-    with pytest.warns(gradwright.GradientWarning, match="it is converted"):
-        assert gradwright.autograd.gradcheck(Single.apply, x, check_grad_dtypes=True)
+    with pytest.raises(gradwright.GradcheckError, match=r"SingleBackward returned a gradient of torch\.float32"):
+        gradwright.autograd.gradcheck(Single.apply, x)
+    assert not gradwright.autograd.gradcheck(Single.apply, x, raise_exception=False)
+    assert gradwright.autograd.diagnose(Single, x).reason == "gradient dtype"
+
+
+class AddBias(gradwright.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, bias):
+        return x + bias
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_a_missing_sum_over_a_broadcast_dimension_is_found_as_diagnose_finds_it(on):
+    inputs = [gradwright.rand(*s, dtype=gradwright.float64, requires_grad=True) for s in ((3, 4), (4,))]
+    with gradwright.autograd.strict(on):
+        with pytest.raises(gradwright.GradcheckError, match=r"of shape \[3, 4\] for input 1 \('bias'\)") as e:
+            gradwright.autograd.gradcheck(AddBias.apply, inputs)
+        assert gradwright.autograd.diagnose(AddBias, inputs).verdict == "WRONG"
+        assert e.value.diagnosis.reason == "missing sum"
+        assert "return grad.sum_to_size(4)" in e.value.diagnosis.hypotheses[0].mend
+        assert gradwright.autograd.gradcheck(lambda x, bias: AddBias.apply(x, bias.expand(3, 4)), inputs)
 
 
 def test_an_operation_whose_gradient_has_the_wrong_size_or_dtype():

@@ -148,9 +148,8 @@ def test_made_up_samples_are_said_to_be():
 
 
 def test_a_declared_surrogate_is_not_failed():
+    @gw.autograd.surrogate("straight-through")
     class Round(gw.autograd.Function):
-        surrogate = "straight-through"
-
         @staticmethod
         def forward(ctx, x):
             return x.round()

@@ -18,7 +18,7 @@ from gradwright.autograd.function import Function
 from gradwright.autograd.jacobian import Subject, movable, named, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.surrogate import reasons
-from gradwright.errors import GradientWarning
+from gradwright.errors import GradientWarning, MisfitGradient
 
 
 class Case(Subject):
@@ -43,7 +43,7 @@ class Case(Subject):
         name: str | None = None,
     ) -> None:
         self.function = function_of(f)
-        self.warnings: list[str] = []
+        self.warnings: list[GradientWarning] = []
         self._labels = outputs
         func = f.apply if isinstance(f, type) and issubclass(f, Function) else f
         inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
@@ -82,6 +82,10 @@ class Case(Subject):
         self.restored()
         return [found[i] for i in self._which]
 
+    def misfits(self) -> list[MisfitGradient]:
+        """The gradients that had to be summed down or converted."""
+        return [w for w in self.warnings if isinstance(w, MisfitGradient)]
+
     def called(self, outputs: Sequence[str]) -> Case:
         """The same, with these names for the outputs."""
         self.columns = tuple(_parts(outputs, self.outputs))
@@ -94,9 +98,9 @@ class Case(Subject):
             warnings.simplefilter("always", GradientWarning)
             yield
         for w in caught:
-            if issubclass(w.category, GradientWarning):
-                if str(w.message) not in self.warnings:
-                    self.warnings.append(str(w.message))
+            if isinstance(w.message, GradientWarning):
+                if str(w.message) not in map(str, self.warnings):
+                    self.warnings.append(w.message)
             else:
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 

@@ -25,6 +25,7 @@ TABLE: tuple[Fit, ...] = (
     second.frozen,
     absence.not_a_number,
     layout.missing_sum,
+    layout.converted,
     absence.zero,
     absence.surrogate,
     scaling.sign,

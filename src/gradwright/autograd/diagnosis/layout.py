@@ -12,6 +12,7 @@ from gradwright.autograd.diagnosis.context import Context
 from gradwright.autograd.diagnosis.records import Hypothesis
 from gradwright.autograd.diagnosis.residual import Part, Residual
 from gradwright.autograd.diagnosis.scaling import ENOUGH
+from gradwright.errors import MisfitGradient, size
 
 
 def swapped(r: Residual, c: Context) -> Hypothesis | None:
@@ -102,14 +103,14 @@ def flipped(r: Residual, c: Context) -> Hypothesis | None:
 
 def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
     """The sum over a dimension that the argument was broadcast along is missing, or taken over another."""
-    for message in c.case.warnings:
-        if "summed down" in message and f"for input {_position(r, c)} " in message:
-            shape = ", ".join(map(str, r.input.shape))
+    for w in _misfits(r, c):
+        if isinstance(w.got, tuple):
             return Hypothesis(
                 "missing sum",
-                f"the sum over the broadcast dimensions is missing: {message}",
+                f"the sum over the broadcast dimensions is missing: backward returns a gradient of shape {size(w.got)} "
+                f"for `{w.argument}` of shape {size(w.expected)}",
                 1.0,
-                f"return grad.sum_to_size({shape}) for `{r.name}`",
+                w.mend,
                 r.name,
             )
     for out, _, known in _single(r):
@@ -145,6 +146,25 @@ def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
                         r.name,
                     )
     return None
+
+
+def converted(r: Residual, c: Context) -> Hypothesis | None:
+    """The gradient is of another dtype than its argument."""
+    for w in _misfits(r, c):
+        if not isinstance(w.got, tuple):
+            return Hypothesis(
+                "gradient dtype",
+                f"backward returns a gradient of {w.got} for `{w.argument}` of {w.expected}",
+                1.0,
+                w.mend,
+                r.name,
+            )
+    return None
+
+
+def _misfits(r: Residual, c: Context) -> list[MisfitGradient]:
+    """What did not fit this input, as far as names and shapes tell."""
+    return [w for w in c.case.misfits() if w.argument == r.name or w.argument not in c.case.names]
 
 
 def conjugate(r: Residual, c: Context) -> Hypothesis | None:
@@ -200,7 +220,3 @@ def _spread(r: Residual, out: Part, block: Any) -> Any:
     guess = r.analytic.copy()
     guess[:, out.slice] = block
     return guess
-
-
-def _position(r: Residual, c: Context) -> int:
-    return c.case.arguments.index(r.name) if r.name in c.case.arguments else -1

@@ -92,6 +92,11 @@ def text(d: Diagnosis) -> str:
 
 
 def _wrapped(label: str, line: str) -> list[str]:
-    return textwrap.wrap(
-        line, WIDTH, initial_indent=label, subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False
-    )
+    first, *rest = line.splitlines()
+    return [
+        piece
+        for room, text in ((label, first), *((" " * 8, text) for text in rest))
+        for piece in textwrap.wrap(
+            text, WIDTH, initial_indent=room, subsequent_indent=" " * 8, break_long_words=False, break_on_hyphens=False
+        )
+    ]

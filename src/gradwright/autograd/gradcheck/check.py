@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -21,7 +22,8 @@ from gradwright.autograd.gradcheck.surrogates import check_surrogate, surrogates
 from gradwright.autograd.jacobian import Subject, parameters, tensors
 from gradwright.autograd.node import AccumulateGrad
 from gradwright.autograd.public import grad
-from gradwright.errors import CutError, GradcheckError
+from gradwright.autograd.strict import strict
+from gradwright.errors import CutError, GradcheckError, GradientWarning, StrictError
 
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""
@@ -82,7 +84,8 @@ def gradcheck(
 
     Raises:
         GradcheckError: a derivative is wrong: the message names the worst entry and shows both Jacobians. Or it cannot
-            be judged: at a kink or a jump, where ``func`` is not deterministic, or rounding hides it; never a pass.
+            be judged: at a kink or a jump, where ``func`` is not deterministic, or rounding hides it; never a pass. Or
+            there would be a GradientWarning: the check runs under `gradwright.autograd.strict`.
         ValueError: no input requires grad.
         RuntimeError: an input overlaps itself, so that its entries cannot be moved one at a time.
         AssertionError: the options contradict each other, or outputs change shape or dtype as inputs are moved.
@@ -195,28 +198,39 @@ def _check(
     eps: float | None, atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float,
     undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None,
 ) -> bool:  # fmt: skip
-    subject = Subject(func, inputs, names)
+    subject: Subject | None = None
     try:
-        precision = precision_of(subject)
-        suit = SUITS[precision]
-        settings = Settings(eps, suit.atol if atol is None else atol, suit.rtol if rtol is None else rtol, nondet_tol,
-                            undefined, dtypes, fast, masked, budget, precision)  # fmt: skip
-        if declared := surrogates(subject):
-            check_surrogate(subject, settings, declared)
-        elif subject.differentiable:
-            _compare(subject, settings)
-        else:
-            check_constant(subject, settings)
-    except GradcheckError as e:
+        with strict():
+            subject = Subject(func, inputs, names)
+            precision = precision_of(subject)
+            suit = SUITS[precision]
+            settings = Settings(eps, suit.atol if atol is None else atol, suit.rtol if rtol is None else rtol,
+                                nondet_tol, undefined, dtypes, fast, masked, budget, precision)  # fmt: skip
+            if declared := surrogates(subject):
+                check_surrogate(subject, settings, declared)
+            elif subject.differentiable:
+                _compare(subject, settings)
+            else:
+                check_constant(subject, settings)
+    except (GradcheckError, StrictError) as e:
         if not raise_exception:
             return False
-        if subject.differentiable and estimate(subject).seconds < QUICK:
-            with suppress(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):  # of so broken a backward
-                e.diagnosis = diagnosed()
-                if e.diagnosis.verdict is not Verdict.VERIFIED:  # it looks at the numbers alone, not at dtypes, say
-                    e.add_note(str(e.diagnosis))
-        raise
+        error = e if isinstance(e, GradcheckError) else GradcheckError(str(e))
+        with strict(False), warnings.catch_warnings():
+            warnings.simplefilter("ignore", GradientWarning)  # it has been told
+            _diagnosed(error, subject, diagnosed)
+        raise error from error.__cause__
     return True
+
+
+def _diagnosed(error: GradcheckError, subject: Subject | None, diagnosed: Callable[[], Any]) -> None:
+    """Let an error carry a diagnosis, unless that would take long or finds nothing."""
+    if subject is None or not subject.differentiable or estimate(subject).seconds >= QUICK:
+        return
+    with suppress(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):  # of so broken a backward
+        error.diagnosis = diagnosed()
+        if error.diagnosis.verdict is not Verdict.VERIFIED:  # it looks at the numbers alone, not at dtypes, say
+            error.add_note(str(error.diagnosis))
 
 
 def _compare(subject: Subject, settings: Settings) -> None:

@@ -181,6 +181,12 @@ def _wide(arrays: list[Any]) -> list[Any]:
             for a in arrays]  # fmt: skip
 
 
+def _summed(lab: Lab, name: str) -> str:
+    if lab.subject.kind == "custom_op":
+        return 'sum it over the broadcast dimensions, or declare custom_op(kind="elementwise"), which does so'
+    return f"sum it over the broadcast dimensions: grad.sum_to_size({name}.shape)"
+
+
 def _returned(lab: Lab, kinds: bool = False) -> Finding | None:
     """What is wrong with the shapes, and the dtypes if asked for, of what backward itself returned."""
     labels, positions = lab.call.labels(), _positions(lab)
@@ -193,7 +199,7 @@ def _returned(lab: Lab, kinds: bool = False) -> Finding | None:
                 return failed(
                     "gradient shape",
                     f"backward returns a gradient of shape {tuple(g.shape)} for `{name}` of shape {a.array.shape}",
-                    f"sum it over the broadcast dimensions: grad.sum_to_size({name}.shape)",
+                    _summed(lab, name),
                     gradient(lab, p),
                 )
             got = g.detach().numpy().dtype if kinds else a.array.dtype

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Sequence
 
 from gradwright.check.attempt import Attempt
+from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
-from gradwright.check.suspects import gradient
+from gradwright.check.suspects import gradient, returned
 
 
 def passed(sentence: str = "") -> Finding:
@@ -48,6 +50,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
      "return None for arguments that are no tensors"),
     (r"expected Variable or None|expected Tensor or None|expected a Tensor", "runs", "wrong type",
      "return tensors from backward"),
+    (r"through which no gradient flows", "runs", "wrong type", "return tensors from forward"),
     (r"must implement (either )?the (forward|backward)|not implemented the", "runs", "not implemented",
      "write forward and backward as static methods"),
     (r"which requires grad but is no argument", "captured tensors", "captured tensor",
@@ -59,9 +62,39 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
 def broken(attempt: Attempt, lab: Lab) -> Finding | None:
     """The finding for an error that tells of a broken rule, with its check; None for any other error."""
     said = attempt.said()
-    for pattern, check, cause, mend in RULES:
-        if re.search(pattern, said):
-            near = re.search(re.escape(lab.subject.file) + r":(\d+)", said)
-            lines = (int(near[1]),) if near else attempt.line(lab.subject.file) or gradient(lab, None)
-            return Finding(check, Outcome.FAIL, said, mend, cause, lines)
-    return None
+    found = rule(said)
+    if found is None:
+        return None
+    check, cause, mend = found
+    lines = _lines(said, lab.subject) or attempt.line(lab.subject.file) or gradient(lab, None)
+    return Finding(check, Outcome.FAIL, said, mend, cause, lines)
+
+
+def error(check: str, attempt: Attempt, subject: Subject, what: str) -> Finding:
+    """The finding for an error of any other kind: ``what`` has raised it."""
+    verb = "" if isinstance(attempt.error, SystemExit) else "raises "
+    sentence = f"{what} {verb}{attempt.said(subject.file)}"
+    return Finding(check, Outcome.ERROR, sentence, "", type(attempt.error).__name__, attempt.line(subject.file))
+
+
+def refused(subject: Subject, error: Exception) -> Finding:
+    """The finding for a class that cannot even be defined."""
+    said = f"the class statement raises {type(error).__name__}: {error}"
+    _, cause, mend = rule(said) or ("runs", "signature", "")
+    lines = returned(subject, None) if cause == "number of gradients" else _lines(said, subject)
+    return Finding("runs", Outcome.FAIL, said, mend, cause, lines or (subject.line,))
+
+
+def rule(said: str) -> tuple[str, str, str] | None:
+    """The check, cause and mend that belong to an error."""
+    text = " ".join(said.split())
+    return next(((check, cause, mend) for pattern, check, cause, mend in RULES if re.search(pattern, text)), None)
+
+
+def _lines(said: str, subject: Subject) -> tuple[int, ...]:
+    """The line of the subject's file that an error names."""
+    near = re.search(re.escape(subject.file) + r":(\d+)", said)
+    line = int(near[1]) if near else 0
+    while linecache.getline(subject.file, line).lstrip().startswith("@"):  # a function is said to begin there
+        line += 1
+    return (line,) if line else ()

@@ -19,7 +19,6 @@ from gradwright.errors import CapturedTensor
 def no_leak(lab: Lab) -> Finding:
     """When a call's results are dropped, all it used is freed, by reference counting alone."""
     lab.told.clear()
-    gc.collect()
     gc.disable()
     try:
         held = _once(lab)
@@ -82,7 +81,7 @@ def captured_tensors(lab: Lab) -> Finding:
         if issubclass(w.category, CapturedTensor):  # where forward calls something else that uses it
             return failed(
                 "captured tensor",
-                " ".join(str(w.message).split()),
+                str(w.message),
                 "pass it to apply as an argument and return its gradient; or use its detach(), if it is a constant",
                 (w.lineno,) if w.filename == lab.subject.file else (),
             )

@@ -7,9 +7,9 @@ from typing import Any
 
 import gradwright
 from gradwright.autograd.diagnosis import Diagnosis, Verdict, diagnose
+from gradwright.autograd.surrogate import reason_of
 from gradwright.check.battery.findings import failed, passed, skipped
 from gradwright.check.bridge import bridged
-from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
 from gradwright.check.suspects import suspects
@@ -36,15 +36,6 @@ def _once(function: Any) -> bool:
     vjp: Any = getattr(function, "vjp", None)
     codes = [getattr(f, "__code__", None) for f in (backward, vjp)]
     return any(c is not None and c.co_qualname.startswith("once_differentiable.") for c in codes)
-
-
-def surrogate(subject: Subject) -> str | None:
-    """Why the gradient is meant to be untrue, if that is declared."""
-    function = subject.function
-    for what in (subject.target, function, getattr(function, "backward", None), getattr(function, "vjp", None)):
-        if isinstance(reason := getattr(what, "surrogate", None), str):
-            return reason
-    return None
 
 
 def _judged(lab: Lab, order: int) -> tuple[Finding, Diagnosis]:
@@ -75,7 +66,7 @@ def callable_of(lab: Lab) -> Callable[..., Any]:
 
 def judged(lab: Lab, d: Diagnosis) -> Finding:
     """A diagnosis as a finding."""
-    if (reason := surrogate(lab.subject)) is not None and d.verdict is not Verdict.VERIFIED:
+    if (reason := reason_of(lab.subject.function)) is not None and d.verdict is not Verdict.VERIFIED:
         return skipped(f"declared a surrogate gradient: {reason}")
     if d.verdict is Verdict.VERIFIED:
         return passed(d.summary)

@@ -8,19 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gradwright.autograd.strict import strict
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import behaviour, contract, cost, declared, layouts, memory, orders
-from gradwright.check.battery.findings import broken, skipped
-from gradwright.check.calls import Arg, Call, guessed, read
+from gradwright.check.battery.findings import broken, error, skipped
+from gradwright.check.battery.inputs import labs
 from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab
 from gradwright.check.records import Checked, Finding, Outcome
-from gradwright.errors import kind
-from gradwright.op import Op
-from gradwright.testing import draw
 
 CHECKS: dict[str, Callable[[Lab], Any]] = {
     "runs": behaviour.runs,
@@ -60,26 +55,22 @@ AFTER: dict[str, tuple[frozenset[str], str]] = {
 
 _ABSENT = {"complex": "not claimed: no sample is complex", "first order": "all samples are complex: see there"}
 
-_HOW = (
-    "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a decorator, "
-    "@gradwright.check.samples(...)"
-)
-_HOW_OP = "declare it with samples: @op(samples=[Sample(A(3, 4))])"
 _PASSED = Finding("", Outcome.PASS)
 
-TRIES = 400
-"""How many made-up calls are tried."""
 
+def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] = lambda what: None) -> Checked:
+    """Everything that can be said of a subject.
 
-def examine(subject: Subject, fast: bool = False) -> Checked:
-    """Everything that can be said of a subject; ``fast``: with its first sample only."""
+    Args:
+        fast: with its first sample only. doing: see `gradwright.check.battery.inputs.labs`.
+    """
     start = time.perf_counter()
     with warnings.catch_warnings(), strict(False):  # the checks look for themselves
         warnings.simplefilter("ignore")
-        labs, problem, made_up = _labs(subject)
-        labs = labs[:1] if fast else labs
-        findings, diagnoses = ((problem,), ()) if problem is not None else _findings(labs)
-    described = tuple(str(lab.call) for lab in labs)
+        found, problem, made_up = labs(subject, doing)
+        found = found[:1] if fast else found
+        findings, diagnoses = ((problem,), ()) if problem is not None else _findings(found)
+    described = tuple(str(lab.call) for lab in found)
     return Checked(
         subject.name,
         subject.kind,
@@ -92,106 +83,6 @@ def examine(subject: Subject, fast: bool = False) -> Checked:
         diagnoses,
         time.perf_counter() - start,
     )
-
-
-# ---- with what ------------------------------------------------------------------------------------------
-
-
-def _labs(subject: Subject) -> tuple[list[Lab], Finding | None, bool]:
-    """The subject with each of its sample calls; or what keeps it from being called; whether they are made up."""
-    attempt = Attempt()
-    with attempt:
-        calls = _drawn(subject) if subject.kind == "op" else given(subject)
-        if calls:
-            return [_precise(Lab(subject, c)) for c in calls], None, False
-    if attempt.error is not None:
-        return [], _error("runs", attempt, subject, "samples"), False
-    lab, refused = _tried(subject)
-    if lab is not None:
-        return [lab], None, True
-    return (
-        [],
-        Finding(
-            "runs",
-            Outcome.ERROR,
-            f"it has no sample inputs, and none could be made up that its forward takes{refused}",
-            _HOW_OP if subject.kind == "op" else _HOW,
-            "no samples",
-            (subject.line,),
-        ),
-        True,
-    )
-
-
-def given(subject: Subject) -> list[Call]:
-    """The calls that the author of a subject declared; none if there are none.
-
-    Raises TypeError if ``samples`` is not, or does not return, a list of tuples; and whatever it raises.
-    """
-    declared = getattr(subject.target, "samples", None) if subject.samples is None else subject.samples
-    if declared is None:
-        return []
-    found = declared() if callable(declared) else declared
-    if isinstance(found, subject.T.Tensor) or not hasattr(found, "__iter__"):
-        raise TypeError(f"samples must return a list with a tuple of arguments for each call, not {kind(found)}")
-    calls = [subject.full(c if isinstance(c, tuple) else (c,)) for c in found]
-    return [Call(read(c, subject.T), tuple(subject.names(len(c)))) for c in calls]
-
-
-def _drawn(subject: Subject) -> list[Call]:
-    """The samples of an Op."""
-    op: Op = subject.target
-    found = []
-    for sample in op.samples if subject.samples is None else subject.samples:
-        arrays, static = draw(sample)
-        names = op.inputs if not op.variadic else [f"{op.inputs[-1]}[{k}]" for k in range(len(arrays))]
-        known = [n in op.rules or (op.variadic and bool(op.rules)) for n in (*op.inputs, *names)][-len(arrays) :]
-        args = [Arg(np.asarray(a), r and a.dtype.kind in "fc") for a, r in zip(arrays, known, strict=True)]
-        found.append(Call(tuple(args), tuple(names), static))
-    return found
-
-
-def _precise(lab: Lab) -> Lab:
-    """With float64 for float32, if it takes that; on clones, if it says that it changes its inputs."""
-    for call in (lab.call.precise(), lab.call):
-        for cloned in (False, True):
-            found = Lab(lab.subject, call, cloned)
-            attempt = Attempt()
-            with attempt:
-                found.run()
-            if attempt.error is None:
-                return found
-            if not cloned and "leaf" not in attempt.said():
-                break
-    return Lab(lab.subject, lab.call.precise())
-
-
-def _tried(subject: Subject) -> tuple[Lab | None, str]:
-    """With the first made-up call that runs forward and backward; or else with the first that runs forward.
-
-    Also what came of the very first call.
-    """
-    if subject.kind == "op":
-        return None, ""
-    second: Lab | None = None
-    refused = ""
-    for k, call in enumerate(guessed(subject.function.forward, subject.own_context)):
-        if k == TRIES:
-            break
-        lab = _precise(Lab(subject, call))
-        attempt = Attempt()
-        with attempt:
-            run = lab.run()
-            if not run.values:
-                refused = refused or f": with {lab.call} it returns {kind(run.result)}, no tensor"
-            if not run.outputs or not all(np.isfinite(v).all() for v in run.arrays):
-                continue
-            second = second or lab
-            lab.backward(run)
-            return lab, ""
-        if attempt.error is not None:
-            refused = refused or f": with {lab.call} it raises {attempt.said()}"
-    return second, refused
 
 
 # ---- the checks -----------------------------------------------------------------------------------------
@@ -246,13 +137,5 @@ def _made(name: str, check: Callable[[Lab], Any], lab: Lab) -> tuple[Finding, An
         finding, diagnosis = said if isinstance(said, tuple) else (said, None)
         return replace(finding, check=name), diagnosis
     rule = broken(attempt, lab)
-    return rule or _error(name, attempt, lab.subject), None
-
-
-def _error(name: str, attempt: Attempt, subject: Subject, what: str = "it") -> Finding:
-    lines = attempt.line(subject.file)
-    where = f" at line {lines[0]}" if lines else ""
-    verb = "" if isinstance(attempt.error, SystemExit) else "raises "
-    return Finding(
-        name, Outcome.ERROR, f"{what} {verb}{attempt.said()}{where}", "", type(attempt.error).__name__, lines
-    )
+    with_what = f"with {lab.call} it" if name == "runs" else "it"
+    return rule or error(name, attempt, lab.subject, with_what), None

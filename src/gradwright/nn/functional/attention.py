@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.creation import ones, zeros
+from gradwright.autograd.apply import apply
+from gradwright.creation import full, zeros
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
@@ -14,6 +15,7 @@ from gradwright.face.activation import floating_arg
 from gradwright.face.join import cat, chunk
 from gradwright.face.linalg import linear, matmul
 from gradwright.nn.functional.dropout import dropout
+from gradwright.ops.activation import masked_softmax
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
@@ -46,7 +48,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         k, v = (_shared(x, q.array.shape[-3]) for x in (k, v))
     if is_causal:
-        attn_mask = ones(q.array.shape[-2], k.array.shape[-2]).tril().to(dtypes.boolean)
+        attn_mask = full((q.array.shape[-2], k.array.shape[-2]), _MINUS, dtype=q.dtype).triu(1)
+    elif attn_mask is not None and attn_mask.array.dtype == bool:
+        attn_mask = e.where(attn_mask, 0.0, _MINUS)
     return attend(q, k, v, attn_mask, dropout_p, scale)[0]
 
 
@@ -59,20 +63,12 @@ def _shared(x: Any, heads: int) -> Any:
 
 
 def attend(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, scale: float | None = None) -> tuple[Any, Any]:
-    """The mean of the values for each query, and the weights it was taken with."""
-    scale = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
-    scores = matmul(q * scale, k.transpose(-2, -1))
-    blind = None
-    if mask is not None:
-        boolean = mask.array.dtype == bool
-        scores = e.where(mask, scores, _MINUS) if boolean else scores + mask
-        blind = scores.detach() == _MINUS
-        blind = blind.all(-1, keepdim=True)
-        blind = blind if blind.any().item() else None
-    if blind is not None:
-        scores = e.where(blind, 0.0, scores)
-    weights = _reduce.softmax(scores, -1)
-    weights = weights if blind is None else e.where(blind, 0.0, weights)
+    """The mean of the values for each query, and the weights it was taken with; the mask is added to the scores."""
+    scores = matmul(q * (1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale), k.transpose(-2, -1))
+    if mask is None:
+        weights = _reduce.softmax(scores, -1)
+    else:
+        weights = apply(masked_softmax, (scores, mask.to(scores.dtype)), {"axis": -1})
     weights = dropout(weights, dropout_p) if dropout_p else weights
     return matmul(weights, v), weights
 
@@ -86,8 +82,10 @@ def _added(mask: Any, like: Any, name: str) -> Any:
     return e.where(mask, _MINUS, 0.0).to(like.dtype)
 
 
-def _projected(inputs: list[Any], apart: Any, packed: Any, bias: Any) -> list[Any]:
-    """Queries, keys and values, each by its own weight and third of the bias."""
+def _projected(inputs: tuple[Any, ...], apart: Any, packed: Any, bias: Any) -> Any:
+    """Queries, keys and values, each by its own weight and third of the bias: at once if they are one tensor."""
+    if packed is not None and inputs[0] is inputs[1] is inputs[2]:
+        return chunk(linear(inputs[0], packed, bias), 3, -1)
     each = chunk(packed, 3) if packed is not None else apart
     biases = chunk(bias, 3) if bias is not None else (None, None, None)
     return [linear(x, w, b) for x, w, b in zip(inputs, each, biases, strict=True)]
@@ -99,7 +97,7 @@ def multi_head_attention_forward(
     training: bool = True, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
     use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
     v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
-    is_causal: bool = False,
+    is_causal: bool = False, batch_first: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Attention in ``num_heads`` parts of the width, between projections: query (l, n, width) gives (l, n, width).
 
@@ -107,14 +105,19 @@ def multi_head_attention_forward(
     over the heads or (n, heads, l, s), or None unless ``need_weights``. Masks are True, or -inf, where a key must not
     be seen: ``key_padding_mask`` (n, s), ``attn_mask`` (l, s) or (n heads, l, s). ``bias_k`` and ``bias_v`` are one key
     and value more, ``add_zero_attn`` adds one of zeros. ``is_causal`` says that ``attn_mask`` is the causal one.
+    With ``batch_first``, query, key, value and result are (n, l, ...).
     """
-    single = query.ndim == 2
+    single, time, batch_dim = query.ndim == 2, int(batch_first), int(not batch_first)
     if query.ndim not in (2, 3):
         raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D")
     if single:
-        query, key, value = (x.unsqueeze(1) for x in (query, key, value))
+        same = query is key is value
+        query, key, value = (x.unsqueeze(batch_dim) for x in (query, key, value))
+        key, value = (query, query) if same else (key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    length, batch, width = query.array.shape
+    (length, batch, width), swapped = query.array.shape, (1, 2, 0, 3)
+    if batch_first:
+        length, batch, swapped = batch, length, (0, 2, 1, 3)
     if width != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
     if width % num_heads:
@@ -123,15 +126,16 @@ def multi_head_attention_forward(
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
     packed = None if use_separate_proj_weight else in_proj_weight
     apart = (q_proj_weight, k_proj_weight, v_proj_weight)
-    q, k, v = _projected([query, key, value], apart, packed, in_proj_bias)
+    q, k, v = _projected((query, key, value), apart, packed, in_proj_bias)
     padding, mask = _added(key_padding_mask, q, "key_padding_mask"), _added(attn_mask, q, "attn_mask")
     extra = 0
     if bias_k is not None:
-        k, v = (cat([x, b.expand(1, batch, width)]) for x, b in ((k, bias_k), (v, bias_v)))
+        row = (batch, 1, width) if batch_first else (1, batch, width)
+        k, v = (cat([x, b.expand(row)], time) for x, b in ((k, bias_k), (v, bias_v)))
         extra += 1
 
     def heads(x: Any) -> Any:
-        return x.reshape(x.array.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
+        return x.reshape(*x.array.shape[:2], num_heads, x.array.shape[2] // num_heads).permute(swapped)
 
     q, k, v = heads(q), heads(k), heads(v)
     if static_k is not None:
@@ -153,11 +157,12 @@ def multi_head_attention_forward(
         padding = _widened(padding, extra).reshape(batch, 1, 1, keys)
         mask = padding if mask is None else mask + padding
     out, weights = attend(q, k, v, mask, dropout_p if training else 0.0)
-    out = linear(out.permute(2, 0, 1, 3).reshape(length, batch, -1), out_proj_weight, out_proj_bias)
+    joined = out.permute((0, 2, 1, 3) if batch_first else (2, 0, 1, 3)).reshape(query.shape)
+    out = linear(joined, out_proj_weight, out_proj_bias)
     if need_weights and average_attn_weights:
         weights = weights.mean(1)
     if single:
-        out, weights = out.squeeze(1), weights.squeeze(0)
+        out, weights = out.squeeze(batch_dim), weights.squeeze(0)
     return out, weights if need_weights else None
 
 

@@ -5,6 +5,7 @@ A batch of one may leave out n. ``reduction`` and its old forms are as in `loss`
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gradwright import dtypes
@@ -33,16 +34,23 @@ def _classes(name: str, x: Any, target: Any, weight: Any) -> int:
     if not shape:
         raise RuntimeError(f"{name}(): input tensor should be 1D or more, got a 0-d tensor")
     axis = min(1, len(shape) - 1)
+    if axis and wanted and shape[0] != wanted[0]:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0]}).")
     if dtypes.kind(target.array.dtype) not in "iu":
-        raise RuntimeError(f"{name}(): expected scalar type Long but found {target.dtype}")
+        raise RuntimeError(f"{name}(): expected target dtype to be Long or Byte, but got {_legacy(target)}")
     if len(wanted) != len(shape) - 1:
         raise ValueError(f"{name}(): Expected target of {len(shape) - 1} dims, one less than input, got {len(wanted)}")
-    if axis and shape[0] != wanted[0]:
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0]}).")
     if shape[:axis] + shape[axis + 1 :] != wanted:
         raise RuntimeError(f"{name}(): Expected target size {size(shape[:1] + shape[2:])}, got {size(wanted)}")
     _check_weight(weight, shape[axis])
+    if weight is not None and weight.array.dtype != x.array.dtype:
+        raise RuntimeError(f"{name}(): expected scalar type {_legacy(x)} but found {_legacy(weight)}: that of weight")
     return axis
+
+
+def _legacy(x: Any) -> str:
+    """A tensor's dtype by the name PyTorch's messages have for it: Float, Long."""
+    return str(x.type()).removeprefix("torch.").removesuffix("Tensor")
 
 
 def _check_weight(weight: Any, classes: int) -> None:
@@ -69,7 +77,7 @@ def nll_loss(
         losses = -picked if held is None else e.where(held, -picked, 0.0)
         if how != "mean":
             return reduced(losses, how)
-        return _reduce.sum(losses) / (losses.array.size if held is None else held.sum().to(x.dtype))
+        return _reduce.sum(losses) / (losses.array.size or math.nan if held is None else held.sum().to(x.dtype))
     w = _chosen_weights(weight, t, held)
     losses = -picked * w if held is None else e.where(held, -picked * w, 0.0)
     return _reduce.sum(losses) / _reduce.sum(w) if how == "mean" else reduced(losses, how)

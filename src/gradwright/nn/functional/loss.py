@@ -187,7 +187,7 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps
                       reduction: str = "mean") -> Any:  # fmt: skip
     """(log v + (x - t)**2/v)/2 for the variance v, at least eps; ``full`` adds log(2 pi)/2.
 
-    ``var`` is a number, or a tensor of the input's size, or without its last dim or with that of length 1. Raises
+    ``var`` is a number, or a tensor of the input's size, or without its last dim or with one of length 1. Raises
     ValueError if it has another size or a negative entry.
     """
     x, t = tensor_arg("gaussian_nll_loss", input), tensor_arg("gaussian_nll_loss", target, "target", 2)
@@ -198,7 +198,7 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps
     if v.array.shape != shape:
         if v.array.shape == shape[:-1]:
             v = v.unsqueeze(-1)
-        elif v.array.shape != (*shape[:-1], 1):
+        elif v.array.ndim != len(shape) or [n for m, n in zip(shape, v.array.shape, strict=True) if m != n] != [1]:
             raise ValueError(f"var is of incorrect size: {size(v.array.shape)} for an input of size {size(shape)}")
     how = mode(reduction)
     v = v + (v.detach().clamp(min=eps) - v.detach())

@@ -95,8 +95,9 @@ def batch_statistics(x: Any, running_mean: Any, running_var: Any, momentum: floa
     """Each channel with mean 0 and variance 1, and its mean and variance, which the running ones follow."""
     y, mean, var = standardized(x, (0, *range(2, x.array.ndim)), eps)
     n = x.array.size // max(x.array.shape[1], 1)
-    follow(running_mean, mean, momentum)
-    follow(running_var, var.detach() * (n / max(n - 1, 1)), momentum)
+    if n:
+        follow(running_mean, mean, momentum)
+        follow(running_var, var.detach() * (n / max(n - 1, 1)), momentum)
     return y, mean, var
 
 

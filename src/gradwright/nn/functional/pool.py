@@ -263,10 +263,11 @@ def _fractional_max_pool(n: int) -> Callable[..., Any]:
             raise RuntimeError(f"{function}(): pool size {kernel} too large relative to input size {text(size)}")
         batch = lead if len(lead) == 2 else (1, *lead)
         u = random.rand(*batch, n, dtype=x.dtype) if _random_samples is None else _random_samples
-        if u.array.shape != (*batch, n):
+        if u.array.shape[1:] != (batch[1], n) or u.array.shape[0] < batch[0]:
             raise RuntimeError(
                 f"{function}(): Expect _random_samples of size {(*batch, n)}, but got {text(u.array.shape)}"
             )
+        u = u[: batch[0]]
         axes = []
         for i, (m, k, c) in enumerate(zip(size, kernel, count, strict=True)):
             # Of two axes PyTorch takes the samples in reverse.

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from gradwright.check.markup import Markup, data, join, prose, tag
+from gradwright.pages.markup import Markup, data, join, prose, tag
 
 NASTY = ["</script><script>alert(1)</script>", "\"' onload='x", "<!--", "&amp;", "a\x00b\x1b[31m\ud800", "]]>", "`<b>`"]
 

@@ -1,4 +1,4 @@
-"""HTML made of Python calls: whatever is not markup already is escaped."""
+"""HTML, and SVG, made of Python calls: whatever is not markup already is escaped."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ def data(value: Any) -> Markup:
 
 
 def printable(text: str) -> str:
-    """A text without the characters that have no place in HTML: controls, and halves of pairs."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
+    """A text without the characters that have no place in HTML or XML: controls, halves of pairs, and no characters."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,150 @@
+"""What a subject is called with: the samples that its author gives, or calls made up from how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradwright.check.attempt import Attempt
+from gradwright.check.battery.findings import error, refused, rule
+from gradwright.check.calls import Arg, Call, read
+from gradwright.check.discover import Subject
+from gradwright.check.guess import Use, guessed, uses
+from gradwright.check.lab import Lab
+from gradwright.check.records import Finding, Outcome
+from gradwright.errors import kind
+from gradwright.op import Op
+from gradwright.testing import draw
+
+HOW = (
+    "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a decorator, "
+    "@gradwright.check.samples((x, y), ...)"
+)
+"""How to give sample inputs."""
+_HOW_OP = "declare it with samples: @op(samples=[Sample(A(3, 4))])"
+TRIES = 400
+"""How many made-up calls are tried."""
+_PLAIN = ("changed input", "mark_dirty", "number of gradients")
+"""What is wrong whatever a Function is called with."""
+
+
+def labs(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Lab], Finding | None, bool]:
+    """The subject with each of its sample calls; or what keeps it from being called; whether they are made up.
+
+    ``doing`` is called with what is run from then on: ``samples``, or ``it``.
+    """
+    if subject.refused is not None:
+        return [], refused(subject, subject.refused), False
+    attempt = Attempt()
+    with attempt:
+        doing("samples")
+        calls = _drawn(subject) if subject.kind == "op" else given(subject)
+        doing("it")
+        if calls:
+            return [_precise(Lab(subject, c)) for c in calls], None, False
+    if attempt.error is not None:
+        found = error("runs", attempt, subject, "samples")
+        if attempt.was_raised_in(__file__):
+            found = replace(found, sentence=str(attempt.error), mend=HOW)
+        return [], replace(found, cause="samples"), False
+    lab, came_of_it = _tried(subject)
+    if lab is not None:
+        return [lab], None, True
+    sentence = f"it has no sample inputs, and none could be made up that its forward takes{came_of_it}"
+    how = _HOW_OP if subject.kind == "op" else HOW
+    return [], Finding("runs", Outcome.ERROR, sentence, how, "no samples", (subject.line,)), True
+
+
+def given(subject: Subject) -> list[Call]:
+    """The calls that the author of a subject declared; none if there are none.
+
+    Raises TypeError if ``samples`` is not, or does not return, a list of tuples that forward can take as arguments; and
+    whatever it raises.
+    """
+    declared = getattr(subject.target, "samples", None) if subject.samples is None else subject.samples
+    if declared is None:
+        return []
+    found = declared() if callable(declared) else declared
+    if isinstance(found, subject.T.Tensor) or not hasattr(found, "__iter__"):
+        raise TypeError(f"samples must return a list with a tuple of arguments for each call, not {kind(found)}")
+    calls = [(c if isinstance(c, tuple) else (c,)) for c in found]
+    for k, c in enumerate(calls):
+        try:
+            subject.bind(c)
+        except TypeError as e:
+            takes = ", ".join(p.name for p in subject.parameters)
+            raise TypeError(f"sample {k} has {len(c)} arguments, but forward takes {takes}: {e}") from None
+    full = [subject.full(c) for c in calls]
+    return [Call(read(c, subject.T), tuple(subject.names(len(c)))) for c in full]
+
+
+def _drawn(subject: Subject) -> list[Call]:
+    """The samples of an Op."""
+    op: Op = subject.target
+    found = []
+    for sample in op.samples if subject.samples is None else subject.samples:
+        arrays, static = draw(sample)
+        names = op.inputs if not op.variadic else [f"{op.inputs[-1]}[{k}]" for k in range(len(arrays))]
+        known = [n in op.rules or (op.variadic and bool(op.rules)) for n in (*op.inputs, *names)][-len(arrays) :]
+        args = [Arg(np.asarray(a), r and a.dtype.kind in "fc") for a, r in zip(arrays, known, strict=True)]
+        found.append(Call(tuple(args), tuple(names), static))
+    return found
+
+
+def _precise(lab: Lab) -> Lab:
+    """With float64 for float32, if it takes that; on clones, if it says that it changes its inputs."""
+    for call in (lab.call.precise(), lab.call):
+        for cloned in (False, True):
+            found = Lab(lab.subject, call, cloned)
+            attempt = Attempt()
+            with attempt:
+                found.run()
+            if attempt.error is None:
+                return found
+            if not cloned and "leaf" not in attempt.said():
+                break
+    return Lab(lab.subject, lab.call.precise())
+
+
+def _tried(subject: Subject) -> tuple[Lab | None, str]:
+    """With the first made-up call that runs forward and backward; or else with the first that runs forward.
+
+    Also what came of the very first call.
+    """
+    if subject.kind == "op":
+        return None, ""
+    second: Lab | None = None
+    said = ""
+    for k, call in enumerate(guessed(subject.parameters, _uses(subject), packed=subject.kind == "custom_op")):
+        if k == TRIES:
+            break
+        lab = _precise(Lab(subject, call))
+        attempt = Attempt()
+        with attempt:
+            run = lab.run()
+            if not run.values:
+                said = said or f": with {lab.call} it returns {kind(run.result)}, no tensor"
+            if not run.outputs or not all(np.isfinite(v).all() for v in run.arrays):
+                continue
+            second = second or lab
+            lab.backward(run)
+            return lab, ""
+        if attempt.error is not None:
+            said = said or f": with {lab.call} it raises {attempt.said()}"
+            _, cause, _ = rule(attempt.said()) or ("", "", "")
+            if cause in _PLAIN:
+                return lab, ""
+    return second, said
+
+
+def _uses(subject: Subject) -> dict[str, Use]:
+    """How the arguments are used; of a custom_op, as far as its formulas tell."""
+    names = [p.name for p in subject.parameters]
+    function: Any = subject.function
+    if subject.kind == "custom_op":
+        return {n: Use(gradient=subject.target.has_gradient(n)) for n in names}
+    backward = "backward" if function.backward is not subject.T.autograd.Function.backward else "vjp"
+    return uses(names, function.forward, function.setup_context, getattr(function, backward))

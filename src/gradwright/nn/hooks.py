@@ -1,0 +1,351 @@
+"""Hooks on modules: what runs before and after forward and backward, on one module or on all.
+
+A hook that a module's hooks take off or put on while they run counts from the next call on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradwright.autograd.function import Function
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.hooks import Registry as HookRegistry
+from gradwright.autograd.hooks import RemovableHandle
+from gradwright.nn.faults import FAULTS
+from gradwright.nn.registry import Registry
+from gradwright.tensor import Tensor
+
+
+class Hook(NamedTuple):
+    """A hook on forward, and how it wants to be called."""
+
+    fn: Callable[..., Any]
+    with_kwargs: bool = False
+    always_call: bool = False
+
+    def __call__(self, module: Any, args: Any, kwargs: Any, *out: Any) -> Any:
+        return self.fn(module, args, kwargs, *out) if self.with_kwargs else self.fn(module, args, *out)
+
+
+class Hooks:
+    """All hooks of one module, or those that hold everywhere."""
+
+    __slots__ = ("backward", "backward_pre", "forward", "forward_pre", "load", "load_pre", "state", "state_pre")
+
+    backward: HookRegistry
+    backward_pre: HookRegistry
+    forward: HookRegistry
+    forward_pre: HookRegistry
+    load: HookRegistry
+    load_pre: HookRegistry
+    state: HookRegistry
+    state_pre: HookRegistry
+
+    def __init__(self) -> None:
+        for kind in self.__slots__:
+            setattr(self, kind, HookRegistry())
+
+
+everywhere: list[Hooks] = []
+"""The hooks that hold for all modules: empty until the first is registered."""
+
+
+def _of(kind: str) -> Any:
+    return property(lambda self: getattr(self._hooked(), kind), doc=f"Its hooks of the kind {kind}, by number.")
+
+
+def add(hooks: HookRegistry, hook: Any, prepend: bool = False) -> RemovableHandle:
+    """Register a hook, behind those there are or in front of them."""
+    before = dict(hooks) if prepend else {}
+    handle = RemovableHandle(hooks, hook)
+    for number, other in before.items():
+        del hooks[number]
+        hooks[number] = other
+    return handle
+
+
+class Hooked(Registry):
+    """The part of `Module` that registers hooks."""
+
+    _hooks: Hooks | None
+    """None until the first one is registered: a call without hooks asks for no more than that."""
+
+    _forward_pre_hooks, _forward_hooks = _of("forward_pre"), _of("forward")
+    _backward_pre_hooks, _backward_hooks = _of("backward_pre"), _of("backward")
+
+    def _hooked(self) -> Hooks:
+        if self._hooks is None:
+            vars(self)["_hooks"] = Hooks()
+        return self._hooks  # type: ignore[return-value]
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+                                  ) -> RemovableHandle:  # fmt: skip
+        """Call ``hook(module, args)`` before `forward`; what it returns, if not None, replaces the arguments.
+
+        Args:
+            hook: gets the positional arguments as a tuple; a result that is no tuple stands for a tuple of one.
+            prepend: put it before the module's other hooks of this kind.
+            with_kwargs: call ``hook(module, args, kwargs)``, which returns None or a pair of new ones; RuntimeError
+                for anything else.
+        """
+        return add(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:  # fmt: skip
+        """Call ``hook(module, args, out)`` after `forward`; what it returns, if not None, replaces the result.
+
+        Args:
+            hook: gets the positional arguments as a tuple.
+            prepend: put it before the module's other hooks of this kind.
+            with_kwargs: call ``hook(module, args, kwargs, out)``.
+            always_call: call it even if forward, or a hook before it, raises; ``out`` is then None, or what there is.
+        """
+        return add(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when the gradient of the result has come, before it goes into the module.
+
+        ``grad_output`` is a tuple with a gradient, or None, for each result. A tuple that the hook returns replaces it;
+        RuntimeError if that is of another length.
+        """
+        return add(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's arguments are known.
+
+        Both are tuples, with a gradient, or None, for each positional argument and for each result. A tuple that the
+        hook returns replaces ``grad_input``; RuntimeError if that is of another length. If no argument requires grad,
+        the hook runs as soon as ``grad_output`` is known, and ``grad_input`` is full of None.
+
+        Gradients are seen of tensors that are arguments or results themselves, or elements of the result if that is a
+        tuple; not of those in keywords or in other containers.
+        """
+        return add(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Not offered: RuntimeError. `register_full_backward_hook` sees the gradients of the module's arguments."""
+        raise RuntimeError(
+            "register_backward_hook is not offered: what it is given are the gradients of the last operation in the "
+            "module, not of the module. Use register_full_backward_hook."
+        )
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before `state_dict` reads this module."""
+        return add(self._hooked().state_pre, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after `state_dict` has read this module.
+
+        It may change ``state_dict``, and returns None (else RuntimeError).
+        """
+        return add(self._hooked().state, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call a hook before `load_state_dict` loads this module.
+
+        It is ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
+        and may change any of the last six.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False
+                                           ) -> RemovableHandle:  # fmt: skip
+        return add(self._hooked().load_pre, (hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after `load_state_dict` has loaded this module and those below it.
+
+        It may change the lists ``incompatible_keys.missing_keys`` and ``unexpected_keys``, and returns None.
+        """
+        return add(self._hooked().load, hook)
+
+
+# -- running them --
+
+
+def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a module with hooks makes of its arguments."""
+    hooks = everywhere if module._hooks is None else [*everywhere, module._hooks]
+    after = [hook for h in hooks for hook in h.forward.values()][::-1]
+    backward: Backward | None = None
+    out: Any = None
+    try:
+        for pre in [hook for h in hooks for hook in h.forward_pre.values()]:
+            args, kwargs = _replaced(pre, pre(module, args, kwargs), args, kwargs)
+        if any([h.backward or h.backward_pre for h in hooks]):
+            backward = Backward(module, hooks)
+            args = backward.arguments(args)
+        out = module.forward(*args, **kwargs)
+        while after:
+            changed = after.pop()(module, args, kwargs, out)
+            out = out if changed is None else changed
+        return out if backward is None else backward.results(out)
+    finally:  # what is left then did not run
+        for hook in reversed(after):
+            if hook.always_call:
+                _despite(hook, module, args, kwargs, out)
+
+
+def _replaced(pre: Hook, changed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if changed is None:
+        return args, kwargs
+    if not pre.with_kwargs:
+        return changed if isinstance(changed, tuple) else (changed,), kwargs
+    if isinstance(changed, tuple) and len(changed) == 2:
+        return changed
+    raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+
+
+def _despite(hook: Hook, *given: Any) -> None:
+    """Run a hook although something has been raised, which what the hook raises is not to hide."""
+    try:
+        hook(*given)
+    except FAULTS as error:
+        warnings.warn(
+            "forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised "
+            f"in forward: {error}",
+            stacklevel=4,
+        )
+
+
+class BackwardHookFunction(Function):
+    """The identity, around a module with backward hooks: they hang on its nodes."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        ctx.mark_non_differentiable(*(t for t in tensors if not t.requires_grad))
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads
+
+
+class Backward:
+    """The backward hooks of one call of a module."""
+
+    def __init__(self, module: Any, hooks: Sequence[Hooks]) -> None:
+        self._module = module
+        self._pre = [hook for h in hooks for hook in h.backward_pre.values()]
+        self._hooks = [hook for h in hooks for hook in h.backward.values()]
+        self._inputs: _Some | None = None
+        self._grad_output: tuple[Any, ...] | None = None
+
+    def arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, made to tell of their gradients."""
+        self._n = len(args)
+        self._inputs = _Some.of(args) if self._hooks else None
+        if self._inputs:
+            args, node = self._inputs.through(args)
+            node.register_hook(lambda grads, _: self._arrived(grads))
+        return args
+
+    def results(self, out: Any) -> Any:
+        """The result, made to tell of its gradient."""
+        several = out if isinstance(out, tuple) else (out,)
+        tensors = _Some.of(several)
+        if not tensors:
+            return out
+        several, node = tensors.through(several)
+        node.register_prehook(lambda grads: self._begun(tensors, grads))
+        if not isinstance(out, tuple):
+            return several[0]
+        return type(out)(*several) if hasattr(out, "_fields") else type(out)(several)
+
+    def _begun(self, tensors: _Some, grads: Sequence[Any]) -> Any:
+        grad_output = tensors.spread(grads)
+        for hook in self._pre:
+            grad_output = _same_length(hook(self._module, grad_output), grad_output, "pre hook", "grad_output")
+        if self._inputs:
+            self._grad_output = grad_output
+        else:
+            nothing = (None,) * self._n
+            for hook in self._hooks:
+                changed = hook(self._module, nothing, grad_output)
+                if changed is not None and any(g is not None for g in changed):
+                    raise RuntimeError("Backward hook for Modules where no input requires gradient should always "
+                                       "return None or None for all gradients.")  # fmt: skip
+        return tuple(grad_output[k] for k in tensors.places)
+
+    def _arrived(self, grads: Sequence[Any]) -> Any:
+        if self._grad_output is None or self._inputs is None:  # not this result was differentiated
+            return None
+        grad_input = self._inputs.spread(grads)
+        for hook in self._hooks:
+            changed = hook(self._module, grad_input, self._grad_output)
+            grad_input = _same_length(changed, grad_input, "hook", "grad_input")
+        self._grad_output = None
+        return tuple(grad_input[k] for k in self._inputs.places)
+
+
+class _Some(NamedTuple):
+    """The tensors among some values: at which places of how many."""
+
+    places: list[int]
+    n: int
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> _Some | None:
+        """Those among ``values``; None if none of them has, or will have, a gradient."""
+        places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
+        wanted = recording.get() and any(values[k].requires_grad for k in places)
+        return cls(places, len(values)) if wanted else None
+
+    def through(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """The values, the tensors among them behind a node of their own; and that node."""
+        changed = list(values)
+        for k, t in zip(self.places, BackwardHookFunction.apply(*(values[k] for k in self.places)), strict=True):
+            changed[k] = t
+        return tuple(changed), next(changed[k].grad_fn for k in self.places if changed[k].requires_grad)
+
+    def spread(self, grads: Sequence[Any]) -> tuple[Any, ...]:
+        """A gradient, or None, for each value, given those of the tensors."""
+        out: list[Any] = [None] * self.n
+        for k, g in zip(self.places, grads, strict=True):
+            out[k] = g
+        return tuple(out)
+
+
+def _same_length(changed: Any, grads: tuple[Any, ...], which: str, what: str) -> Any:
+    if changed is None:
+        return grads
+    if isinstance(changed, Tensor):
+        changed = (changed,)
+    if not isinstance(changed, (tuple, list)) or len(changed) != len(grads):
+        n = len(changed) if isinstance(changed, (tuple, list)) else type(changed).__name__
+        raise RuntimeError(
+            f"Backward {which} returned an invalid number of {what}, got {n}, but expected {len(grads)}"
+        )
+    return tuple(changed)
+
+
+# -- on all modules --
+
+
+def _everywhere() -> Hooks:
+    if not everywhere:
+        everywhere.append(Hooks())
+    return everywhere[0]
+
+
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`Module.register_forward_pre_hook` on every module there is; such hooks run before a module's own."""
+    return add(_everywhere().forward_pre, Hook(hook))
+
+
+def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
+                                 ) -> RemovableHandle:  # fmt: skip
+    """`Module.register_forward_hook` on every module there is."""
+    return add(_everywhere().forward, Hook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`Module.register_full_backward_pre_hook` on every module there is."""
+    return add(_everywhere().backward_pre, hook)
+
+
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """`Module.register_full_backward_hook` on every module there is."""
+    return add(_everywhere().backward, hook)

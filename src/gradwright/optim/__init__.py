@@ -1,0 +1,15 @@
+"""Optimisers: they change parameters by their gradients, and schedulers change their learning rates."""
+
+from gradwright.optim import lr_scheduler
+from gradwright.optim.adafactor import Adafactor
+from gradwright.optim.adagrad import Adadelta, Adagrad, RMSprop, Rprop
+from gradwright.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from gradwright.optim.lbfgs import LBFGS
+from gradwright.optim.muon import Muon
+from gradwright.optim.optimizer import Optimizer
+from gradwright.optim.sgd import ASGD, SGD
+
+__all__ = [
+    "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",
+    "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler",
+]  # fmt: skip

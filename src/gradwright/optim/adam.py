@@ -1,0 +1,269 @@
+"""Adam and its relatives: steps of a size that the gradients' own averages give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradwright.optim.blocks import number_dtype
+from gradwright.optim.fused import Fused, average
+from gradwright.optim.optimizer import check, check_kind, number
+from gradwright.tensor import Tensor
+
+
+class Adam(Fused):
+    """Adam: gradient descent along the mean of past gradients, divided by the root of the mean of their squares.
+
+    m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g**2;
+    p = p - lr m' / (sqrt(v') + eps), where m' = m / (1 - beta1**t), v' = v / (1 - beta2**t).
+
+    Args:
+        params: parameters or groups of them, see `Optimizer`.
+        lr: the learning rate; a number or a tensor of one element.
+        betas: beta1 and beta2, in [0, 1); two floats or two tensors of one element.
+        eps: keeps the quotient finite.
+        weight_decay: how much of p is added to g.
+        amsgrad: use the largest v so far for v.
+        foreach, capturable, fused: accepted, and without effect: updates always are fused.
+        maximize: ascend.
+        differentiable: record the step, so that gradients flow through it.
+        decoupled_weight_decay: let p decay by lr weight_decay p instead, as in `AdamW`.
+
+    State: step (t), exp_avg (m), exp_avg_sq (v), and with amsgrad max_exp_avg_sq.
+
+    Source: Kingma and Ba, Adam: a method for stochastic optimization, 2014.
+
+    Raises ValueError for a negative setting, or a beta outside [0, 1).
+
+    >>> import gradwright as gw
+    >>> w = gw.tensor([1.0, 2.0], requires_grad=True)
+    >>> w.grad = gw.tensor([100.0, 0.01])
+    >>> gw.optim.Adam([w], lr=0.5).step()
+    >>> w
+    tensor([0.5000, 1.5000], requires_grad=True)
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: Any = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+                 decoupled_weight_decay: bool = False) -> None:  # fmt: skip
+        tensors = {"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]}
+        for name, value in tensors.items():
+            if isinstance(value, Tensor):
+                if foreach and not capturable:
+                    raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+                if value.numel() != 1:
+                    raise ValueError(f"Tensor {name} must be 1-element")
+        check(betas, lr=lr, eps=eps, weight_decay=weight_decay)
+        if not any(all(isinstance(beta, cls) for beta in betas) for cls in (float, Tensor)):
+            raise ValueError("betas must be either both floats or both Tensors")
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(b.squeeze() if isinstance(b, Tensor) else b for b in betas), "eps": eps,
+            "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        })  # fmt: skip
+        check_kind(fused, foreach, differentiable)
+
+    def _kept(self, amsgrad: bool, **_: Any) -> Any:
+        return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0, **({"max_exp_avg_sq": 0.0} if amsgrad else {})}
+
+    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, **_: Any
+              ) -> Callable[..., None]:  # fmt: skip
+        (beta1, beta2), t = betas, now["step"]
+        root = (1 - beta2**t) ** 0.5
+        scale = lr * root / (1 - beta1**t)  # root, drawn out of both sides of the quotient
+
+        def update(p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None) -> None:
+            m, v = exp_avg, exp_avg_sq
+            average(m, g, beta1)
+            average(v, g * g, beta2)
+            if max_exp_avg_sq is not None:
+                max_exp_avg_sq[...] = xp.maximum(max_exp_avg_sq, v)
+                v = max_exp_avg_sq
+            p -= scale * m / (xp.sqrt(v) + root * eps)
+
+        return update
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: first p = p - lr weight_decay p, then the step of `Adam`.
+
+    Arguments, state and errors are those of `Adam`; ``weight_decay`` is 0.01 unless given.
+
+    Source: Loshchilov and Hutter, Decoupled weight decay regularization, 2017.
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: Any = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+                 fused: bool | None = None) -> None:  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
+                         capturable=capturable, differentiable=differentiable, fused=fused,
+                         decoupled_weight_decay=True)  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
+
+
+class NAdam(Fused):
+    """Adam with Nesterov momentum.
+
+    m and v as in `Adam`, mu_t = beta1 (1 - 0.96**(t momentum_decay) / 2), c_t = mu_1 ... mu_t;
+    p = p - lr (mu_(t+1) m / (1 - c_(t+1)) + (1 - mu_t) g / (1 - c_t)) / (sqrt(v') + eps).
+
+    Args:
+        params: parameters or groups of them, see `Optimizer`.
+        lr: the learning rate; a number or a tensor of one element.
+        betas: beta1 and beta2, in [0, 1).
+        eps: keeps the quotient finite.
+        weight_decay: how much of p is added to g.
+        momentum_decay: how quickly mu grows to beta1.
+        decoupled_weight_decay: let p decay by lr weight_decay p instead, as in `AdamW`.
+        maximize: ascend.
+        foreach, capturable: accepted, and without effect.
+        differentiable: record the step, so that gradients flow through it.
+
+    State: step (t), mu_product (c), exp_avg (m), exp_avg_sq (v).
+
+    Source: Dozat, Incorporating Nesterov momentum into Adam, 2016.
+
+    Raises ValueError for a negative setting, or a beta outside [0, 1).
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
+        check(betas, lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable,
+        })  # fmt: skip
+
+    def _kept(self, **_: Any) -> Any:
+        return {"step": 0.0, "mu_product": 1.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+
+    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, momentum_decay: float, **_: Any
+              ) -> Callable[..., None]:  # fmt: skip
+        (beta1, beta2), t = betas, now["step"]
+        mu, ahead = (beta1 * (1 - 0.5 * 0.96 ** (k * momentum_decay)) for k in (t, t + 1))
+        stored = number_dtype().dtype.type
+        product = now["mu_product"] = float(stored(now["mu_product"]) * stored(mu))
+        along, now_on = lr * ahead / (1 - product * ahead), lr * (1 - mu) / (1 - product)
+
+        def update(p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any) -> None:
+            m, v = exp_avg, exp_avg_sq
+            average(m, g, beta1)
+            average(v, g * g, beta2)
+            p -= (along * m + now_on * g) / (xp.sqrt(v / (1 - beta2**t)) + eps)
+
+        return update
+
+
+class RAdam(Fused):
+    """Rectified Adam: plain momentum while v is known too badly, then `Adam` with a factor that makes up for that.
+
+    m, m' and v as in `Adam`; r = 2 / (1 - beta2) - 1, rho = r - 2 t beta2**t / (1 - beta2**t);
+    p = p - lr m' l, where l = sqrt((rho - 4)(rho - 2) r / ((r - 4)(r - 2) rho)) sqrt(1 - beta2**t) / (sqrt(v) + eps)
+    if rho > 5, else 1.
+
+    Args:
+        params: parameters or groups of them, see `Optimizer`.
+        lr: the learning rate; a number or a tensor of one element.
+        betas: beta1 and beta2, in [0, 1).
+        eps: keeps the quotient finite.
+        weight_decay: how much of p is added to g.
+        decoupled_weight_decay: let p decay by lr weight_decay p instead, as in `AdamW`.
+        maximize: ascend.
+        foreach, capturable: accepted, and without effect.
+        differentiable: record the step, so that gradients flow through it.
+
+    State: step (t), exp_avg (m), exp_avg_sq (v).
+
+    Source: Liu et al., On the variance of the adaptive learning rate and beyond, 2019.
+
+    Raises ValueError for a negative setting, or a beta outside [0, 1).
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+        check(betas, lr=lr, eps=eps, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        })  # fmt: skip
+
+    def _kept(self, **_: Any) -> Any:
+        return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
+
+    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, **_: Any
+              ) -> Callable[..., None]:  # fmt: skip
+        (beta1, beta2), t = betas, now["step"]
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * t * beta2**t / (1 - beta2**t)
+        scale = lr / (1 - beta1**t)
+        rectified = number(length) > 5
+        if rectified:
+            known = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            scale *= (known * (1 - beta2**t)) ** 0.5
+
+        def update(p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any) -> None:
+            m, v = exp_avg, exp_avg_sq
+            average(m, g, beta1)
+            average(v, g * g, beta2)
+            p -= scale * m / (xp.sqrt(v) + eps) if rectified else scale * m
+
+        return update
+
+
+class Adamax(Fused):
+    """Adam with the maximum norm: the largest gradient, which fades, in place of the mean square.
+
+    m = beta1 m + (1 - beta1) g;  u = max(beta2 u, abs(g) + eps);  p = p - lr / (1 - beta1**t) m / u.
+
+    Args:
+        params: parameters or groups of them, see `Optimizer`.
+        lr: the learning rate; a number or a tensor of one element.
+        betas: beta1 and beta2, in [0, 1).
+        eps: keeps the quotient finite.
+        weight_decay: how much of p is added to g.
+        maximize: ascend.
+        foreach, capturable: accepted, and without effect.
+        differentiable: record the step, so that gradients flow through it.
+
+    State: step (t), exp_avg (m), exp_inf (u).
+
+    Source: Kingma and Ba, Adam: a method for stochastic optimization, 2014.
+
+    Raises ValueError for a negative setting, or a beta outside [0, 1).
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
+        check(betas, lr=lr, eps=eps, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        })  # fmt: skip
+
+    def _kept(self, **_: Any) -> Any:
+        return {"step": 0.0}, {"exp_avg": 0.0, "exp_inf": 0.0}
+
+    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, **_: Any
+              ) -> Callable[..., None]:  # fmt: skip
+        beta1, beta2 = betas
+        scale = lr / (1 - beta1 ** now["step"])
+
+        def update(p: Any, g: Any, exp_avg: Any, exp_inf: Any) -> None:
+            average(exp_avg, g, beta1)
+            exp_inf[...] = xp.maximum(beta2 * exp_inf, xp.abs(g) + eps)
+            p -= scale * exp_avg / exp_inf
+
+        return update

@@ -1,0 +1,26 @@
+"""Schedules: how the learning rate of an optimiser changes from epoch to epoch.
+
+A schedule is made for an optimiser; its ``step()`` is called after the optimiser's, once an epoch (or once a batch).
+"""
+
+from gradwright.optim.lr_scheduler.base import LRScheduler
+from gradwright.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
+from gradwright.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from gradwright.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
+from gradwright.optim.lr_scheduler.factors import (
+    ConstantLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from gradwright.optim.lr_scheduler.plateau import ReduceLROnPlateau
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip

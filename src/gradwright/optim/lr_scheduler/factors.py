@@ -1,0 +1,201 @@
+"""Schedules that multiply the learning rate by a factor in each step; they can be chained."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradwright.optim.lr_scheduler.base import LRScheduler, function_state
+from gradwright.optim.optimizer import Optimizer
+
+
+class _Multiplying(LRScheduler):
+    """A schedule given by the factor of each step, and by the product of all up to an epoch."""
+
+    def _factor(self, epoch: int) -> float:
+        """What step ``epoch`` multiplies the learning rate by."""
+        raise NotImplementedError
+
+    def _product(self, epoch: int) -> float:
+        """What epoch ``epoch`` has multiplied the initial learning rate by."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        factor = self._factor(self.last_epoch)
+        return [lr * factor for lr in self._lrs()]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [lr * self._product(self.last_epoch) for lr in self.base_lrs]
+
+
+class StepLR(_Multiplying):
+    """Multiply the learning rate by ``gamma`` every ``step_size`` epochs.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
+    >>> scheduler = gw.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+    >>> for _ in range(4):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        return self.gamma if epoch and epoch % self.step_size == 0 else 1.0
+
+    def _product(self, epoch: int) -> float:
+        return self.gamma ** (epoch // self.step_size)
+
+
+class MultiStepLR(_Multiplying):
+    """Multiply the learning rate by ``gamma`` at each of the epochs ``milestones``."""
+
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+                 ) -> None:  # fmt: skip
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        return self.gamma ** self.milestones[epoch]
+
+    def _product(self, epoch: int) -> float:
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), epoch)
+
+
+class ConstantLR(_Multiplying):
+    """Multiply the learning rate by ``factor`` until epoch ``total_iters``.
+
+    Raises ValueError unless ``factor`` is in [0, 1].
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+                 ) -> None:  # fmt: skip
+        if not 0 <= factor <= 1:
+            raise ValueError(
+                f"Constant multiplicative factor expected to be between 0 and 1. Got factor={factor}"
+            )
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0:
+            return self.factor
+        return 1.0 / self.factor if epoch == self.total_iters else 1.0
+
+    def _product(self, epoch: int) -> float:
+        return 1.0 if epoch >= self.total_iters else self.factor
+
+
+class LinearLR(_Multiplying):
+    """Multiply the learning rate by what goes from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs.
+
+    Raises ValueError unless ``start_factor`` is in (0, 1] and ``end_factor`` in [0, 1].
+    """
+
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+                 total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
+        if not 0 < start_factor <= 1:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1. "
+                             f"Got start_factor={start_factor}")  # fmt: skip
+        if not 0 <= end_factor <= 1:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1. "
+                             f"Got end_factor={end_factor}")  # fmt: skip
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        if epoch == 0:
+            return self.start_factor
+        if self._is_initial or epoch > self.total_iters:
+            return 1.0
+        return self._product(epoch) / self._product(epoch - 1)
+
+    def _product(self, epoch: int) -> float:
+        part = min(self.total_iters, epoch) / self.total_iters
+        return self.start_factor + (self.end_factor - self.start_factor) * part
+
+
+class ExponentialLR(_Multiplying):
+    """Multiply the learning rate by ``gamma`` in every epoch."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        return 1.0 if self._is_initial else self.gamma
+
+    def _product(self, epoch: int) -> float:
+        return self.gamma**epoch
+
+
+class PolynomialLR(_Multiplying):
+    """Multiply the learning rate by (1 - epoch / total_iters)**power, until that is 0."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self, epoch: int) -> float:
+        if self._is_initial or epoch > self.total_iters:
+            return 1.0
+        return float(((1 - epoch / self.total_iters) / (1 - (epoch - 1) / self.total_iters)) ** self.power)
+
+    def _product(self, epoch: int) -> float:
+        return float((1 - min(self.total_iters, epoch) / self.total_iters) ** self.power)
+
+
+class _ByFunction(LRScheduler):
+    """A schedule that is given as a function of the epoch, or one for each group."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        groups = len(optimizer.param_groups)
+        several = isinstance(lr_lambda, (list, tuple))
+        if several and len(lr_lambda) != groups:
+            raise ValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
+        self.lr_lambdas: list[Callable[[int], float]] = list(lr_lambda) if several else [lr_lambda] * groups
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "lr_lambdas": [function_state(f) for f in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        for function, state in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if state is not None:
+                vars(function).update(state)
+
+
+class LambdaLR(_ByFunction):
+    """Set the learning rate to the initial one times ``lr_lambda(epoch)``; a function, or a list, one for each group.
+
+    Raises ValueError for a list of another length, TypeError for what cannot be called.
+    """
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        return [lr * f(self.last_epoch) for lr, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
+
+
+class MultiplicativeLR(_ByFunction):
+    """Multiply the learning rate by ``lr_lambda(epoch)``; a function, or a list with one for each group.
+
+    Raises ValueError for a list of another length, TypeError for what cannot be called.
+    """
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._lrs()
+        return [lr * f(self.last_epoch) for lr, f in zip(self._lrs(), self.lr_lambdas, strict=True)]

@@ -1,0 +1,124 @@
+"""Stochastic gradient descent: plain, with momentum, and averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gradwright.optim.fused import Fused
+from gradwright.optim.optimizer import check, check_kind
+
+
+class SGD(Fused):
+    """Gradient descent, with momentum if wanted.
+
+    b = momentum b + (1 - dampening) g, at first b = g;  p = p - lr b.
+
+    Args:
+        params: parameters or groups of them, see `Optimizer`.
+        lr: the learning rate; a number or a tensor of one element.
+        momentum: how much of the last step's b is kept; with 0, b = g.
+        dampening: what part of the gradient is left out of b.
+        weight_decay: how much of p is added to g.
+        nesterov: step along g + momentum b instead of b.
+        maximize: ascend.
+        foreach, fused: accepted, and without effect: updates always are fused.
+        differentiable: record the step, so that gradients flow through it.
+
+    State: momentum_buffer (b), if there is momentum.
+
+    Raises ValueError for negative settings, and for ``nesterov`` without momentum or with dampening.
+
+    >>> import gradwright as gw
+    >>> w = gw.tensor([1.0], requires_grad=True)
+    >>> w.grad = gw.tensor([2.0])
+    >>> gw.optim.SGD([w], lr=0.25).step()
+    >>> w
+    tensor([0.5000], requires_grad=True)
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+                 differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
+        check(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        })  # fmt: skip
+        check_kind(fused, foreach, differentiable)
+
+    def _kept(self, momentum: float, **_: Any) -> Any:
+        return ({"_first": 1.0}, {"momentum_buffer": 0.0}) if momentum else ({}, {})
+
+    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, momentum: float, dampening: float, nesterov: bool,
+              **_: Any) -> Callable[..., None]:  # fmt: skip
+        first = now.get("_first")
+        if momentum:
+            now["_first"] = 0.0
+
+        def update(p: Any, g: Any, momentum_buffer: Any = None) -> None:
+            b = momentum_buffer
+            if first:
+                b[...] = g
+            elif momentum:
+                b *= momentum
+                b += (1 - dampening) * g if dampening else g
+            if momentum:
+                g = g + momentum * b if nesterov else b
+            p -= lr * g
+
+        return update
+
+
+class ASGD(Fused):
+    """Averaged gradient descent: p moves, and ax is the average of where it has been.
+
+    p = (1 - lambd eta) p - eta g;  ax = ax + mu (p - ax);
+    then eta = lr / (1 + lambd lr t)**alpha, mu = 1 / max(1, t - t0).
+
+    Args:
+        params: parameters or groups of them, see `Optimizer`.
+        lr: the first eta; a number or a tensor of one element.
+        lambd: the rate at which p decays.
+        alpha: the power with which eta falls.
+        t0: the step after which ax is an average; until then it is p.
+        weight_decay: how much of p is added to g.
+        maximize: ascend.
+        foreach, capturable: accepted, and without effect.
+        differentiable: record the step, so that gradients flow through it.
+
+    State: step (t), eta, mu, ax.
+
+    Source: Polyak and Juditsky, Acceleration of stochastic approximation by averaging, 1992.
+
+    Raises ValueError for a negative ``lr`` or ``weight_decay``.
+    """
+
+    def __init__(self, params: Iterable[Any], lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+                 t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
+        check(lr=lr, weight_decay=weight_decay)
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        })  # fmt: skip
+
+    def _kept(self, lr: float, **_: Any) -> Any:
+        return {"step": 0.0, "eta": lr, "mu": 1.0}, {"ax": 0.0}
+
+    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, lambd: float, alpha: float, t0: float, **_: Any
+              ) -> Callable[..., None]:  # fmt: skip
+        t, eta, mu = now["step"], now["eta"], now["mu"]
+        now["eta"], now["mu"] = lr / (1 + lambd * lr * t) ** alpha, 1 / max(1, t - t0)
+
+        def update(p: Any, g: Any, ax: Any) -> None:
+            p *= 1 - lambd * eta
+            p -= eta * g
+            if mu == 1:
+                ax[...] = p
+            else:
+                ax += mu * (p - ax)
+
+        return update

@@ -1,0 +1,97 @@
+"""What a subject is called with: its samples, or what is made up; and what is said if neither will do."""
+
+import pytest
+
+import gradwright as gw
+from gradwright.check.battery.inputs import given, labs
+from gradwright.check.calls import samples
+from gradwright.check.discover import subject_of
+
+x = gw.tensor([0.3, -1.2])
+
+
+def called(f, **kwargs):
+    stages = []
+    found = labs(subject_of(f, **kwargs), stages.append)
+    assert stages[:1] == ["samples"]
+    return found
+
+
+class Ridge(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, lam):
+        ctx.save_for_backward(x, lam)
+        return x * lam
+
+    @staticmethod
+    def backward(ctx, g):
+        x, lam = ctx.saved_tensors
+        return g * lam, g * x
+
+
+def test_samples_are_taken_in_float64():
+    found, problem, made_up = called(Ridge, samples=[(x, x)])
+    assert ([str(lab.call) for lab in found], problem, made_up) == (["x: float64 (2,), lam: float64 (2,)"], None, False)
+
+
+def test_without_samples_the_use_of_an_argument_says_what_it_is():
+    (lab,), problem, made_up = called(Ridge)
+    assert (str(lab.call), problem, made_up) == ("x: float64 (5,), lam: float64 (5,)", None, True)
+
+
+def test_a_custom_op_is_read_by_its_formulas():
+    @gw.custom_op
+    def scaled(x, lam, *more, n: int = 2, **rest):
+        return gw.from_numpy(x.numpy() * lam * n)
+
+    scaled.vjp(x=lambda xp, g, lam, n: g * lam * n, lam=None)
+    (lab,), problem, _ = called(scaled)
+    assert problem is None
+    assert str(lab.call).startswith("x: float64 (5,), lam: 0.7, more: ('float64 (5,)', 'float64 (5,)'), n: 2, rest: {}")
+
+
+@pytest.mark.parametrize(("declared", "says"), [
+    (lambda: 1 / 0, "samples raises ZeroDivisionError: division by zero at line "),
+    (lambda: x, "samples must return a list with a tuple of arguments for each call, not Tensor"),
+    (lambda: 3, "samples must return a list with a tuple of arguments for each call, not int"),
+    (lambda: [(x, 1.0), (x,)], "sample 1 has 1 arguments, but forward takes x, lam: missing a required argument"),
+    (lambda: [(x, 1.0, 2)], "sample 0 has 3 arguments, but forward takes x, lam: too many positional arguments"),
+])  # fmt: skip
+def test_samples_that_will_not_do_are_blamed(declared, says):
+    found, problem, made_up = called(Ridge, samples=declared)
+    assert (found, made_up, problem.outcome, problem.cause) == ([], False, "ERROR", "samples")
+    assert problem.sentence.startswith(says)
+
+
+def test_a_custom_op_is_given_its_defaults():
+    @samples((x,))
+    @gw.custom_op
+    def scaled(x, n: float = 2.5):
+        return gw.from_numpy(x.numpy() * n)
+
+    assert [str(c) for c in given(subject_of(scaled))] == ["x: float32 (2,), n: 2.5"]
+
+
+def test_what_is_wrong_whatever_it_is_called_with_is_left_to_the_checks():
+    class Changes(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            return x + 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    class Several(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return tuple(g for _ in range(3))
+
+    for F in (Changes, Several):
+        found, problem, made_up = called(F)
+        assert (len(found), problem, made_up) == (1, None, True)

@@ -1,0 +1,87 @@
+"""Normalisations as modules."""
+
+import pytest
+
+import gradwright as gw
+from tests.nn.module_cases import run, same
+
+CHANNELS = [f"nn.{kind}Norm{n}d" for kind in ("Batch", "Instance") for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", [*CHANNELS, "nn.LayerNorm", "nn.GroupNorm", "nn.RMSNorm"])
+def test_pytorch_agrees(torch, name, training):
+    run(torch, name, training)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("settings", [
+    {"affine": True, "bias": False}, {"track_running_stats": False}, {"track_running_stats": True, "momentum": 0.5},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("name", ["BatchNorm2d", "InstanceNorm2d"])
+def test_settings(torch, name, settings, training):
+    same(torch, name, (3,), settings, torch.randn(4, 3, 2, 5, requires_grad=True), training=training)
+
+
+def test_an_average_over_all_batches(lib):
+    m = lib.nn.BatchNorm1d(1, momentum=None)
+    for value in (1.0, 2.0, 6.0):
+        m(lib.tensor([[value - 1], [value + 1]]))
+    assert m.running_mean.item() == pytest.approx(3.0)
+    assert m.num_batches_tracked.item() == 3
+    m.reset_running_stats()
+    assert (m.running_mean.item(), m.running_var.item(), m.num_batches_tracked.item()) == (0, 1, 0)
+
+
+def test_no_batch_leaves_the_statistics_alone(lib):
+    m = lib.nn.BatchNorm1d(2)
+    m(lib.zeros(0, 2, 3))
+    assert m.running_mean.tolist() == [0, 0]
+    assert m.running_var.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs"), [
+    ("LayerNorm", ((3, 4),), {"bias": False}), ("LayerNorm", (4,), {"elementwise_affine": False, "eps": 0.1}),
+    ("RMSNorm", (4,), {"elementwise_affine": False}), ("RMSNorm", ([3, 4],), {"eps": 0.1}),
+    ("GroupNorm", (3, 6), {"affine": False}), ("GroupNorm", (2, 6), {"bias": False}),
+])  # fmt: skip
+def test_without_some_parameters(torch, name, args, kwargs):
+    same(torch, name, args, kwargs, torch.randn(2, 6, 3, 4, requires_grad=True))
+
+
+def test_reset_parameters(lib):
+    m = lib.nn.BatchNorm2d(2)
+    m.load_state_dict({k: v + 5 for k, v in m.state_dict().items()})
+    m.reset_parameters()
+    assert {k: v.flatten().tolist() for k, v in m.state_dict().items()} == {
+        "weight": [1, 1], "bias": [0, 0], "running_mean": [0, 0], "running_var": [1, 1], "num_batches_tracked": [0],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "shape", "message"), [
+    ("BatchNorm1d", (2,), r"expected 2D or 3D input \(got 1D input\)"),
+    ("BatchNorm2d", (2, 3), r"expected 4D input \(got 2D input\)"),
+    ("InstanceNorm3d", (2, 3), r"expected 4D or 5D input \(got 2D input\)"),
+])  # fmt: skip
+def test_number_of_dims(lib, name, shape, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(lib.nn, name)(3)(lib.ones(shape))
+
+
+def test_number_of_channels(lib):
+    with pytest.raises(RuntimeError, match="running_mean should contain 4 elements not 3"):
+        lib.nn.BatchNorm2d(3)(lib.ones(1, 4, 2, 2))
+    with pytest.raises(ValueError, match=r"expected input's size at dim=1 to match num_features \(3\), but got: 4"):
+        lib.nn.InstanceNorm1d(3, affine=True)(lib.ones(1, 4, 2))
+    with pytest.raises(ValueError, match=r"num_channels .*must be divisible by num_groups"):
+        lib.nn.GroupNorm(2, 3)
+
+
+def test_a_wrong_input_is_told_the_layer_and_its_shape():
+    net = gw.nn.Sequential(gw.nn.BatchNorm2d(3))
+    with pytest.raises(RuntimeError) as caught:
+        net(gw.ones(2, 4, 6, 6))
+    assert caught.value.__notes__[0].endswith("was given float32 (2, 4, 6, 6); it takes (N, 3, H, W)")
+    with pytest.raises(RuntimeError) as caught:
+        gw.nn.Sequential(gw.nn.LayerNorm((2, 3)))(gw.ones(5, 3, 2))
+    assert caught.value.__notes__[0].endswith("it takes (..., 2, 3)")

@@ -1,0 +1,91 @@
+"""Clipping gradients, against PyTorch."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+
+
+def parameters(lib, scale=1.0, dtype=None):
+    """Three parameters, the last of which has no gradient."""
+    rng = np.random.default_rng(0)
+    made = []
+    for size in ((3, 4), (5,)):
+        made.append(lib.ones(size, dtype=dtype or lib.float32, requires_grad=True))
+        made[-1].grad = lib.tensor((rng.standard_normal(size) * scale).tolist(), dtype=dtype or lib.float32)
+    return [*made, lib.ones(2, requires_grad=True)]
+
+
+def grads(ps):
+    return np.concatenate([np.ravel(p.grad.tolist()) for p in ps if p.grad is not None])
+
+
+@pytest.mark.parametrize("p", [2.0, 1, 3.0, math.inf, -math.inf, 0.5, "inf"])
+@pytest.mark.parametrize("max_norm", [0.5, 1e3])
+def test_by_norm(torch, p, max_norm):
+    ours, theirs = parameters(gw), parameters(torch)
+    norms = [lib.nn.utils.clip_grad_norm_(ps, max_norm, p) for lib, ps in ((gw, ours), (torch, theirs))]
+    assert norms[0].item() == pytest.approx(norms[1].item(), rel=1e-6)
+    assert norms[0].shape == ()
+    assert grads(ours) == pytest.approx(grads(theirs), rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "complex64", "bfloat16"])
+def test_dtypes(torch, dtype):
+    ours, theirs = parameters(gw, 200.0, getattr(gw, dtype))[:1], parameters(torch, 200.0, getattr(torch, dtype))[:1]
+    one, two = (lib.nn.utils.clip_grad_norm_(ps, 1.0) for lib, ps in ((gw, ours), (torch, theirs)))
+    assert one.item() == pytest.approx(two.item(), rel=1e-2)
+    assert str(one.dtype) == str(two.dtype)
+    assert np.abs(grads(ours) - grads(theirs)).max() < 5e-3
+
+
+def test_by_value(lib):
+    ps = parameters(lib)
+    before = grads(ps)
+    lib.nn.utils.clip_grad_value_(ps, 0.5)
+    assert (grads(ps) == np.clip(before, -0.5, 0.5)).all()
+    lib.nn.utils.clip_grad_value_(ps[0], 0.25)
+    assert np.abs(grads(ps[:1])).max() == 0.25
+
+
+def test_in_two_steps(lib):
+    ps = parameters(lib)
+    before = grads(ps)
+    total = lib.nn.utils.get_total_norm([p.grad for p in ps[:2]])
+    assert total.item() == pytest.approx(np.linalg.norm(before), rel=1e-6)
+    lib.nn.utils.clip_grads_with_norm_(ps, 0.1, total)
+    assert grads(ps) == pytest.approx(before * 0.1 / (total.item() + 1e-6), rel=1e-5)
+
+
+def test_of_one_tensor(lib):
+    (p, *_) = parameters(lib)
+    held = p.grad
+    lib.nn.utils.clip_grad_norm_(p, 0.1)
+    assert p.grad is held
+    assert np.linalg.norm(grads([p])) == pytest.approx(0.1, rel=1e-4)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_gradients_that_are_not_finite(lib, bad):
+    ps = parameters(lib)
+    ps[1].grad[0] = bad
+    before = grads(ps)
+    with pytest.raises(RuntimeError, match=r"^The total norm of order 2.0 for gradients from `parameters` is non-f"):
+        lib.nn.utils.clip_grad_norm_(ps, 1.0, error_if_nonfinite=True)
+    np.testing.assert_array_equal(grads(ps), before)
+    lib.nn.utils.clip_grad_norm_(ps, 1.0)
+    assert np.isnan(grads(ps)).sum() == (1 if bad == math.inf else 17)
+
+
+def test_nothing_to_clip(lib):
+    assert lib.nn.utils.clip_grad_norm_([], 1.0).item() == 0
+    assert lib.nn.utils.clip_grad_norm_([lib.ones(1, requires_grad=True)], 1.0).item() == 0
+    with pytest.warns(UserWarning, match="`parameters` is an empty generator, no gradient clipping will occur"):
+        lib.nn.utils.clip_grad_norm_((p for p in ()), 1.0)
+
+
+def test_the_old_name(lib):
+    with pytest.warns(FutureWarning, match="is now deprecated in favor of"):
+        lib.nn.utils.clip_grad_norm(parameters(lib), 1.0)

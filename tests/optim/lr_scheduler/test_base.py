@@ -1,0 +1,140 @@
+"""LRScheduler: what all schedules share, tried on each of them beside PyTorch's."""
+
+import warnings
+
+import pytest
+
+import gradwright as gw
+
+SCHEDULES = {
+    "LambdaLR": lambda s, o: s.LambdaLR(o, [lambda k: 0.9**k, lambda k: 1 / (k + 1)]),
+    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda k: 1 - 1 / (k + 2)),
+    "StepLR": lambda s, o: s.StepLR(o, 7, 0.3),
+    "MultiStepLR": lambda s, o: s.MultiStepLR(o, [2, 9, 9, 30], 0.5),
+    "ConstantLR": lambda s, o: s.ConstantLR(o, 0.25, 8),
+    "LinearLR": lambda s, o: s.LinearLR(o, 0.2, 0.9, 13),
+    "LinearLR to 0": lambda s, o: s.LinearLR(o, 1.0, 0.0, 20),
+    "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.93),
+    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 20, 2.5),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 9, 0.01),
+    "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
+    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, [0.1, 0.2], 4, 6),
+    "CyclicLR, triangular2": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 4, mode="triangular2"),
+    "CyclicLR, exp_range": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 5, 3, "exp_range", 0.95),
+    "CyclicLR, scaled": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 5, scale_fn=lambda k: 1 / (1 + k), scale_mode="cycle"),
+    "OneCycleLR": lambda s, o: s.OneCycleLR(o, [0.3, 0.7], 50),
+    "OneCycleLR, linear": lambda s, o: s.OneCycleLR(o, 0.3, epochs=10, steps_per_epoch=5, anneal_strategy="linear"),
+    "OneCycleLR, three phases": lambda s, o: s.OneCycleLR(o, 0.3, 50, three_phase=True, pct_start=0.25),
+    "ChainedScheduler": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 5), s.ExponentialLR(o, 0.9)]),
+    "SequentialLR": lambda s, o: s.SequentialLR(
+        o, [s.LinearLR(o, 0.1, total_iters=10), s.CosineAnnealingLR(o, 20), s.StepLR(o, 3)], [10, 33]
+    ),
+    "SequentialLR of chains": lambda s, o: s.SequentialLR(
+        o, [s.ChainedScheduler([s.ConstantLR(o, 0.1, 5), s.ExponentialLR(o, 0.9)]), s.ExponentialLR(o, 0.8)], [6]
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
+def test_fifty_steps(pair, make):
+    both = pair(make, momentum=0.9)
+    both.check()
+    both.run(50)
+
+
+@pytest.mark.parametrize("make", [SCHEDULES["CyclicLR"], SCHEDULES["OneCycleLR"]])
+def test_beta1_goes_round_as_well(pair, make):
+    pair(make, "Adam").run(50)
+
+
+@pytest.mark.parametrize("name", [n for n in SCHEDULES if not n.startswith(("Chained", "Seq", "OneCycle", "Cyclic"))])
+def test_a_given_epoch(pair, name):
+    both = pair(SCHEDULES[name])
+    both.run(3)
+    for epoch in 11, 2, 19:
+        both.run(1, epoch)
+
+
+@pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
+def test_state_travels_from_pytorch(pair, torch, make):
+    both = pair(make, momentum=0.9)
+    both.run(8)
+    again = pair(make, momentum=0.9)
+    for new, saved in zip(again.optimizers, both.optimizers[::-1], strict=True):
+        new.load_state_dict(saved.state_dict())
+    state = both.schedules[1].state_dict()
+    again.schedules[0].load_state_dict(state)
+    again.schedules[1].load_state_dict(state)
+    again.run(8)
+
+
+@pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
+def test_state_has_pytorchs_names(pair, make):
+    mine, other = (set(schedule.state_dict()) for schedule in pair(make, momentum=0.9).schedules)
+    assert mine <= other | {"base_momentums", "max_momentums", "use_beta1"}
+    assert other - mine <= {"_scale_fn_ref"}
+
+
+def test_going_on_from_an_epoch(pair, torch):
+    for name in "StepLR", "LinearLR", "CosineAnnealingLR", "ExponentialLR":
+        found = []
+        for lib in gw, torch:
+            optimizer = lib.optim.SGD([{"params": [lib.ones(1)], "initial_lr": 0.3}], lr=0.2)
+            schedules = lib.optim.lr_scheduler
+            arguments = {"StepLR": (3,), "LinearLR": (), "CosineAnnealingLR": (9,), "ExponentialLR": (0.9,)}[name]
+            schedule = getattr(schedules, name)(optimizer, *arguments, last_epoch=1)
+            lrs = [schedule.get_last_lr()]
+            for _ in range(8):
+                optimizer.step()
+                schedule.step()
+                lrs.append(schedule.get_last_lr())
+            found.append([lr for (lr,) in lrs])
+        assert found[0] == pytest.approx(found[1], rel=1e-12), name
+
+
+def test_a_tensor_learning_rate_stays_the_same_tensor():
+    lr = gw.tensor(1.0)
+    optimizer = gw.optim.SGD([gw.ones(1)], lr=lr)
+    schedule = gw.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    optimizer.step()
+    schedule.step()
+    assert optimizer.param_groups[0]["lr"] is lr
+    assert lr.item() == 0.5
+    assert schedule.base_lrs[0].item() == 1
+
+
+def test_the_wrong_order_is_noticed():
+    def make():
+        optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
+        optimizer.step()  # before there is a schedule: does not count
+        return optimizer, gw.optim.lr_scheduler.StepLR(optimizer, 1)
+
+    optimizer, schedule = make()
+    with pytest.warns(UserWarning, match=r"^Detected call of `lr_scheduler\.step\(\)` before `optimizer\.step\(\)`"):
+        schedule.step()
+    optimizer, schedule = make()
+    optimizer.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schedule.step()
+
+
+def test_get_lr_is_for_step_only():
+    schedule = gw.optim.lr_scheduler.StepLR(gw.optim.SGD([gw.ones(1)], lr=1.0), 2)
+    with pytest.warns(UserWarning, match=r"^To get the last learning rate .* please use `get_last_lr\(\)`"):
+        schedule.get_lr()
+
+
+def test_epochs_are_deprecated():
+    optimizer = gw.optim.SGD([gw.ones(1)], lr=1.0)
+    schedule = gw.optim.lr_scheduler.StepLR(optimizer, 2)
+    optimizer.step()
+    with pytest.warns(UserWarning, match=r"^The epoch parameter in `scheduler.step"):
+        schedule.step(3)
+
+
+def test_errors():
+    with pytest.raises(TypeError, match=r"^int is not an Optimizer"):
+        gw.optim.lr_scheduler.StepLR(3, 1)
+    with pytest.raises(KeyError, match=r"param 'initial_lr' is not specified in param_groups\[0\]"):
+        gw.optim.lr_scheduler.StepLR(gw.optim.SGD([gw.ones(1)]), 1, last_epoch=2)

@@ -1,0 +1,44 @@
+"""Adafactor, against PyTorch over the options of its own tests."""
+
+import pytest
+
+import gradwright as gw
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ten_steps(torch, twins, dtype):
+    from torch.testing._internal.common_optimizers import optim_inputs_func_adafactor
+
+    shapes = [(3, 4), (), (5,), (2, 3, 2), (9, 11), (7,)]
+    for case in optim_inputs_func_adafactor("cpu"):
+        both = twins("Adafactor", case.kwargs, dtype, shapes)
+        for k in range(10):
+            both.step(skipped=(k % 3,) if k % 2 else ())
+        both.check(rtol=1e-4 if dtype == "float32" else 1e-6)
+
+
+def test_nothing_in_it():
+    p = gw.zeros(0, requires_grad=True)
+    optimizer = gw.optim.Adafactor([p])
+    p.grad = gw.zeros(0)
+    optimizer.step()
+    assert optimizer.state[p]["step"].item() == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"lr": -1}, "Learning rate should be >= 0 but is: -1"), ({"beta2_decay": 0.8}, "beta2_decay should be <= 0"),
+     ({"eps": (-1, 1)}, "epsilon1 should be >= 0 but is: -1"), ({"d": 0.5}, "Clipping threshold d should be >= 1"),
+     ({"eps": (None, -1)}, "epsilon2 should be >= 0"), ({"weight_decay": -1}, "weight_decay should be >= 0"),
+     ({"lr": gw.ones(2)}, "Tensor lr must be 1-element")],
+)  # fmt: skip
+def test_errors(options, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        gw.optim.Adafactor([gw.ones(1)], **options)
+
+
+def test_complex_parameters_are_refused():
+    p = gw.ones(1, dtype=gw.complex64, requires_grad=True)
+    p.grad = gw.ones(1, dtype=gw.complex64)
+    with pytest.raises(RuntimeError, match=r"^Adafactor does not support complex parameters"):
+        gw.optim.Adafactor([p]).step()

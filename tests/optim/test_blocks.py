@@ -1,0 +1,183 @@
+"""Where state lies: what users do to parameters, gradients and state between steps, beside PyTorch."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradwright as gw
+from gradwright.optim import blocks
+from gradwright.optim.blocks import _sharing
+
+
+def run(lib, program, **options):
+    """What a program makes of parameters and an optimiser, as arrays: parameters and state, by name."""
+    starts = lib.ones(3), lib.full((2, 2), 2.0), lib.ones(())
+    params = [start.requires_grad_() for start in starts]
+    optimizer = lib.optim.Adam(params, lr=0.1, **options)
+
+    def step(*which):
+        for i, p in enumerate(params):
+            p.grad = lib.full(tuple(p.shape), 0.5 + i, dtype=p.dtype) if i in which or not which else None
+        optimizer.step()
+
+    program(lib, params, optimizer, step)
+    return {
+        f"{i}.{name}": t.detach().numpy()
+        for i, p in enumerate(params) for name, t in [("value", p), *sorted(optimizer.state[p].items())]
+    }  # fmt: skip
+
+
+def replace_memory(lib, params, optimizer, step):
+    step()
+    params[0].data = lib.full((3,), 5.0)
+    step()
+
+
+def replace_state(lib, params, optimizer, step):
+    step()
+    optimizer.state[params[1]]["exp_avg"] = lib.full((2, 2), 7.0)
+    optimizer.state[params[0]]["step"] = lib.tensor(10.0)
+    step()
+
+
+def write_state(lib, params, optimizer, step):
+    step()
+    optimizer.state[params[1]]["exp_avg"].zero_()
+    optimizer.state[params[0]]["exp_avg_sq"].data = lib.ones(3)
+    optimizer.state[params[2]]["step"].fill_(3.0)
+    step()
+
+
+def forget_state(lib, params, optimizer, step):
+    step()
+    optimizer.state.pop(params[1])
+    step()
+    optimizer.state.clear()
+    step()
+
+
+def come_late(lib, params, optimizer, step):
+    step(1)
+    step(0, 2)
+    step(1, 2)
+    step()
+    step(0)
+
+
+def another_group(lib, params, optimizer, step):
+    step()
+    params.append(lib.ones(4, requires_grad=True))
+    optimizer.add_param_group({"params": params[-1:], "lr": 0.3})
+    step()
+
+
+def expanded_and_shared_gradients(lib, params, optimizer, step):
+    step()
+    params[0].grad = lib.tensor(2.0).expand(3)
+    params[1].grad = lib.tensor([[1.0, 2.0], [3.0, 4.0]]).t()
+    params[2].grad = params[0].grad[0]
+    optimizer.step()
+
+
+@pytest.mark.parametrize(
+    "program", [replace_memory, replace_state, write_state, forget_state, come_late, another_group,
+                expanded_and_shared_gradients]
+)  # fmt: skip
+def test_programs(torch, program):
+    mine, other = run(gw, program), run(torch, program)
+    assert mine.keys() == other.keys()
+    for name in mine:
+        np.testing.assert_allclose(mine[name], other[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@given(st.lists(st.sets(st.integers(0, 5)), max_size=6), st.permutations([(), (3,), (40,), (0,), (5, 7), (2, 2)]))
+@settings(max_examples=50)
+def test_whoever_has_gradients(masks, shapes):
+    """Parameters together give what each gives alone."""
+    chunk, blocks._CHUNK = blocks._CHUNK, 64
+    try:
+        together = [gw.full(shape, 1.0 + i, requires_grad=True) for i, shape in enumerate(shapes)]
+        alone = [p.detach().clone().requires_grad_() for p in together]
+        one = gw.optim.NAdam(together, weight_decay=0.1)
+        each = [gw.optim.NAdam([p], weight_decay=0.1) for p in alone]
+        for mask in masks:
+            for i, (p, q) in enumerate(zip(together, alone, strict=True)):
+                p.grad = q.grad = gw.full(p.shape, 0.5 - i) if i in mask else None
+                each[i].step()
+            one.step()
+        for p, q, optimizer in zip(together, alone, each, strict=True):
+            assert gw.equal(p, q)
+            assert one.state[p].keys() == optimizer.state[q].keys()
+            assert all(gw.equal(one.state[p][name], value) for name, value in optimizer.state[q].items())
+    finally:
+        blocks._CHUNK = chunk
+
+
+def test_parameters_that_share_memory(torch):
+    """They are changed one after the other, the later from what the earlier has left."""
+    found = []
+    for lib in gw, torch:
+        whole = lib.arange(6.0)
+        params = [whole[1:5].detach(), whole.detach(), whole.detach().view(2, 3), lib.ones(2)]
+        for p in params:
+            p.requires_grad_()
+            p.grad = lib.ones(tuple(p.shape))
+        optimizer = lib.optim.SGD(params, lr=0.1, momentum=0.9, weight_decay=0.5)
+        for _ in range(3):
+            optimizer.step()
+        found.append(whole.tolist())
+    np.testing.assert_allclose(*found, rtol=1e-5)
+
+
+def test_state_is_views_of_few_buffers():
+    params = [gw.ones(3, requires_grad=True), gw.ones(2, 2, requires_grad=True)]
+    optimizer = gw.optim.Adam(params)
+    for p in params:
+        p.grad = gw.ones(p.shape)
+    optimizer.step()
+    first, second = (optimizer.state[p]["exp_avg"] for p in params)
+    assert first.array.base is second.array.base
+    step = optimizer.state[params[0]]["step"]
+    optimizer.step()
+    assert optimizer.state[params[0]]["exp_avg"] is first
+    assert step.item() == 2
+
+
+def test_memory_is_not_exchanged():
+    small, large = gw.ones(3, requires_grad=True), gw.ones(100_000, requires_grad=True)
+    turned = gw.ones(400, 500).t().detach().requires_grad_()
+    params = [small, turned, large]
+    before = [p.array for p in params]
+    optimizer = gw.optim.Adam(params, lr=0.25)
+    for p in params:
+        p.grad = gw.ones(p.shape)
+    optimizer.step()
+    assert all(p.array is array for p, array in zip(params, before, strict=True))
+    assert all(np.allclose(array, 0.75) for array in before)
+
+
+def test_what_must_not_be_written():
+    p = gw.ones(1).expand(3).detach().requires_grad_()
+    p.grad = gw.ones(3)
+    with pytest.raises(RuntimeError, match=r"^unsupported operation: more than one element of the written-to tensor"):
+        gw.optim.SGD([p]).step()
+
+
+def test_who_watches_writes_is_told():
+    p = gw.ones(2, requires_grad=True)
+    optimizer = gw.optim.SGD([p], lr=1.0)
+    with gw.autograd.graph.allow_mutation_on_saved_tensors():
+        y = (p * p).sum()
+        p.grad = gw.ones(2)
+        optimizer.step()
+        p.grad = None
+        y.backward()
+    assert p.grad.tolist() == [2, 2]
+
+
+def test_sharing():
+    whole = np.zeros(10)
+    parts = [whole[5:], np.zeros(3), whole[:5], whole[4:6], np.zeros(0), whole[8:]]
+    assert _sharing(parts) == {0, 2, 3, 5}
+    assert _sharing([whole[:5], whole[5:]]) == set()

@@ -1,0 +1,293 @@
+"""Optimizer: groups, hooks, saving, on gradwright and on PyTorch."""
+
+import copy
+import importlib
+import pickle  # noqa: TID251
+import warnings
+from collections import OrderedDict
+
+import pytest
+
+import gradwright as gw
+
+
+@pytest.fixture(params=["gradwright", "torch"])
+def lib(request):
+    return gw if request.param == "gradwright" else request.getfixturevalue("torch")
+
+
+def parameter(lib, *shape):
+    p = lib.ones(*shape or (2,), requires_grad=True)
+    p.grad = lib.ones(*shape or (2,))
+    return p
+
+
+# ---- groups ---------------------------------------------------------------------------------------------
+
+
+def test_groups_take_what_they_lack_from_the_defaults(lib):
+    p, q = parameter(lib), parameter(lib, 3)
+    optimizer = lib.optim.SGD([{"params": [p]}, {"params": q, "lr": 0.5}], lr=0.25, momentum=0.5)
+    assert optimizer.defaults["lr"] == 0.25
+    assert [group["lr"] for group in optimizer.param_groups] == [0.25, 0.5]
+    assert optimizer.param_groups[1]["params"] == [q]
+    optimizer.step()
+    assert (p[0].item(), q[0].item()) == (0.75, 0.5)
+    r = parameter(lib)
+    optimizer.add_param_group({"params": [r], "momentum": 0})
+    optimizer.step()
+    assert r[0].item() == 0.75
+    assert r not in optimizer.state
+
+
+def test_options_are_in_pytorchs_order(torch):
+    for name in ("SGD", "ASGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop",
+                 "Adafactor", "Muon", "LBFGS"):  # fmt: skip
+        mine, other = (getattr(lib.optim, name)([parameter(lib, 2, 2)]).state_dict() for lib in (gw, torch))
+        assert mine["param_groups"] == other["param_groups"]
+        assert list(mine["param_groups"][0]) == list(other["param_groups"][0])
+
+
+def test_names(lib):
+    p, q = parameter(lib), parameter(lib)
+    optimizer = lib.optim.Adam([("first", p), ("second", q)])
+    assert optimizer.param_groups[0]["params"] == [p, q]
+    assert optimizer.state_dict()["param_groups"][0]["param_names"] == ["first", "second"]
+    optimizer.load_state_dict(lib.optim.Adam([p, q]).state_dict())
+    assert optimizer.param_groups[0]["param_names"] == ["first", "second"]
+    with pytest.raises(ValueError, match=r"^all optimizer param groups should be with/without names. cannot add param "
+                                         "group without names to the optimizer"):  # fmt: skip
+        optimizer.add_param_group({"params": [parameter(lib)]})
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda lib: lib.ones(2), TypeError, "params argument given to the optimizer should be an iterable of Tensors"),
+        (lambda lib: [], ValueError, "optimizer got an empty parameter list"),
+        (lambda lib: [3], TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
+        (lambda lib: [parameter(lib) * 2], ValueError, "can't optimize a non-leaf Tensor"),
+        (lambda lib: [{"params": {parameter(lib)}}], TypeError, "optimizer parameters need to be organized in ordered"),
+        (lambda lib: [{"params": [p := parameter(lib)]}, {"params": [p]}], ValueError, "some parameters appear in"),
+        (lambda lib: [("a", parameter(lib)), parameter(lib)], ValueError, "all optimizer params should be with"),
+        (lambda lib: [{"params": [parameter(lib)]}, 3], TypeError, "param_group must be a dict, but got <class 'int'>"),
+    ],
+)
+def test_errors(lib, make, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        lib.optim.SGD(make(lib))
+
+
+def test_a_parameter_twice(lib):
+    p = parameter(lib)
+    with pytest.warns(UserWarning, match=r"^optimizer contains a parameter group with duplicate parameters"):
+        optimizer = lib.optim.Adam([p, p], lr=0.25)
+    for _ in range(2):
+        optimizer.step()
+    assert optimizer.state[p]["step"].item() == 4
+    assert p[0].item() == pytest.approx(0.0, abs=1e-5)
+
+
+def test_required_options():
+    from gradwright.optim.optimizer import required
+
+    with pytest.raises(ValueError, match=r"^parameter group didn't specify a value of required optimization"):
+        gw.optim.Optimizer([parameter(gw)], {"lr": required})
+    assert repr(required) == "<required parameter>"
+
+
+def test_repr(lib):
+    optimizer = lib.optim.Adagrad([parameter(lib)], lr=0.5)
+    assert repr(optimizer) == (
+        "Adagrad (\nParameter Group 0\n    differentiable: False\n    eps: 1e-10\n    foreach: None\n    fused: None\n"
+        "    initial_accumulator_value: 0\n    lr: 0.5\n    lr_decay: 0\n    maximize: False\n    weight_decay: 0\n)"
+    )
+
+
+def test_zero_grad(lib):
+    p, q = parameter(lib), parameter(lib)
+    q.grad = None
+    optimizer = lib.optim.SGD([p, q])
+    kept = p.grad = lib.ones(2, requires_grad=True) * 3
+    optimizer.zero_grad(set_to_none=False)
+    assert p.grad is kept
+    assert p.grad.tolist() == [0, 0]
+    assert not p.grad.requires_grad
+    assert q.grad is None
+    optimizer.zero_grad()
+    assert p.grad is None
+
+
+# ---- steps ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adafactor", "Muon"])
+def test_closures_run_with_gradients_on(lib, name):
+    p = parameter(lib, 2, 2)
+    optimizer = getattr(lib.optim, name)([p], lr=0.5)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (p * p).sum()
+        loss.backward()
+        return loss
+
+    with lib.no_grad():
+        loss = optimizer.step(closure)
+    assert loss.item() == 4
+    assert p.grad.tolist() == [[2, 2], [2, 2]]
+    assert p[0, 0].item() < 1
+
+
+def test_a_step_is_to_be_defined(lib):
+    optimizer = lib.optim.Optimizer([parameter(lib)], {})
+    with pytest.raises(NotImplementedError):
+        optimizer.step()
+
+
+def test_step_hooks(lib):
+    seen = []
+    module = importlib.import_module(f"{lib.__name__}.optim.optimizer")
+    optimizer = lib.optim.SGD([parameter(lib)])
+    handles = [
+        module.register_optimizer_step_pre_hook(lambda o, args, kwargs: seen.append("all, before")),
+        optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(("before", len(args), kwargs))),
+        optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append("after")),
+        module.register_optimizer_step_post_hook(lambda o, args, kwargs: seen.append("all, after")),
+    ]
+    optimizer.step(closure=None)
+    assert seen == ["all, before", ("before", 1, {"closure": None}), "after", "all, after"]
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    assert len(seen) == 4
+
+
+def test_a_step_hook_may_change_the_arguments(lib):
+    optimizer = lib.optim.SGD([parameter(lib)])
+    handle = optimizer.register_step_pre_hook(lambda o, args, kwargs: ((o, lambda: 7), {}))
+    assert optimizer.step() == 7
+    handle.remove()
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: 3)
+    with pytest.raises(RuntimeError, match=r"must return None or a tuple of \(new_args, new_kwargs\), but got 3"):
+        optimizer.step()
+
+
+def test_hooks_run_once_around_an_overriding_step():
+    class Twice(gw.optim.SGD):
+        def step(self, closure=None):
+            super().step(closure)
+            return super().step(closure)
+
+    seen = []
+    p = parameter(gw)
+    optimizer = Twice([p], lr=0.25)
+    optimizer.register_step_pre_hook(lambda *_: seen.append(1))
+    optimizer.step()
+    assert seen == [1]
+    assert p.tolist() == [0.5, 0.5]
+
+
+def test_an_optimizer_of_ones_own(lib):
+    class Signs(lib.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @lib.no_grad()
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p -= group["lr"] * p.grad.sign()
+                    self.state[p]["count"] = self.state[p].get("count", 0) + 1
+
+    seen = []
+    p = parameter(lib)
+    optimizer = Signs([p], 0.25)
+    optimizer.register_step_post_hook(lambda *_: seen.append(1))
+    optimizer.step()
+    assert p.tolist() == [0.75, 0.75]
+    assert optimizer.state_dict()["state"] == {0: {"count": 1}}
+    assert seen == [1]
+
+
+# ---- saving ---------------------------------------------------------------------------------------------
+
+
+def test_state_dict_hooks(lib):
+    seen = []
+    optimizer = lib.optim.SGD([parameter(lib)])
+    optimizer.register_state_dict_pre_hook(lambda o: seen.append("second"))
+    optimizer.register_state_dict_pre_hook(lambda o: seen.append("first"), prepend=True)
+    optimizer.register_state_dict_post_hook(lambda o, state: {**state, "more": 1})
+    state = optimizer.state_dict()
+    assert seen == ["first", "second"]
+    assert state["more"] == 1
+    optimizer.register_load_state_dict_pre_hook(lambda o, state: seen.append(state.pop("more")))
+    optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded"))
+    optimizer.load_state_dict(state)
+    assert seen[2:] == [1, "loaded"]
+    assert "more" in state
+
+
+def test_what_does_not_fit_is_refused(lib):
+    p, q = parameter(lib), parameter(lib)
+    one = lib.optim.SGD([p], lr=0.5)
+    with pytest.raises(ValueError, match=r"^loaded state dict has a different number of parameter groups"):
+        one.load_state_dict(lib.optim.SGD([{"params": [p]}, {"params": [q]}]).state_dict())
+    with pytest.raises(ValueError, match=r"^loaded state dict contains a parameter group that doesn't match the size"):
+        one.load_state_dict(lib.optim.SGD([p, q]).state_dict())
+    assert one.param_groups[0]["lr"] == 0.5
+
+
+def test_state_is_converted_but_for_the_step(lib):
+    p = parameter(lib)
+    optimizer = lib.optim.Adam([p])
+    optimizer.step()
+    state = optimizer.state_dict()
+    wide = lib.ones(2, dtype=lib.float64, requires_grad=True)
+    other = lib.optim.Adam([wide])
+    other.load_state_dict(state)
+    assert other.state[wide]["exp_avg"].dtype == lib.float64
+    assert other.state[wide]["step"].dtype == lib.float32
+
+
+def test_old_dictionaries_lack_options(lib):
+    p = parameter(lib)
+    optimizer = lib.optim.Adam([p], amsgrad=True)
+    state = lib.optim.Adam([p]).state_dict()
+    for name in "amsgrad", "maximize", "fused":
+        del state["param_groups"][0][name]
+    optimizer.load_state_dict(state)
+    assert optimizer.param_groups[0]["amsgrad"] is False
+    assert optimizer.param_groups[0]["fused"] is None
+
+
+def test_state_of_nobody_is_kept(lib):
+    optimizer = lib.optim.SGD([parameter(lib)])
+    optimizer.state["note"] = {"a": OrderedDict(b=[1, 2])}
+    other = lib.optim.SGD([parameter(lib)])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.state["note"] == {"a": {"b": [1, 2]}}
+
+
+@pytest.mark.parametrize("through", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])  # noqa: S301
+def test_copies(lib, through):
+    optimizer = lib.optim.Adam([parameter(lib)], lr=0.25)
+    optimizer.step()
+    again = through(optimizer)
+    (p,) = again.param_groups[0]["params"]
+    assert again.state[p]["step"].item() == 1
+    p.grad = lib.ones(2)
+    again.step()
+    assert p[0].item() == pytest.approx(0.5)
+    assert optimizer.param_groups[0]["params"][0][0].item() == pytest.approx(0.75)
+    again.register_step_pre_hook(lambda *_: None)
+
+
+def test_no_warnings_escape_a_step():
+    p = gw.zeros(2, requires_grad=True)
+    p.grad = gw.zeros(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gw.optim.Adam([p], eps=0.0).step()  # 0 / 0
+    assert p.isnan().all()
