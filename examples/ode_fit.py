@@ -40,7 +40,7 @@ class Solve(Function):
 
     @staticmethod
     def forward(ctx, field, times, start, p):
-        array = p.detach().numpy()
+        array = p.detach().numpy().copy()  # SciPy holds on to it
         ctx.solution = solve_ivp(lambda t, u: field(u, array), times[[0, -1]], start.detach().numpy(),
                                  t_eval=times, dense_output=True, **PRECISION)  # fmt: skip
         ctx.field, ctx.times = field, times

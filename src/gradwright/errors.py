@@ -59,7 +59,15 @@ class GradcheckError(RuntimeError):
 
 
 class CutError(RuntimeError):
-    """Raised where a second derivative would miss what backward cut off: by detach(), for NumPy, in no_grad."""
+    """Raised where a second derivative would miss what backward cut off: by detach(), for NumPy, in no_grad.
+
+    Attributes:
+        how: by what: ``detach()``; ``""`` if that is not known.
+        place: the line of your program that did it; None if it is not known.
+    """
+
+    how: str = ""
+    place: str | None = None
 
 
 class LinAlgError(RuntimeError):

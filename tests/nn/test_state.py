@@ -80,6 +80,14 @@ the shape in current model is torch.Size([1, 1]).
 received <class 'int'>"""
 
 
+def test_keys_that_lead_past_or_stop_short_are_unexpected(lib):
+    m = lib.nn.Sequential(lib.nn.Linear(1, 1), lib.nn.Sequential(lib.nn.ReLU()))
+    m.register_buffer("cache", lib.ones(1), persistent=False)
+    strange = ["0", "0.weight.x", "1.0", "1.0.x", "cache", "2.weight", "x"]
+    found = m.load_state_dict({**m.state_dict(), **dict.fromkeys(strange, 1)}, strict=False)
+    assert (found.missing_keys, sorted(found.unexpected_keys)) == ([], strange)
+
+
 def test_load_state_dict_takes_a_mapping(lib):
     with pytest.raises(TypeError, match=r"^Expected state_dict to be dict-like, got <class 'list'>.$"):
         lib.nn.ReLU().load_state_dict([])

@@ -166,7 +166,10 @@ def test_what_must_not_be_written():
 
 def test_who_watches_writes_is_told():
     p = gw.ones(2, requires_grad=True)
-    optimizer = gw.optim.SGD([p], lr=1.0)
+    optimizer = gw.optim.SGD([p], lr=0.0)
+    p.grad = gw.zeros(2)
+    optimizer.step()  # what follows is not new to it
+    optimizer.param_groups[0]["lr"] = 1.0
     with gw.autograd.graph.allow_mutation_on_saved_tensors():
         y = (p * p).sum()
         p.grad = gw.ones(2)

@@ -17,12 +17,13 @@ import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.containers import take_apart
-from gradwright.autograd.grad_mode import guarding, recording
+from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.node import AccumulateGrad, Node, ticket
 from gradwright.autograd.place import Place, here, is_own
 from gradwright.autograd.strict import warn
 from gradwright.autograd.version import Untracked
 from gradwright.autograd.view import View, is_of_leaf, is_severed, refresh
+from gradwright.autograd.watch import parted
 from gradwright.dtypes import FLOAT, of
 from gradwright.errors import CutError
 
@@ -123,7 +124,7 @@ class Guard(list[Any]):
 
     def cut(self, nodes: Sequence[Node], how: str, place: Any) -> Cut:
         """A history that ends here."""
-        return Cut(self, nodes, self.message(how, place))
+        return Cut(self, nodes, self.message(how, place), how, place)
 
     def settled(self, grads: Sequence[Any]) -> list[Any]:
         """The gradients that backward returned, with what is to be known of them as their history."""
@@ -154,13 +155,15 @@ def _reached(cut: Cut, g: Any) -> None:
 class Cut(Node):
     """Where history was cut off: what flows through it is lost, so it raises, unless that is nothing."""
 
-    __slots__ = ("_guard", "_mask", "_message")
+    __slots__ = ("_guard", "_how", "_mask", "_message", "_place")
 
-    def __init__(self, guard: Guard | None, nodes: Sequence[Node], message: str) -> None:
+    def __init__(
+        self, guard: Guard | None, nodes: Sequence[Node], message: str, how: str = "", place: Any = None
+    ) -> None:
         self._seq = ticket()
         self._next, self._mask = tuple(nodes), (True,) * len(nodes)
         self._hooks, self._saved = None, ()
-        self._guard, self._message = guard, message
+        self._guard, self._message, self._how, self._place = guard, message, how, place
 
     def _run(self, xp: Any, g: Any) -> Any:
         array = np.asarray(g.array if isinstance(g, TensorBase) else g)
@@ -170,7 +173,9 @@ class Cut(Node):
         return [None] * len(self._next)  # nothing but rounding: a maximum subtracted and added again, say
 
     def _tell(self) -> None:
-        raise CutError(self._message)
+        error = CutError(self._message)
+        error.how, error.place = self._how, str(Place(*self._place)) if self._place else None
+        raise error
 
 
 class Doubt(Cut):
@@ -216,6 +221,8 @@ def aside(t: Any, out: Any, how: str) -> Any:
 
     If both are one memory, it is a view of ``t`` meanwhile, so that what is written into it is known of ``t``.
     """
+    if watching.get():
+        parted(t, how)
     guard = _guard()
     if guard is None or is_own(sys._getframe(2).f_code.co_filename):
         return out

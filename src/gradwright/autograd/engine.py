@@ -27,7 +27,7 @@ from threading import RLock
 from typing import Any
 
 from gradwright import backends
-from gradwright.autograd import watch
+from gradwright.autograd import orders, watch
 from gradwright.autograd.grad_mode import record, recording, watching
 from gradwright.autograd.hooks import finish
 from gradwright.autograd.node import Node, routing
@@ -74,6 +74,7 @@ def run(
     way, aim = routing.get(), (route, wanted) if wanted else None
     if aim is not way:
         routing.set(aim)
+    begun = orders.begins(pending) if create_graph else None
     quiet = pass_begins()
     try:
         while heap:
@@ -118,6 +119,8 @@ def run(
             _accumulate(xp, leaves)
     finally:
         pass_ends(quiet)
+        if begun:
+            orders.ends(*begun)
         if partial is not None:
             accumulating.reset(partial)
         if aim is not way:

@@ -18,28 +18,29 @@ The ctx *is* the node of the graph: what forward leaves on it, backward finds, a
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.autograd import attributes, nested, outer, replay, signature, watch
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd import attributes, nested, signature, watch
+from gradwright.autograd.attach import attach, attach_all, owned
+from gradwright.autograd.base import TensorBase
 from gradwright.autograd.captured import Inside
 from gradwright.autograd.containers import PLAIN, holds_tensors
 from gradwright.autograd.context import BackwardCFunction, BackwardNode
 from gradwright.autograd.contract import Declarations, FunctionCtx
 from gradwright.autograd.grad_mode import guarding, recording, watching
-from gradwright.autograd.node import Node, Output, ticket
+from gradwright.autograd.node import ticket
 from gradwright.autograd.once import once_differentiable
+from gradwright.autograd.outer import UNREAD
+from gradwright.autograd.outer import of as places
 from gradwright.autograd.reach import among, reachable
 from gradwright.autograd.strict import warn
 from gradwright.autograd.surrogate import declared
 from gradwright.autograd.version import bump, noted, written_at
-from gradwright.autograd.view import View, check_writable, rebase, refresh
+from gradwright.autograd.view import check_writable, refresh
 from gradwright.errors import kind
 
 _new = object.__new__
@@ -51,7 +52,7 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         signature.define(cls, body)
-        cls._outer, cls._keeping = outer.UNREAD, None
+        cls._outer, cls._keeping = UNREAD, None
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
 
 
@@ -143,12 +144,12 @@ class Function(Declarations, metaclass=FunctionMeta):
         if not own_context:
             args = _with_defaults(cls, args)
         node: BackwardNode = _new(cls._node_class)
-        node._hooks = None
+        node._hooks = node._ports = node._replay = None
         node._saved = node._to_save = node._dirty = node._flat = ()
         node._materialize = True
-        node._ports = node._replay = None
         nodes: list[Any] = []
         versions: list[Any] = []
+        metas: list[Any] = []
         for a in args:
             if isinstance(a, TensorBase):
                 if a._view is not None:
@@ -156,11 +157,14 @@ class Function(Declarations, metaclass=FunctionMeta):
                 nodes.append(a._node)
                 version = a._counter[0]
                 versions.append(version if version.__class__ is int else noted(version))
+                array = a.array
+                metas.append((array.shape, array.dtype))
             else:
                 if a.__class__ not in PLAIN and holds_tensors(a):
                     return nested.apply(cls, args)
                 nodes.append(None)
                 versions.append(None)
+                metas.append(None)
         node._needs = needs = tuple([n is not None for n in nodes])
         mode = recording.get()
         guard = guarding.get()
@@ -171,10 +175,10 @@ class Function(Declarations, metaclass=FunctionMeta):
             inside.call = cls, args, nodes, ticket()
             inside.known = (*nodes, None)
             inside.left = False
-            inside.found = None if cls._outer is None or True not in needs else outer.of(cls).look()
+            inside.found = None if cls._outer is None or True not in needs else places(cls).look()
             recording.set(inside)
         try:
-            if watching.get():
+            if mode is not True and watching.get():
                 result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
             elif own_context:
                 result = cls.forward(node, *args)
@@ -187,23 +191,28 @@ class Function(Declarations, metaclass=FunctionMeta):
             if guard is not None:
                 guarding.set(guard)
         single = isinstance(result, TensorBase)
-        outputs = (result,) if single else nested.outputs(cls, node, result)
         needed = mode and True in needs
+        outputs = (result,) if single else nested.outputs(cls, node, result)
         if needed:
             if not single:
                 _check_arrays(cls, node, result)
             for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
                 if version is not None and a._counter[0] != version:
                     _check_changed(cls, node, args, a, version, outputs)
+            node._seq = ticket()
+            node._next = tuple([n for n in nodes if n is not None])
+            node._metas = metas
         if node._dirty:
             _check_dirty(node, outputs, needed)
         if needed:
-            node._seq = ticket()
-            node._next = tuple([n for n in nodes if n is not None])
-            node._metas = [(a.array.shape, a.array.dtype) if isinstance(a, TensorBase) else None for a in args]
-        outputs = _attached(node, args, outputs, inside if needed else None)
-        if needed and mode is not True:
-            watch.recorded(node)
+            if single and not (node._dirty or node._flat or result._view is not None or among(result, args)):
+                attach(node, args, result, inside)
+            else:
+                outputs = attach_all(node, args, outputs, inside)
+            if mode is not True:
+                watch.recorded(node)
+        else:
+            outputs = owned(node, args, outputs)
         return outputs[0] if single else nested.returned(node, result, outputs)
 
 
@@ -288,66 +297,6 @@ def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> No
     if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
         raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
                            "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip
-
-
-def _attached(node: BackwardNode, args: Sequence[Any], outputs: tuple[Any, ...],
-              inside: Inside | None) -> tuple[Any, ...]:  # fmt: skip
-    """The outputs with ``node`` as their history, if forward ran ``inside``; packs up what was saved."""
-    dirty, flat, saved = node._dirty, node._flat, node._to_save
-    owned = tuple([_own(o, args, dirty) if isinstance(o, TensorBase) else o for o in outputs])
-    if inside is None:
-        return owned
-    packs: list[Any] = [None if t is None else (t.array, t._counter, +t._counter[0], t._node) for t in saved]
-    node._outputs = metas = []
-    if len(outputs) > 1:
-        node._ports = {}
-    for k, out in enumerate(owned):
-        if not isinstance(out, TensorBase):
-            metas.append(None)
-            continue
-        original, array = outputs[k], out.array
-        metas.append((array.shape, array.dtype))
-        if dtypes.of(array.dtype).category < dtypes.FLOAT or (flat and among(original, flat)):
-            continue
-        history: Node = node
-        if node._ports is not None:
-            history = Output(node, k)
-            node._ports[k] = weakref.ref(history)
-        if dirty and out._view is not None and among(original, dirty):
-            rebase(out._view.base, out._view.steps, wrap(array, history, out._counter))
-        else:
-            out._node = history
-        for j, t in enumerate(saved):
-            if t is original:
-                packs[j] = (*packs[j][:3], k)
-    node._saved = packs
-    own, start, found = node.__dict__, inside.call[3], False
-    for j, one in enumerate(packs):
-        if one is not None and (made := one[3]).__class__ is not int and (made is None or made._seq >= start):
-            found = found or replay.is_intermediate(saved[j], node, start, args, outputs)
-    if own:
-        found = attributes.keep(node, args, outputs, start) or found
-        if own:
-            node._left = own.copy()
-    if found or inside.left or inside.found is not None:
-        node._replay = replay.keep(node, inside, packs, outputs, found)
-    node._to_save = ()
-    if dirty or flat:  # they may be this node's own outputs, which would then keep it alive
-        node._dirty = node._flat = ()
-    return owned
-
-
-def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
-    """An output that may bear this Function's history: an input returned as it came becomes a view of itself."""
-    returned = among(o, args)
-    if not returned and o._view is None:
-        return o
-    if among(o, dirty):
-        return o
-    base = o if o._view is None else o._view.base
-    o = wrap(o.array, None, o._counter) if returned else o
-    o._view = View(base, (), "function")
-    return o
 
 
 class InplaceFunction(Function):

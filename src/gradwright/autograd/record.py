@@ -39,13 +39,14 @@ from gradwright.op import Op
 from gradwright.ops.shape import sum_to
 
 # How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`.
-_SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index"}
+SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index"}
 
 
 class OpNode(Node):
     """A node of a declared operation; `build` makes its subclasses."""
 
     __slots__ = ()
+    _op: Op
     _names: tuple[str, ...] = ()
     """What is in ``_saved``, in order; if no tensor is among it, it is in ``_kept``, which backward does not free."""
     _packed = 0
@@ -53,17 +54,17 @@ class OpNode(Node):
     _variadic = False
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(f"_saved_{_SAVED_AS.get(n, n)}" for n in self._names)]
+        return [*super().__dir__(), *(f"_saved_{SAVED_AS.get(n, n)}" for n in self._names)]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             for k, n in enumerate(self._names):
-                if _SAVED_AS.get(n, n) == name[7:]:
+                if SAVED_AS.get(n, n) == name[7:]:
                     if self._packed and self._saved is None:
                         raise freed(self)
                     return self._unpacked(k)
         if name.startswith("_raw_saved_"):
-            names = [_SAVED_AS.get(n, n) for n in self._names[: self._packed]]
+            names = [SAVED_AS.get(n, n) for n in self._names[: self._packed]]
             if name[11:] in names:
                 return raw(self, names.index(name[11:]))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -167,7 +168,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
     slots = (*["_metas"] * op.several, *["_kept"] * (not packed))
     scope["Class"] = type(name, (OpNode,), {
-        "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask),
+        "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask), "_op": op,
         "_names": names, "_packed": packed, "_variadic": op.variadic,
         **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
     })  # fmt: skip

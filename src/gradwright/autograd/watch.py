@@ -48,6 +48,9 @@ class Watch:
     def writing(self, t: Any) -> None:
         """The memory of a tensor is about to be written in place."""
 
+    def parted(self, t: Any, how: str) -> None:
+        """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
+
     def __enter__(self) -> Any:
         if self.computes:
             watches.append(self)
@@ -93,6 +96,12 @@ def writing(t: Any) -> None:
     """Tell all watches of a write in place that comes."""
     for watch in watching.get():
         watch.writing(t)
+
+
+def parted(t: Any, how: str) -> None:
+    """Tell all watches of values that go on without their history."""
+    for watch in watching.get():
+        watch.parted(t, how)
 
 
 def run(node: Any, xp: Any, g: Any) -> Any:

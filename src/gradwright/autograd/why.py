@@ -159,8 +159,8 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> W
     if any(getattr(n, "_saved", ()) is None for n in on_the_way):
         return WhyNone(
             "cleared",
-            "backward has been run on this output, whose graph leads to it. Either the gradient was cleared since, or that "
-            "pass was autograd.grad or backward(inputs=...), which give gradients to what they are asked for alone",
+            "backward has been run on this output, whose graph leads to it. Either the gradient was cleared since, or "
+            "that pass was autograd.grad or backward(inputs=...), which leave all others alone",
             "look for zero_grad() or grad = None after backward; zero_grad(set_to_none=False) keeps zeros",
             certain=False,
         )
@@ -168,8 +168,8 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> W
     if none is None:
         return WhyNone(
             "never run",
-            f"nothing is wrong on the way: when backward is run on {what}, it gets a gradient. Either that has not been "
-            "done, or the gradient was cleared since",
+            f"nothing is wrong on the way: when backward is run on {what}, it gets a gradient. Either that has not "
+            "been done, or the gradient was cleared since",
             "call backward(); if you have, look for zero_grad() or grad = None after it",
             certain=False,
         )

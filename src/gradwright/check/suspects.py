@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 import textwrap
 from typing import Any
@@ -19,10 +20,12 @@ def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
     if lab.subject.kind in ("op", "custom_op"):
         return _formula(lab, (cause.argument if cause is not None else "") or argument)
     sentence = cause.sentence if cause is not None else ""
+    if found := named(lab.subject, sentence):
+        return found
     if cause is not None and cause.name in ("stale state", "non-determinism", "second derivative"):
-        named = [n.rpartition(".")[2] for n in re.findall(r"\b\w+\.\w+", sentence)]
-        for part in ("backward", "forward") if named else ():
-            if found := lab.lines(part, "|".join(rf"\b{n}\b" for n in named)):
+        names = [n.rpartition(".")[2] for n in re.findall(r"\b\w+\.\w+", sentence)]
+        for part in ("backward", "forward") if names else ():
+            if found := lab.lines(part, "|".join(rf"\b{n}\b" for n in names)):
                 return found
     if cause is not None and cause.name == "changed input":
         return lab.lines("forward", r"\w_\(|\[[^]]*\]\s*[-+*/@]?=[^=]|[-+*/@|&]=|\.data\b|\.array\b|out=")
@@ -30,6 +33,15 @@ def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
     labels = [n.partition("[")[0] for n in lab.call.names]
     position = labels.index(name.partition("[")[0]) if name.partition("[")[0] in labels else None
     return gradient(lab, position)
+
+
+def named(subject: Subject, text: str) -> tuple[int, ...]:
+    """The line of the subject's file that a text names."""
+    near = re.search(re.escape(subject.file) + r":(\d+)", text)
+    line = int(near[1]) if near else 0
+    while linecache.getline(subject.file, line).lstrip().startswith("@"):  # a function is said to begin there
+        line += 1
+    return (line,) if line else ()
 
 
 def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:

@@ -36,6 +36,7 @@ from gradwright.nn.adaptive import (
     AdaptiveMaxPool3d,
 )
 from gradwright.nn.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+from gradwright.nn.cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from gradwright.nn.classification import (
     CrossEntropyLoss,
     LinearCrossEntropyLoss,
@@ -134,6 +135,7 @@ from gradwright.nn.pool import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from gradwright.nn.recurrent import GRU, LSTM, RNN, RNNBase
 from gradwright.nn.resize import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from gradwright.nn.response import CrossMapLRN2d, LocalResponseNorm
 from gradwright.nn.shape import Flatten, Unflatten
@@ -167,4 +169,6 @@ __all__ = [
     "CrossEntropyLoss", "LinearCrossEntropyLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss",
     "MultiMarginLoss", "NLLLoss", "NLLLoss2d",
     "AdaptiveLogSoftmaxWithLoss",
+    "GRUCell", "LSTMCell", "RNNCell", "RNNCellBase",
+    "GRU", "LSTM", "RNN", "RNNBase",
 ]  # fmt: skip

@@ -174,7 +174,7 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         for pre in [hook for h in hooks for hook in h.forward_pre.values()]:
             args, kwargs = _replaced(pre, pre(module, args, kwargs), args, kwargs)
-        if any([h.backward or h.backward_pre for h in hooks]):
+        if any(h.backward or h.backward_pre for h in hooks):
             backward = Backward(module, hooks)
             args = backward.arguments(args)
         out = module.forward(*args, **kwargs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.grad_mode import recording, watching
 from gradwright.autograd.version import bump_all
 from gradwright.autograd.view import check_writable
 from gradwright.backends import namespace
@@ -68,7 +68,7 @@ class Fused(Stepping):
             for p in params:
                 self._advance_recorded(p, group)
             return
-        if recording.get() is not False:  # somebody looks on
+        if watching.get() or recording.get() is not False:  # somebody looks on
             for p in params:
                 check_writable(p, False)
         options = {name: number(value) for name, value in group.items()}

@@ -30,10 +30,10 @@ def test_the_true_cause_is_named_first(name):
 def test_every_hypothesis_has_a_case():
     causes = {c.cause for c in WRONG.values()} | {cause for *_, cause in UNSETTLED.values()}
     assert causes == {
-        "clipped", "changed input", "conjugate", "cotangent ignored", "edge", "elsewhere", "factor", "kink",
-        "missing factor", "missing sum", "missing term", "noise", "non-determinism", "not a number", "overlap",
-        "precision", "region", "reversed", "second derivative", "shifted", "sign", "stale state", "surrogate",
-        "swapped", "transpose", "zero",
+        "clipped", "changed input", "conjugate", "cotangent ignored", "edge", "elsewhere", "empty", "factor",
+        "gradient dtype", "kink", "missing factor", "missing sum", "missing term", "noise", "non-determinism",
+        "not a number", "overlap", "precision", "region", "reversed", "second derivative", "shifted", "sign",
+        "stale state", "surrogate", "swapped", "transpose", "zero",
     }  # fmt: skip
 
 

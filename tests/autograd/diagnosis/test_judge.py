@@ -72,6 +72,26 @@ def test_a_second_derivative_that_is_not_there():
     assert "once_differentiable" in found.hypotheses[0].sentence
 
 
+def test_what_cuts_a_second_derivative_off_is_named():
+    class Detached(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].detach().cos()
+
+    found = diagnose(Detached, t(3), order=2)
+    assert (found.verdict, found.reason, found.order) == (Verdict.INCONCLUSIVE, "second derivative", 2)
+    line = inspect.getsourcelines(Detached.backward)[1] + 2
+    said = f"backward cuts it off with detach()\nat {__file__}:{line}: return g * ctx.saved_tensors[0].detach().cos()"
+    assert found.hypotheses[0].sentence.endswith(said)
+    assert "once_differentiable" in found.settle
+    assert f"        at {__file__}:{line}: return" in str(found)
+
+
 def test_worst_entry_is_named_and_placed():
     wrong = function(lambda left, right: left @ right, lambda g, left, right: (g @ right.mT, left.mT @ g * mask))
     mask = gradwright.ones(4, 2, dtype=gradwright.float64)

@@ -317,6 +317,20 @@ case(
     "the sum over the broadcast dimensions is missing",
 )
 case(
+    "gradient dtype",
+    function(lambda x: x * 2, lambda g, x: (g * 2).float()),
+    (t(4),),
+    "gradient dtype",
+    "a gradient of torch.float32 for `x` of torch.float64",
+)
+case(
+    "factor: hardly any",
+    function(lambda x: x * 3, lambda g, x: g * 3.000003),
+    (t(4),),
+    "factor",
+    "is 1.000001 times what",
+)
+case(
     "missing sum: wrong dimension",
     function(lambda x, b: x * b, lambda g, x, b: (g * b, (g * x.mT).sum(1))),
     (gradwright.ones(3, 3, dtype=gradwright.float64, requires_grad=True), t(3)),

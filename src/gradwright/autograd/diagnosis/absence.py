@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd.diagnosis.context import Context
-from gradwright.autograd.diagnosis.records import Hypothesis
+from gradwright.autograd.diagnosis.records import Hypothesis, apart
 from gradwright.autograd.diagnosis.residual import Residual
 from gradwright.autograd.diagnosis.scaling import ENOUGH
 
@@ -149,7 +149,8 @@ def region(r: Residual, c: Context) -> Hypothesis | None:
     if size and r.explained(scaled, abs(k)) >= ENOUGH:
         return Hypothesis(
             "region",
-            f"the gradient of `{r.name}` is wrong exactly where {text}: {k:.6g} times what it should be there",
+            f"the gradient of `{r.name}` is wrong exactly where {text}: "
+            f"{apart(k, 1.0)[0]} times what it should be there",
             1.0,
             f"look at the branch of backward for {text}",
             r.name,

@@ -38,6 +38,7 @@ TABLE: tuple[Fit, ...] = (
     scaling.missing_factor,
     scaling.missing_term,
     behaviour.elsewhere,
+    behaviour.empty,
     behaviour.kink,
     behaviour.edge,
     behaviour.precision,

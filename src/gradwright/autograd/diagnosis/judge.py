@@ -22,8 +22,9 @@ from gradwright.autograd.grad_mode import enable_grad
 from gradwright.autograd.jacobian import tensors
 from gradwright.autograd.public import grad
 from gradwright.autograd.strict import strict
+from gradwright.errors import CutError
 
-_UNSETTLED = {"kink", "edge", "precision", "noise", "overlap"}
+_UNSETTLED = {"empty", "kink", "edge", "precision", "noise", "overlap"}
 """Causes that leave a derivative undecided; they say nothing of one that is wrong elsewhere."""
 
 
@@ -88,17 +89,26 @@ def diagnose(
         try:
             return _examined(second(case), 2, case, replay)
         except RuntimeError as e:
-            return _undecided(
-                case.name,
-                2,
-                replay,
-                Hypothesis(
-                    "second derivative",
-                    f"there is no second derivative: {e}",
-                    1.0,
-                    "write backward with gradwright's functions of saved inputs and outputs",
-                ),
-            )
+            return _undecided(case.name, 2, replay, _no_second(e))
+
+
+def _no_second(error: RuntimeError) -> Hypothesis:
+    """Why there is no second derivative, given the error that the attempt raised."""
+    if isinstance(error, CutError) and error.how:
+        return Hypothesis(
+            "second derivative",
+            f"there is no second derivative: backward cuts it off with {error.how}"
+            + (f"\nat {error.place}" if error.place else ""),
+            1.0,
+            "compute that with gradwright's functions; or declare what is meant: once_differentiable, if there is no "
+            'second derivative, or surrogate("reason"), if the value is a constant to it',
+        )
+    return Hypothesis(
+        "second derivative",
+        f"there is no second derivative: {error}",
+        1.0,
+        "write backward with gradwright's functions of saved inputs and outputs",
+    )
 
 
 def second(first: Case) -> Case:
@@ -177,7 +187,9 @@ def judge(c: Context) -> Verdict:
     misplaced = p.elsewhere is not None and p.elsewhere[0] > p.elsewhere[1] and not kinks and not edges
     if any(r.wrong.any() for r in c.residuals) or p.written or unsteady or bent or misplaced or c.case.misfits():
         return Verdict.WRONG
-    return Verdict.INCONCLUSIVE if kinks or edges or any(rough(r, c) for r in c.residuals) else Verdict.VERIFIED
+    empty = not any(r.numeric.size for r in c.residuals)
+    unclear = empty or kinks or edges or any(rough(r, c) for r in c.residuals)
+    return Verdict.INCONCLUSIVE if unclear else Verdict.VERIFIED
 
 
 def _described(
@@ -273,7 +285,7 @@ def _undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diag
         order,
         Verdict.INCONCLUSIVE,
         cause.name,
-        f"the {which} of {name} ({cause.name})",
+        f"the {which} of {name} ({cause.name})" if cause.name != which else f"{name} has no second derivative",
         cause.mend,
         None,
         0.0,

@@ -97,6 +97,19 @@ class Block:
     right: Any
 
 
+def apart(a: Any, b: Any, digits: int = 6) -> tuple[str, str]:
+    """Two numbers with so many digits, or as many more as it takes to tell them apart.
+
+    >>> apart(3.000001, 3.0)
+    ('3.000001', '3')
+    """
+    for n in range(digits, 18):
+        x, y = f"{a:.{n}g}", f"{b:.{n}g}"
+        if x != y or a == b:
+            break
+    return x, y
+
+
 def plain(value: Any) -> Any:
     """A record as dictionaries, lists, strings and numbers."""
     if isinstance(value, enum.Enum):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gradwright.autograd.diagnosis.capsule import Replay, write
-from gradwright.autograd.diagnosis.records import Block, Entry, Hypothesis, Verdict, plain
+from gradwright.autograd.diagnosis.records import Block, Entry, Hypothesis, Verdict, apart, plain
 
 WIDTH = 110
 
@@ -79,8 +79,8 @@ def text(d: Diagnosis) -> str:
     lines = _wrapped(f"{d.verdict}: ", d.summary)
     judged = d.verdict is not Verdict.SURROGATE and any(b.wrong.any() for b in d.blocks)
     if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or judged):
-        w = d.worst
-        lines += [f"worst entry: {w}: analytic {w.analytic:.8g}, numeric {w.numeric:.8g} ± {w.bar:.1g}"]
+        analytic, numeric = apart(d.worst.analytic, d.worst.numeric, 8)
+        lines += [f"worst entry: {d.worst}: analytic {analytic}, numeric {numeric} ± {d.worst.bar:.1g}"]
     wrong = d.verdict is Verdict.WRONG
     for k, h in enumerate(d.hypotheses):
         share = "" if h.evidence >= 0.9995 or not wrong else f" (explains {100 * h.evidence:.0f} % of it)"

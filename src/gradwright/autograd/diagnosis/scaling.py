@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd.diagnosis.context import Context
-from gradwright.autograd.diagnosis.records import Hypothesis
+from gradwright.autograd.diagnosis.records import Hypothesis, apart
 from gradwright.autograd.diagnosis.residual import Residual
 
 ENOUGH = 0.99
@@ -60,8 +60,9 @@ def factor(r: Residual, c: Context) -> Hypothesis | None:
     rough = float(np.linalg.norm(r.allowed[r.sound])) / size**0.5 + 1e-7
     found = c.named(k, rough)
     name, divisor, is_size = found or ("", False, False)
-    equal = f"; {k:.6g} = {'-' if k < 0 else ''}{name}" if name else ""
-    sentence = f"the gradient of `{r.name}` is {k:.6g} times what it should be{equal}"
+    times, _ = apart(k, 1.0)
+    equal = f"; {times} = {'-' if k < 0 else ''}{name}" if name else ""
+    sentence = f"the gradient of `{r.name}` is {times} times what it should be{equal}"
     if divisor and is_size:
         sentence += ": a mean where a sum belongs"
     elif is_size:
@@ -71,7 +72,7 @@ def factor(r: Residual, c: Context) -> Hypothesis | None:
     elif name:
         mend = f"divide the gradient of `{r.name}` in backward by {name}: it is multiplied by that once too often"
     else:
-        mend = f"multiply the gradient of `{r.name}` in backward by {1 / k:.6g}"
+        mend = f"multiply the gradient of `{r.name}` in backward by {apart(1 / k, 1.0)[0]}"
     return Hypothesis("factor", sentence, evidence, mend, r.name)
 
 

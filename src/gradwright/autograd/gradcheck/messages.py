@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.autograd.base import wrap
+from gradwright.autograd.diagnosis.records import apart
 from gradwright.autograd.gradcheck.settings import Settings
 from gradwright.errors import GradcheckError
 
@@ -47,9 +48,10 @@ def mismatch(worst: Worst, part: str, numeric: Any, analytic: Any, settings: Set
     """The error for a wrong derivative."""
     prefix = f"While considering the {part} part of complex outputs only, " if part else ""
     bar = f" ± {worst.bar:.1g}" if np.isfinite(worst.bar) else ""
+    said, due = apart(worst.analytic, worst.numeric)
     return GradcheckError(
         f"{prefix}Jacobian mismatch for output {worst.output} with respect to input {worst.input},\n"
-        f"worst: {worst.what}: analytical {worst.analytic:.6g}, numerical {worst.numeric:.6g}{bar} "
+        f"worst: {worst.what}: analytical {said}, numerical {due}{bar} "
         f"(allowed: {settings.atol:g} + {settings.rtol:g} * |numerical|)\n"
         f"numerical:{wrap(np.ascontiguousarray(numeric))}\n"
         f"analytical:{wrap(np.ascontiguousarray(analytic))}\n"

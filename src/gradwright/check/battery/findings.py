@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Sequence
 
@@ -10,7 +9,7 @@ from gradwright.check.attempt import Attempt
 from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
-from gradwright.check.suspects import gradient, returned
+from gradwright.check.suspects import gradient, named, returned
 
 
 def passed(sentence: str = "") -> Finding:
@@ -66,7 +65,7 @@ def broken(attempt: Attempt, lab: Lab) -> Finding | None:
     if found is None:
         return None
     check, cause, mend = found
-    lines = _lines(said, lab.subject) or attempt.line(lab.subject.file) or gradient(lab, None)
+    lines = named(lab.subject, said) or attempt.line(lab.subject.file) or gradient(lab, None)
     return Finding(check, Outcome.FAIL, said, mend, cause, lines)
 
 
@@ -81,7 +80,7 @@ def refused(subject: Subject, error: Exception) -> Finding:
     """The finding for a class that cannot even be defined."""
     said = f"the class statement raises {type(error).__name__}: {error}"
     _, cause, mend = rule(said) or ("runs", "signature", "")
-    lines = returned(subject, None) if cause == "number of gradients" else _lines(said, subject)
+    lines = returned(subject, None) if cause == "number of gradients" else named(subject, said)
     return Finding("runs", Outcome.FAIL, said, mend, cause, lines or (subject.line,))
 
 
@@ -89,12 +88,3 @@ def rule(said: str) -> tuple[str, str, str] | None:
     """The check, cause and mend that belong to an error."""
     text = " ".join(said.split())
     return next(((check, cause, mend) for pattern, check, cause, mend in RULES if re.search(pattern, text)), None)
-
-
-def _lines(said: str, subject: Subject) -> tuple[int, ...]:
-    """The line of the subject's file that an error names."""
-    near = re.search(re.escape(subject.file) + r":(\d+)", said)
-    line = int(near[1]) if near else 0
-    while linecache.getline(subject.file, line).lstrip().startswith("@"):  # a function is said to begin there
-        line += 1
-    return (line,) if line else ()

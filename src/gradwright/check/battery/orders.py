@@ -7,6 +7,7 @@ from typing import Any
 
 import gradwright
 from gradwright.autograd.diagnosis import Diagnosis, Verdict, diagnose
+from gradwright.autograd.diagnosis.records import apart
 from gradwright.autograd.surrogate import reason_of
 from gradwright.check.battery.findings import failed, passed, skipped
 from gradwright.check.bridge import bridged
@@ -70,14 +71,13 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
         return skipped(f"declared a surrogate gradient: {reason}")
     if d.verdict is Verdict.VERIFIED:
         return passed(d.summary)
-    if d.verdict is Verdict.SURROGATE:
+    if d.verdict is Verdict.SURROGATE or d.reason == "empty":
         return skipped(d.summary)
     cause = d.hypotheses[0] if d.hypotheses else None
     sentence = d.summary
     if d.worst is not None and any(b.wrong.any() or b.kinks.any() for b in d.blocks):
-        sentence += (
-            f"; {d.worst} is {d.worst.numeric:.6g} ± {d.worst.bar:.1g}, and backward gives {d.worst.analytic:.6g}"
-        )
+        said, due = apart(d.worst.analytic, d.worst.numeric)
+        sentence += f"; {d.worst} is {due} ± {d.worst.bar:.1g}, and backward gives {said}"
     if cause is not None:
         sentence += f". {cause.sentence[0].upper()}{cause.sentence[1:]}"
     name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)
