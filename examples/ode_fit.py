@@ -40,32 +40,30 @@ class Solve(Function):
 
     @staticmethod
     def forward(ctx, field, times, start, p):
-        array = p.detach().numpy().copy()  # SciPy holds on to it
-        ctx.solution = solve_ivp(lambda t, u: field(u, array), times[[0, -1]], start.detach().numpy(),
-                                 t_eval=times, dense_output=True, **PRECISION)  # fmt: skip
-        ctx.field, ctx.times = field, times
+        u0, p0 = (t.detach().numpy().astype("float64") for t in (start, p))  # copies: SciPy holds on to them
+        found = solve_ivp(lambda t, u: field(u, p0), times[[0, -1]], u0, t_eval=times, dense_output=True, **PRECISION)
+        ctx.field, ctx.times, ctx.path = field, times, found.sol  # path(t) is the solution at any time
         ctx.save_for_backward(p)
-        return gw.from_numpy(ctx.solution.y.T)
+        return gw.tensor(found.y.T, dtype=start.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, g):
-        p = ctx.saved_tensors[0].detach().requires_grad_()
+        p = ctx.saved_tensors[0].double().requires_grad_()
         n = g.shape[1]
 
-        def back(t, a_and_integral):
-            u = gw.tensor(ctx.solution.sol(t), requires_grad=True)
+        def back(t, state):
+            u = gw.tensor(ctx.path(t), requires_grad=True)
             with gw.enable_grad():
                 slope = ctx.field(u, p)
-            products = gw.autograd.grad(slope, (u, p), gw.tensor(a_and_integral[:n]), materialize_grads=True)
-            return -np.concatenate(products)
+            return -np.concatenate(gw.autograd.grad(slope, (u, p), gw.tensor(state[:n]), materialize_grads=True))
 
-        state = np.zeros(n + len(p))
-        state[:n] = g[-1]
-        for later, earlier, jump in zip(ctx.times[:0:-1], ctx.times[-2::-1], g.numpy()[-2::-1], strict=True):
+        jumps = g.double().numpy()
+        state = np.concatenate([jumps[-1], np.zeros(len(p))])  # a, and the integral so far
+        for later, earlier, jump in zip(ctx.times[:0:-1], ctx.times[-2::-1], jumps[-2::-1], strict=True):
             state = solve_ivp(back, (later, earlier), state, **PRECISION).y[:, -1]
             state[:n] += jump
-        return None, None, gw.from_numpy(state[:n]), gw.from_numpy(state[n:])
+        return None, None, gw.tensor(state[:n], dtype=g.dtype), gw.tensor(state[n:], dtype=g.dtype)
 
 
 def observe(seed):

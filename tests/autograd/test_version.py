@@ -143,8 +143,15 @@ def test_neither_is_memory_that_cannot_be_written():
     array.flags.writeable = False
     t = gradwright.from_numpy(array)
     assert not t.numpy().flags.writeable
-    assert gradwright.ones(2, 1).expand(2, 3).numpy().flags.writeable is False
     assert t._counter == [0]
+
+
+def test_writes_to_expanded_memory_are_noticed():
+    t, w = gradwright.ones(2, 1), gradwright.ones(2, 1, requires_grad=True)
+    y = t * w
+    t.expand(2, 3).numpy()[0] = 5.0
+    with pytest.raises(RuntimeError, match="the array was handed out at"):
+        y.sum().backward()
 
 
 def test_a_line_is_named_that_asked_for_the_array():

@@ -1,9 +1,9 @@
 """Recurrent networks over whole sequences.
 
 Input (t, n, input_size), or (n, t, input_size) with ``batch_first``, or (t, input_size), or a `PackedSequence` of
-sequences of several lengths. The results are the output of the last layer at every step, (t, n, directions hidden_size)
-laid out as the input is, and the last states (layers directions, n, hidden_size), of which the input may bring the first
-ones as ``hx``; they are zeros otherwise.
+sequences of several lengths. The results are the output of the last layer at every step, (t, n, directions times
+hidden_size) laid out as the input is, and the last states (layers times directions, n, hidden_size), of which the input
+may bring the first ones as ``hx``; they are zeros otherwise.
 
 The parameters are called as in PyTorch, so that state_dicts carry over: weight_ih_l0, weight_hh_l0, bias_ih_l0,
 bias_hh_l0, with _reverse behind them for the second direction, and l1, l2, ... for further layers. All are drawn from

@@ -7,13 +7,19 @@ records by name only.
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
+from gradwright.pages import files
+from gradwright.viz import dot, mermaid, svg, text
+
 Kind = Literal["op", "custom", "surrogate", "accumulate", "output", "stop", "group"]
-"""What a node is: an operation, a user's Function, one whose gradient is declared untrue (`surrogate`), a leaf, a
+"""What a node is: an operation, a user's Function or Op, one whose gradient is declared untrue (`surrogate`), a leaf, a
 tensor that was asked for, the place where a gradient stops, or several nodes folded into one."""
 
 
@@ -45,8 +51,9 @@ class Saved:
     Attributes:
         name: as PyTorch has it, without ``_saved_``: ``self``, ``result``, ``saved_tensors[0]``.
         shape, dtype, nbytes: of a tensor; None, None and 0 of anything else.
-        value: what is short enough to be written out and is no tensor: ``'2.0'``.
+        value: what is short enough to be written out: ``'2.0'``, also of a tensor without dimensions.
         memory: a number for the memory it lies in: equal for those that share it, so that bytes are counted once.
+        changed: whether it was written in place since, so that a backward pass would raise.
     """
 
     name: str
@@ -55,6 +62,7 @@ class Saved:
     nbytes: int = 0
     value: str | None = None
     memory: int | None = None
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +70,9 @@ class GraphNode:
     """A node of a graph.
 
     Attributes:
-        id: its index in ``graph.nodes``; nodes are numbered as they are met on the way from the roots.
+        id: its index in ``graph.nodes``; every edge goes from a smaller one to a larger.
         name: ``MulBackward0``, ``AccumulateGrad``; of an output ``Output``, of a stop what stops the gradient:
-            ``detach()``; of a group the name of its members or the path of its module.
+            ``detach()``; of a group the name of its members, or the path of its module.
         kind: one of `Kind`.
         shape, dtype: of its result; None if they are not known.
         saved: what it keeps for backward.
@@ -72,10 +80,10 @@ class GraphNode:
         module: the path of the module that computed it, ``layers.0``; ``""`` is the root. None if it is not known.
         place: the line that recorded it, if the graph was recorded under `trace` or anomaly mode.
         order: 1 if a forward pass recorded it, 2 a backward pass of that, 3 a backward pass of one of order 2.
-        reason: of a surrogate why, of a stop why the gradient ends here, of an output without history the same.
+        reason: of a surrogate why; of a stop, or an output without history, why no gradient goes on from here.
         formula: the first line of the operation's docstring.
         freed: whether a backward pass has freed what it saved.
-        gradient: the size of the gradient at its result, if a pass under `trace` or a ``.grad`` tells.
+        gradient: the size of the gradient at its result, if a pass under `trace`, or a ``.grad``, tells.
         count: how many nodes it stands for.
     """
 
@@ -108,7 +116,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """How large a graph is: its nodes and edges, the bytes saved in it, and the longest way from a root in nodes."""
+    """How large a graph is: its nodes and edges, the bytes saved in it, and the longest way from a root, in nodes."""
 
     nodes: int
     edges: int
@@ -120,12 +128,97 @@ class Stats:
 class Graph:
     """A graph as records: what `gradwright.viz.graph` returns.
 
+    As a string it is the tree that `text` makes; a notebook shows it as a picture.
+
     Attributes:
         nodes: the `GraphNode` of each id, in order of ids.
-        edges: from each node to those its gradient flows to.
+        edges: from each node to those its gradient flows to, in order of ``source`` and ``input``.
         roots: the ids of the tensors that were asked for.
     """
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[Edge, ...]
     roots: tuple[int, ...]
+
+    @cached_property
+    def outgoing(self) -> tuple[list[Edge], ...]:
+        """The edges that go out from each node."""
+        found: tuple[list[Edge], ...] = tuple([] for _ in self.nodes)
+        for e in self.edges:
+            found[e.source].append(e)
+        return found
+
+    @cached_property
+    def stats(self) -> Stats:
+        """How large it is. A group counts as the nodes it stands for, and as one on the way."""
+        held: dict[int | None, int] = {}
+        for node in self.nodes:
+            for s in node.saved:
+                held[s.memory] = max(held.get(s.memory, 0), s.nbytes)
+        depths = [1] * len(self.nodes)
+        for e in self.edges:
+            depths[e.target] = max(depths[e.target], depths[e.source] + 1)
+        return Stats(sum(n.count for n in self.nodes), len(self.edges), sum(held.values()), max(depths, default=0))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The records as dictionaries, lists, strings and numbers; what is as by default is left out of a node."""
+        return {
+            "nodes": [_plain(n) for n in self.nodes],
+            "edges": [[e.source, e.target, e.output, e.input] for e in self.edges],
+            "roots": list(self.roots),
+            "stats": _plain(self.stats),
+        }
+
+    def json(self) -> str:
+        """`as_dict` as JSON. Numbers that are not finite are strings."""
+        return json.dumps(self.as_dict(), allow_nan=False, separators=(",", ":"))
+
+    def text(self, width: int = 80) -> str:
+        """The graph as an indented tree: see `gradwright.viz.text.text`."""
+        return text.text(self, width)
+
+    def dot(self) -> str:
+        """The graph in Graphviz's language."""
+        return dot.dot(self)
+
+    def mermaid(self) -> str:
+        """The graph in Mermaid's language, which Markdown on many sites shows as a picture."""
+        return mermaid.mermaid(self)
+
+    def svg(self) -> str:
+        """The graph as a picture: see `gradwright.viz.svg.svg`."""
+        return svg.svg(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it to a file in the form that its suffix names: .txt, .json, .dot or .gv, .mmd, .svg.
+
+        Raises:
+            ValueError: for another suffix.
+            OSError: if the file cannot be written; what was there before stays.
+        """
+        forms: dict[str, Callable[[], str]] = {
+            ".txt": lambda: self.text() + "\n", ".json": self.json, ".dot": self.dot, ".gv": self.dot,
+            ".mmd": self.mermaid, ".mermaid": self.mermaid, ".svg": self.svg,
+        }  # fmt: skip
+        suffix = Path(path).suffix.lower()
+        if suffix not in forms:
+            known = ", ".join(forms)
+            raise ValueError(f"save: the suffix of {os.fspath(path)!r} names no form that there is; those are {known}")
+        return files.write(forms[suffix](), path)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Graph of {len(self.nodes):,} nodes and {len(self.edges):,} edges>"
+
+
+def _plain(record: Any) -> Any:
+    if isinstance(record, float) and not math.isfinite(record):
+        return str(record)
+    if isinstance(record, tuple):
+        return [_plain(v) for v in record]
+    if not hasattr(record, "__dataclass_fields__"):
+        return record
+    values = ((f, getattr(record, f.name)) for f in fields(record))
+    return {f.name: _plain(v) for f, v in values if v != f.default}

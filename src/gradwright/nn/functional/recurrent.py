@@ -58,8 +58,8 @@ def layer(
 ) -> tuple[list[Any], State]:
     """The results (n, h) of each step over an input (t, n, in), in order of time, and the last state.
 
-    With ``sizes`` the input is that of a `PackedSequence`, (sum of sizes, in), and step t is for the first sizes[t] rows
-    of the batch. ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh (or None) and perhaps weight_hr.
+    With ``sizes`` the input is that of a `PackedSequence`, (sum of sizes, in), and step t is for the first sizes[t]
+    rows of the batch. ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh (or None) and perhaps weight_hr.
     """
     weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
     x, bias = _from_input(mode, input, weight_ih, bias_ih, bias_hh)

@@ -1,0 +1,122 @@
+"""What nodes keep for backward, as records. Nothing is unpacked, so no hook of the user runs, and nothing is copied."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.attributes import Keeping
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.node import Node
+from gradwright.autograd.record import SAVED_AS, OpNode
+from gradwright.autograd.saved import Entry
+from gradwright.dtypes import of
+from gradwright.pages.markup import printable
+from gradwright.viz.records import Saved
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 40
+
+
+class Memories:
+    """Makes the records of a graph, and numbers the memory that they lie in."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._constants: dict[tuple[str, int], Saved] = {}
+
+    def of(self, node: Node) -> tuple[Saved, ...]:
+        """What a node keeps."""
+        if isinstance(node, OpNode):
+            return tuple(self._of_op(node))
+        if isinstance(node, BackwardNode):
+            return tuple(self._of_function(node))
+        return ()
+
+    def _of_op(self, node: OpNode) -> Iterator[Saved]:
+        packed = node._packed
+        values = node._saved if packed else node._kept  # type: ignore[attr-defined]
+        if values is None:
+            return
+        for k, (name, value) in enumerate(zip(node._names, getattr(values, "entries", values), strict=True)):
+            name = SAVED_AS.get(name, name)
+            if k < packed:
+                yield from self._packed(name, value)
+            elif not callable(value):
+                yield self._plain(name, value)
+
+    def _of_function(self, node: BackwardNode) -> Iterator[Saved]:
+        saved = node._saved
+        entries = () if saved is None else getattr(saved, "entries", saved)
+        replay = node._replay
+        count = len(entries) if replay is None else replay.count  # behind them the arguments, to run forward again
+        for k, entry in enumerate(entries):
+            name = f"saved_tensors[{k}]" if k < count else f"arguments[{k - count}]"
+            yield from self._packed(name, entry)
+        for name, value in vars(node).items():
+            yield self._tensor(name, value.array) if isinstance(value, TensorBase) else self._plain(name, value)
+        if isinstance(node, Keeping):
+            for name, array in node._attributes.arrays().items():
+                yield self._tensor(name.removeprefix("ctx."), array)
+
+    def _packed(self, name: str, entry: Any) -> Iterator[Saved]:
+        """The records of a packed value, or of several under one name."""
+        if entry is None:
+            return
+        if isinstance(entry, Entry):  # of a hook
+            yield self._stand_in(name, entry)
+        elif len(entry) == 4 and isinstance(entry[1], list):
+            array, counter, version, node = entry
+            if node is None and array.shape == ():
+                found = self._constants.get((name, id(array)))
+                if found is None:  # a number beside a tensor, which many nodes keep
+                    found = self._constants[name, id(array)] = self._tensor(name, array)
+                yield found
+            else:
+                yield self._tensor(name, array, bool(counter[0] != version))
+        else:
+            for k, one in enumerate(entry):
+                yield from self._packed(f"{name}[{k}]", one)
+
+    def _tensor(self, name: str, array: Any, changed: bool = False) -> Saved:
+        owner, held = array, array.nbytes
+        while isinstance(getattr(owner, "base", None), np.ndarray):
+            owner = owner.base
+            held = owner.nbytes
+        value = _short.repr(array.item()) if array.shape == () else None
+        memory = self._numbers.setdefault(id(owner), len(self._numbers))
+        return Saved(printable(name), tuple(array.shape), of(array.dtype).name, min(held, array.nbytes), value, memory,
+                     changed)  # fmt: skip
+
+    def _stand_in(self, name: str, entry: Any) -> Saved:
+        """What stands for a value that a hook has packed, or that a checkpoint does not keep."""
+        if (array := getattr(entry, "array", None)) is not None:
+            return self._tensor(name, array)
+        if hasattr(entry, "shape"):
+            nbytes = prod(entry.shape) * entry.dtype.itemsize
+            memory = self._numbers.setdefault(id(entry), len(self._numbers))
+            return Saved(name, tuple(entry.shape), of(entry.dtype).name, nbytes, "packed by a hook", memory)
+        return Saved(name, value="not kept: computed again")
+
+    def _plain(self, name: str, value: Any) -> Saved:
+        if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "nbytes"):
+            return self._tensor(name, value)
+        return Saved(printable(name), value=printable(brief(value)))
+
+
+def brief(value: Any) -> str:
+    """A value in a few words: what it is if it is a number, a string, a shape or the like, or else its class."""
+    if value is None or isinstance(value, (bool, int, float, complex, str, slice)) or value is Ellipsis:
+        return _short.repr(value)
+    if isinstance(value, (tuple, list)) and len(value) <= 8:
+        left, right = "()" if isinstance(value, tuple) else "[]"
+        comma = "," if isinstance(value, tuple) and len(value) == 1 else ""
+        return f"{left}{', '.join(map(brief, value))}{comma}{right}"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{of(value.dtype).name} {list(value.shape)}"
+    return type(value).__name__
