@@ -1,4 +1,4 @@
-"""What every test shares: PyTorch to compare with where it is installed, and fixed random numbers.
+"""What every test shares: PyTorch to compare with where it is installed, a browser, and fixed random numbers.
 
 With GRADWRIGHT_REQUIRE_TORCH=1 a missing PyTorch fails the run; without it, the comparisons are skipped.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import importlib.metadata
 import os
+import shutil
 import warnings
 from collections.abc import Iterator
 from types import ModuleType
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 import gradwright
+from tests.browser import Browser
 
 collect_ignore = ["seed_programs"]  # run by tests, but hold none
 
@@ -60,6 +62,19 @@ def torch() -> ModuleType:
         import torch
     torch.set_num_threads(1)
     return torch
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Headless Chromium. Skips where there is none; with GRADWRIGHT_REQUIRE_CHROMIUM=1 it fails."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        if os.environ.get("GRADWRIGHT_REQUIRE_CHROMIUM", "") not in ("", "0"):
+            pytest.fail("GRADWRIGHT_REQUIRE_CHROMIUM is set, but there is no chromium")
+        pytest.skip("chromium is not installed: the page not opened")
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(params=["gradwright", "torch"])

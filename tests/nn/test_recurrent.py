@@ -120,7 +120,7 @@ def test_refuses_arguments(lib, make, error, message):
 
 
 @pytest.mark.parametrize(("name", "shape", "states", "error", "message"), [
-    ("RNN", (3,), None, ValueError, "RNN: Expected input to be 2D or 3D, got 1D instead"),
+    ("RNN", (3,), None, ValueError, "RNN: Expected input to be 2D or 3D, got 1D "),
     ("GRU", (5, 2, 4), None, RuntimeError, r"input.size\(-1\) must be equal to input_size. Expected 3, got 4"),
     ("GRU", (0, 2, 3), None, RuntimeError, "Expected sequence length to be larger than 0 in RNN"),
     ("GRU", (5, 2, 3), (1, 4), RuntimeError, "For batched 3-D input, hx should also be 3-D but got 2-D tensor"),

@@ -17,6 +17,6 @@ def test_gates_far_out():
 
 def test_states_far_out():
     h = np.full((2, 1), 0.5, np.float32)
-    assert r.gru_state(FAR, h).tolist() == [[1.0], [0.5]]  # z = 0 takes the candidate, z = 1 keeps the state
+    assert r.gru_state(FAR, h).tolist() == [[0.0], [0.5]]  # tanh(1000 - 1000) for z = 0, the old state for z = 1
     new, c = r.lstm_state(r.lstm_gates(FAR), h)
     assert (new.tolist(), c.tolist()) == ([[0.0], [float(np.tanh(np.float32(0.5)))]], [[1.0], [0.5]])

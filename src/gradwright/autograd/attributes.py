@@ -25,8 +25,11 @@ _DEPTH = 8
 """Lists in lists deeper than this are not looked into."""
 
 
+_run = BackwardNode._run
+
+
 class Keeping(BackwardNode):
-    """A node with packed attributes; of a class of its own, since ``__getattr__`` slows down every attribute there is.
+    """A node with packed attributes. For each set of names there is a class, with an `_Attribute` for each of them.
 
     While its backward runs, an attribute is checked when it is first asked for, and from then on an ordinary one: what
     backward itself does to it is its own affair.
@@ -36,25 +39,49 @@ class Keeping(BackwardNode):
     _frames = 1
     _attributes: _Attributes
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in self._attributes:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return self._attributes.give(self, name)
-
     def __delattr__(self, name: str) -> None:
         if self._attributes.pop(name, self) is self or name in self.__dict__:
             super().__delattr__(name)
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._attributes]
-
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
-        self._attributes.running += 1
+        attributes = self._attributes
+        attributes.running += 1
         try:
-            return super()._run(xp, g)
+            return _run(self, xp, g)
         finally:
-            self._attributes.running -= 1
-            self._attributes.take_back(self)
+            attributes.running -= 1
+            if attributes.given:
+                attributes.take_back(self)
+
+
+class _Attribute:
+    """A packed attribute, as long as the node has none of its own under that name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, node: Any, cls: type) -> Any:
+        if node is None:
+            return self
+        if self.name not in node._attributes:
+            raise AttributeError(f"{cls.__name__!r} object has no attribute {self.name!r}")
+        return node._attributes.give(node, self.name)
+
+
+_MANY = 100
+"""After more sets of names than this, the classes for them are made anew."""
+
+
+def _keeping(cls: Any, names: tuple[str, ...]) -> type[BackwardNode]:
+    """The class of the nodes of a Function that have packed attributes of these names."""
+    made = cls._keeping
+    if len(made) > _MANY:
+        made.clear()
+    node = cls._node_class
+    made[names] = type(node.__name__, (Keeping, node), {"__slots__": (), **{name: _Attribute(name) for name in names}})
+    return made[names]
 
 
 class _Attributes(dict[str, Any]):
@@ -122,7 +149,8 @@ def keep(node: Any, args: Sequence[Any], outputs: Sequence[Any], start: int) -> 
             del own[name]
         packed.running, packed.given = 0, {}
         node._attributes = packed
-        node.__class__ = node._function._keeping or node._function._keeping_class()
+        cls, names = node._function, tuple(packed)
+        node.__class__ = cls._keeping.get(names) or _keeping(cls, names)
     return packing.found
 
 

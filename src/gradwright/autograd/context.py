@@ -17,7 +17,7 @@ from gradwright.autograd.cut import Guard
 from gradwright.autograd.earlier import Earlier
 from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.hooks import as_tensor
-from gradwright.autograd.node import Bundle, Node, Output, routing
+from gradwright.autograd.node import AccumulateGrad, Bundle, Node, Output, routing
 from gradwright.autograd.record import freed, unpack
 from gradwright.autograd.replay import Replay, again
 from gradwright.autograd.saved import raw
@@ -93,8 +93,9 @@ class BackwardNode(Declaring, Node):
 
         Raises TypeError for anything that is no tensor: put other things on ctx as attributes.
         """
-        for i, t in enumerate(tensors):
-            if t is not None and not isinstance(t, TensorBase):
+        for t in tensors:
+            if not isinstance(t, TensorBase) and t is not None:
+                i = next(i for i, other in enumerate(tensors) if other is t)
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {kind(t)}: "
                     "set it as an attribute of ctx instead"
@@ -138,7 +139,19 @@ class BackwardNode(Declaring, Node):
         saved = self._saved
         if self._replay is not None:  # the arguments are saved with them
             saved = itertools.islice(saved, self._replay.count)
-        return tuple([None if p is None else self._unpacked(k, p) for k, p in enumerate(saved)])
+        values: list[Any] = []
+        for packed in saved:
+            if packed is None:
+                values.append(None)
+                continue
+            array, counter, version, node = packed
+            if node.__class__ is int or counter[0] != version:
+                values.append(self._unpacked(len(values), packed))
+            elif node.__class__ is AccumulateGrad and node._array is array:
+                values.append(node.variable)
+            else:
+                values.append(wrap(array, node, counter))
+        return tuple(values)
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
@@ -188,9 +201,11 @@ class BackwardNode(Declaring, Node):
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
         if recording.get():
             return self._recorded(grads, g)
+        function = self._function
+        derivative = function.backward if function._usual else function._derivative()
         quiet = users_own()
         try:
-            result = self._function._derivative()(self, *grads)
+            result = derivative(self, *grads)
         finally:
             restore(quiet)
         checked = _checked(self, result if type(result) is tuple else (result,))
@@ -215,8 +230,9 @@ class BackwardNode(Declaring, Node):
 
     def _guard(self, grads: Sequence[Any]) -> Guard:
         cotangents = [t._node for t in grads if t is not None and t._node is not None]
-        declared = isinstance(getattr(type(self), "surrogate", None), str)
-        return Guard(type(self).__name__, (*self._next, *cotangents), declared)
+        guard = Guard(type(self).__name__, (*self._next, *cotangents))
+        guard.declared = isinstance(getattr(type(self), "surrogate", None), str)
+        return guard
 
     def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
         """What the user's backward returns while it is recorded, watched by ``guard``."""
@@ -224,7 +240,8 @@ class BackwardNode(Declaring, Node):
         guarding.set(guard)
         earlier = Earlier(self) if self.__dict__ else None
         try:
-            derivative = self._function._derivative()
+            function = self._function
+            derivative = function.backward if function._usual else function._derivative()
             for name, t in earlier.rest if earlier else ():
                 guard.doubt(t, name, "an earlier backward")
             ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)

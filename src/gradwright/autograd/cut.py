@@ -50,20 +50,18 @@ class Guard(list[Any]):
         doubted: the tensors whose history is not known, with what is one until backward is done.
     """
 
+    known: tuple[Any, ...] = (None,)
     follows = True
+    declared = arrays = brought = False
+    scale = 0.0
+    replaying: Any = None
+    outer: Any = None
 
-    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
-        super().__init__()
-        self.known = (None,)
-        self.declared = declared
+    def __init__(self, name: str, inputs: Sequence[Node]) -> None:
         self.name, self.inputs = name, tuple(inputs)
         self.left: list[tuple[str, Any]] = []
         self.values: list[tuple[str, Any]] = []
-        self.arrays = self.brought = False
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
-        self.scale = 0.0
-        self.replaying: Any = None
-        self.outer: Any = None
         self.doubted: list[tuple[Any, Cut]] = []
 
     def note(self, how: str, t: Any) -> None:

@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd import attributes, nested, signature, watch
+from gradwright.autograd import nested, signature, watch
 from gradwright.autograd.attach import attach, attach_all, owned
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.captured import Inside
 from gradwright.autograd.containers import PLAIN, holds_tensors
 from gradwright.autograd.context import BackwardCFunction, BackwardNode
-from gradwright.autograd.contract import Declarations, FunctionCtx
+from gradwright.autograd.contract import Declarations, FunctionCtx, root
 from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.node import ticket
 from gradwright.autograd.once import once_differentiable
@@ -52,8 +52,15 @@ class FunctionMeta(type):
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         signature.define(cls, body)
-        cls._outer, cls._keeping = UNREAD, None
+        cls._outer, cls._keeping = UNREAD, {}
+        cls._usual = cls.vjp is root(cls).vjp and not cls.boxed_grads_call
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
+
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("vjp", "boxed_grads_call"):
+            cls._usual = False
 
 
 class Function(Declarations, metaclass=FunctionMeta):
@@ -70,8 +77,10 @@ class Function(Declarations, metaclass=FunctionMeta):
     """
 
     _node_class: type[BackwardNode]
-    _keeping: type[BackwardNode] | None
+    _keeping: dict[tuple[str, ...], type[BackwardNode]]
     _outer: Any
+    _usual: bool
+    """Whether its `_derivative` is ``backward`` as it stands."""
     _defaults: tuple[Any, ...]
     _flat: Any
 
@@ -108,13 +117,6 @@ class Function(Declarations, metaclass=FunctionMeta):
         )
 
     vjp = backward
-
-    @classmethod
-    def _keeping_class(cls) -> type[BackwardNode]:
-        """The class of nodes with tensors among their attributes."""
-        node = cls._node_class
-        cls._keeping = type(node.__name__, (attributes.Keeping, node), {"__slots__": ()})
-        return cls._keeping
 
     @classmethod
     def _derivative(cls) -> Callable[..., Any]:

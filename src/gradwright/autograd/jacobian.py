@@ -153,16 +153,21 @@ class Backward(NamedTuple):
     misshapen: list[tuple[int, ...] | None]
 
 
-def analytical(subject: Subject, output: int, columns: Rows | None = None) -> Backward:
+def analytical(
+    subject: Subject, output: int, columns: Rows | None = None, rows: Sequence[Rows | None] | None = None
+) -> Backward:
     """The Jacobians of an output by all inputs, by as many backward passes as it has entries (twice, if complex).
 
-    With ``columns``, only these entries of the output: so many columns.
+    With ``columns``, only these entries of the output: so many columns. With ``rows``, only these coordinates of each
+    input; None for all.
     """
     out = subject.outputs[output]
     wanted = range(out.array.size) if columns is None else columns
+    chosen = [None] * len(subject.varied) if rows is None else rows
     parts = [1, 1j] if out.array.dtype.kind == "c" else [1]
     result = Backward(
-        [np.zeros((coordinates(x), len(wanted)), _wide(x, out), order="F") for x in subject.varied],
+        [np.zeros((coordinates(x) if r is None else len(r), len(wanted)), _wide(x, out), order="F")
+         for x, r in zip(subject.varied, chosen, strict=True)],
         [set() for _ in subject.varied],
         [None] * len(subject.varied),
     )
@@ -175,18 +180,22 @@ def analytical(subject: Subject, output: int, columns: Rows | None = None) -> Ba
             flat[k] = 0
             for j, g in enumerate(grads):
                 if g is not None:
-                    _note(result, j, column, part, g.array, subject.varied[j].array)
+                    _note(result, j, column, part, g.array, subject.varied[j].array, chosen[j])
     return result
 
 
-def _note(result: Backward, j: int, column: int, part: complex, g: Any, x: Any) -> None:
+def _note(result: Backward, j: int, column: int, part: complex, g: Any, x: Any, rows: Rows | None) -> None:
     result.dtypes[j].add(g.dtype)
     if g.shape != x.shape:
         result.misshapen[j] = g.shape
-    elif part == 1:
-        result.jacobians[j][:, column] = as_coordinates(g) if x.dtype.kind == "c" else g.reshape(-1)
+        return
+    entries = as_coordinates(g) if x.dtype.kind == "c" else g.reshape(-1)
+    if rows is not None:
+        entries = entries[rows]
+    if part == 1:
+        result.jacobians[j][:, column] = entries
     else:
-        result.jacobians[j][:, column] += part * (as_coordinates(g) if x.dtype.kind == "c" else g.reshape(-1)).real
+        result.jacobians[j][:, column] += part * entries.real
 
 
 def _wide(x: Any, out: Any) -> Any:
@@ -248,13 +257,19 @@ def moved(x: Any, steps: Any, rows: Rows | None = None) -> tuple[list[Any], Matr
     return after.tolist(), np.where(which < n, gone.real, gone.imag)
 
 
-def sample(subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None) -> list[Matrix]:
+def sample(
+    subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None,
+    columns: Sequence[Rows | None] | None = None,
+) -> list[Matrix]:  # fmt: skip
     """For each output a matrix of what it is with one entry of ``x`` at a time at its value, a row for each value.
 
-    ``rows`` says which coordinates the values are of; by default one value for each.
+    ``rows`` says which coordinates the values are of; by default one value for each. ``columns`` says which entries of
+    each output are wanted; None for all.
     """
     n = x.array.size
-    found = [np.empty((len(values), int(np.prod(shape, dtype=np.intp))), dtype) for shape, dtype in subject.shapes]
+    chosen = [slice(None) if c is None else c for c in columns or [None] * len(subject.shapes)]
+    found = [np.empty((len(values), int(np.prod(shape, dtype=np.intp)) if isinstance(c, slice) else len(c)), dtype)
+             for (shape, dtype), c in zip(subject.shapes, chosen, strict=True)]  # fmt: skip
     if not n:
         return found
     with movable(x) as array:
@@ -264,8 +279,8 @@ def sample(subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = 
             before = cells[k]
             try:
                 cells[k] = value
-                for matrix, out in zip(found, subject.values()):  # noqa: B905 - as many: `values` has seen to it
-                    matrix[r] = out.reshape(-1)  # while it is moved: an output may be the input itself
+                for matrix, out, c in zip(found, subject.values(), chosen):  # noqa: B905 - `values` has seen to it
+                    matrix[r] = out.reshape(-1)[c]  # while it is moved: an output may be the input itself
             finally:
                 cells[k] = before
     return found
@@ -300,14 +315,16 @@ def here(array: Any) -> Any:
     return flat.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
 
 
-def central(subject: Subject, x: Any, steps: Any, rows: Rows | None = None) -> Differences:
+def central(
+    subject: Subject, x: Any, steps: Any, rows: Rows | None = None, columns: Sequence[Rows | None] | None = None
+) -> Differences:
     """Central differences by ``x``: two calls of the function for each coordinate, or each of ``rows``.
 
-    ``steps``: how far to go each way; a number, or one for each row.
+    ``steps``: how far to go each way; a number, or one for each row. ``columns``: as in `sample`.
     """
     higher, ahead = moved(x, steps, rows)
     lower, behind = moved(x, -np.asarray(steps, np.float64), rows)
-    up, down = sample(subject, x, higher, rows), sample(subject, x, lower, rows)
+    up, down = (sample(subject, x, values, rows, columns) for values in (higher, lower))
     apart = (ahead - behind)[:, None]
     with np.errstate(all="ignore"):
         slopes = [(here(u) - here(d)) / apart for u, d in zip(up, down, strict=True)]

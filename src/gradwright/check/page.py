@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from gradwright.check.figures import figures
 from gradwright.check.records import Checked, Finding, Outcome, Report
 from gradwright.pages import files as output
+from gradwright.pages.document import document
 from gradwright.pages.markup import Markup, data, join, prose, tag
 
 _WORDS = {
@@ -43,16 +40,14 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
 
 def page(report: Report) -> str:
     """The page as HTML."""
-    assets = files("gradwright.check") / "assets"
-    template, style, script = ((assets / name).read_text("utf-8") for name in ("template.html", "style.css", "page.js"))
     rows = sorted(report.checked, key=lambda c: list(_WORDS).index(c.verdict))
     drawn = {f"{k}-{n}": figures(d) for k, c in enumerate(rows) for n, d in enumerate(c.diagnoses)}
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(template).substitute(
+    return document(
+        "gradwright.check",
+        "template.html",
+        ["style.css"],
+        ["page.js"],
         title=join(f"gradwright check {' '.join(report.targets)}"),
-        style=style,
-        script=script,
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
         about=_about(report),
         totals=_totals(report),
         problems=_problems(report),

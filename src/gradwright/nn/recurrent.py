@@ -130,7 +130,7 @@ class RNNBase(Parametric):
         packed = isinstance(input, PackedSequence)
         data, lengths, order, back = input if packed else (input, None, None, None)
         if not packed and data.dim() not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.dim()}D instead: shape "
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.dim()}D tensor instead: shape "
                              f"{tuple(data.shape)}")  # fmt: skip
         given = None if hx is None else tuple(hx) if self.mode == "LSTM" else (hx,)
         single = not packed and data.dim() == 2

@@ -1,5 +1,6 @@
 """`diagnose`: what is right is VERIFIED, what cannot be judged is INCONCLUSIVE, and a wrong factor is always found."""
 
+import inspect
 import timeit
 from functools import reduce
 

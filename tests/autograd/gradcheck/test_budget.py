@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.autograd.gradcheck.budget import estimate, pick
+from gradwright.autograd.gradcheck.budget import pick
 from gradwright.autograd.jacobian import Subject
 
 check = gradwright.autograd.gradcheck
@@ -20,13 +20,6 @@ def leaf(data, dtype="float64"):
 def slow(x):
     time.sleep(1e-3)
     return x.sin()
-
-
-def test_the_estimate():
-    cost = estimate(Subject(lambda x, z: (slow(x), z * 2), (leaf(np.ones(30)), leaf([1j], "complex128"))))
-    assert (cost.rows, cost.columns) == (32, 32)
-    assert cost.call >= 1e-3
-    assert cost.seconds >= 64e-3
 
 
 def test_what_fits_is_compared_whole():

@@ -1,51 +1,16 @@
-"""What a check costs, and which part of it fits in the time that the caller allows."""
+"""Which part of a check fits in the time that the caller allows."""
 
 from __future__ import annotations
 
 import warnings
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gradwright.autograd.cost import estimate
 from gradwright.autograd.gradcheck.compare import Picked
-from gradwright.autograd.gradcheck.passes import alone, draw
-from gradwright.autograd.jacobian import Subject, coordinates
+from gradwright.autograd.jacobian import Subject
 from gradwright.errors import GradientWarning
-
-
-class Cost(NamedTuple):
-    """What a full comparison takes.
-
-    Attributes:
-        rows, columns: how many coordinates the inputs have together, and how many entries the outputs.
-        call, passes: how many seconds a call of the function takes, and a backward pass.
-    """
-
-    rows: int
-    columns: int
-    call: float
-    passes: float
-
-    @property
-    def seconds(self) -> float:
-        """Two calls for each row, one backward pass for each column."""
-        return 2 * self.rows * self.call + self.columns * self.passes
-
-
-def estimate(subject: Subject) -> Cost:
-    """The cost of comparing all entries, from timing a few calls and backward passes."""
-    columns = sum(_columns(o) for o in subject.outputs)
-    call, passes = np.inf, np.inf
-    for _ in range(2):
-        begin = perf_counter()
-        subject.values()
-        call = min(call, perf_counter() - begin)
-        for i, out in enumerate(subject.outputs):
-            begin = perf_counter()
-            alone(subject, i, draw(out.array, 0))
-            passes = min(passes, perf_counter() - begin)
-    return Cost(sum(map(coordinates, subject.varied)), columns, call, passes)
 
 
 def pick(subject: Subject, budget: float) -> Picked | None:
@@ -72,10 +37,6 @@ def pick(subject: Subject, budget: float) -> Picked | None:
         stacklevel=5,
     )
     return Picked(rows, columns)
-
-
-def _columns(out: Any) -> int:
-    return int(out.array.size) * (2 if out.array.dtype.kind == "c" else 1)
 
 
 def _drawn(random: Any, n: int, share: float) -> Any:

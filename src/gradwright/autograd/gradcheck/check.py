@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd.base import wrap
+from gradwright.autograd.cost import estimate
 from gradwright.autograd.diagnosis import Verdict, diagnose
 from gradwright.autograd.grad_mode import enable_grad
-from gradwright.autograd.gradcheck.budget import estimate, pick
+from gradwright.autograd.gradcheck.budget import pick
 from gradwright.autograd.gradcheck.compare import Comparison, check_constant
 from gradwright.autograd.gradcheck.passes import check_linear, check_undefined, check_zero
 from gradwright.autograd.gradcheck.projections import ACCEPTED, project

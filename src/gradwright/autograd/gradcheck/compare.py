@@ -74,9 +74,7 @@ class Comparison:
             self.backward = [jacobians(self.subject, i, self.settings) for i in outputs]
         else:
             for i in outputs:
-                found = analytical(self.subject, i, self.picked.columns[i])
-                picked = [m[self._rows(j)] for j, m in enumerate(found.jacobians)]
-                self.backward.append(found._replace(jacobians=picked))
+                self.backward.append(analytical(self.subject, i, self.picked.columns[i], self.picked.rows))
         bends = []
         for j, x in enumerate(self.subject.varied):
             rows = self._rows(j)

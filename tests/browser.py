@@ -1,4 +1,4 @@
-"""Headless Chromium, to open pages in."""
+"""Headless Chromium, to open pages in: the fixture `chromium` of conftest.py."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 SECONDS = 60
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
+        "ArrowRight": 39, "ArrowDown": 40, "/": 191}  # fmt: skip
 
 
 class Browser:
@@ -113,8 +111,8 @@ class Browser:
 
     def press(self, key: str) -> None:
         """Press a key and let it go: ``Tab``, ``Enter``, ``ArrowDown``."""
-        code = {"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[key]
-        text = {"Enter": "\r", " ": " "}.get(key, "")
+        code = KEYS[key]
+        text = {"Enter": "\r", " ": " ", "/": "/"}.get(key, "")
         for kind in ("keyDown", "keyUp"):
             given = {"text": text} if text and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **given)
@@ -139,16 +137,3 @@ def _moved_up(fd: int) -> int:
     high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
     os.close(fd)
     return high
-
-
-@pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Headless Chromium. Skips where there is none; with GRADWRIGHT_REQUIRE_CHROMIUM=1 it fails."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        if os.environ.get("GRADWRIGHT_REQUIRE_CHROMIUM", "") not in ("", "0"):
-            pytest.fail("GRADWRIGHT_REQUIRE_CHROMIUM is set, but there is no chromium")
-        pytest.skip("chromium is not installed: the page not opened")
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()

@@ -1,0 +1,82 @@
+"""Which entries are compared where all of them would take too long: those on a grid through every tensor.
+
+Along axes of one length the grid has the same indices in all tensors, so that what belongs together stays together: a
+row of a matrix and the entry of a bias that is added to it, an entry and the one that it is transposed to. It takes in
+the ends of an axis, neighbours, and for each index the one that mirrors it, for there gradients go wrong first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright.autograd.cost import Cost
+
+SIZES = (16, 12, 8, 6, 4, 2, 1)
+"""How many indices of an axis are on a grid, at most."""
+CALLS = 20
+"""How many calls of the function it takes to measure the derivatives by one coordinate, typically."""
+ENTRY = 400
+"""How many bytes it takes to measure one entry of a Jacobian."""
+ROOM = 2**29
+"""How many bytes the Jacobians may take while they are measured."""
+
+
+class Grid(NamedTuple):
+    """Indices along axes.
+
+    Attributes:
+        most: how many indices an axis has on it, at most; 0 for all, of every axis.
+        more: further indices, by the length of the axis.
+    """
+
+    most: int = 0
+    more: tuple[tuple[int, int], ...] = ()
+
+    def along(self, n: int) -> Any:
+        """The indices along an axis of this length."""
+        if not self.most or n <= self.most:
+            return np.arange(n)
+        r, *others = np.random.default_rng(n).integers(0, n, self.most).tolist()
+        half = [0, r, 1, r + 1, *others][: self.most // 2]
+        found = {*half, *(n - 1 - i for i in half)} or {r}
+        found |= {i for size, i in self.more if size == n}
+        return np.array(sorted(i for i in found if 0 <= i < n))
+
+    def flat(self, shape: tuple[int, ...]) -> Any:
+        """The entries of a tensor of this shape that are on the grid, counted through; None for all of them."""
+        axes = [self.along(n) for n in shape]
+        if all(len(a) == n for a, n in zip(axes, shape, strict=True)):
+            return None
+        return np.ravel_multi_index(np.ix_(*axes), shape).reshape(-1)
+
+    def cut(self, array: Any) -> Any:
+        """What of an array is on it."""
+        return array[np.ix_(*map(self.along, array.shape))] if self.most and array.ndim else array
+
+    def through(self, shape: tuple[int, ...], entry: int) -> Grid:
+        """The grid with this entry of a tensor of this shape on it, too."""
+        index = np.unravel_index(entry, shape)
+        return self._replace(more=(*self.more, *zip(shape, map(int, index), strict=True)))
+
+
+def fitting(cost: Cost, rows: Iterable[Any], columns: Iterable[Any], budget: float) -> Grid:
+    """The largest grid that can be measured in so many seconds; that of everything, if there is time and memory.
+
+    ``rows`` and ``columns`` are the tensors along the sides of the Jacobians.
+    """
+    rows, columns = list(rows), list(columns)
+    grids = [Grid(), *map(Grid, SIZES)]
+    return next((g for g in grids if _fits(g, cost, _count(g, rows), _count(g, columns), budget)), grids[-1])
+
+
+def _fits(grid: Grid, cost: Cost, rows: int, columns: int, budget: float) -> bool:
+    return CALLS * rows * cost.call + columns * cost.passes <= budget and rows * columns * ENTRY <= ROOM
+
+
+def _count(grid: Grid, tensors: list[Any]) -> int:
+    """How many coordinates of tensors are on a grid."""
+    sizes = [np.prod([len(grid.along(n)) for n in t.array.shape], dtype=np.int64) for t in tensors]
+    return sum(int(n) * (2 if t.array.dtype.kind == "c" else 1) for n, t in zip(sizes, tensors, strict=True))
