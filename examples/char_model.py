@@ -45,7 +45,8 @@ class CharModel(nn.Module):
         super().__init__()
         self.character, self.place = nn.Embedding(characters, width), nn.Embedding(CONTEXT, width)
         self.attention = nn.Sequential(nn.LayerNorm(width), Attention(width, heads))
-        self.think = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        wide = 4 * width
+        self.think = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, wide), nn.GELU(), nn.Linear(wide, width))
         self.scores = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, characters))
 
     def forward(self, text):
@@ -76,7 +77,8 @@ def bits(model, batch):
 
 @gw.no_grad()
 def held_out_bits(model, text):
-    return gw.stack([bits(model, batch) for batch in DataLoader(Windows(text, CONTEXT), 64, drop_last=True)]).mean().item()
+    loader = DataLoader(Windows(text, CONTEXT), 64, drop_last=True)
+    return gw.stack([bits(model, batch) for batch in loader]).mean().item()
 
 
 def bigram_bits(text, held_out, characters):
@@ -124,12 +126,12 @@ def main():
             advance(f"{losses[-1]:.2f} bits per character")
     bigram = bigram_bits(text, held_out, len(alphabet))
 
-    smooth = {step: sum(losses[step - 20 : step]) / 20 for step in range(20, len(losses) + 1, 20)}
-    curves = {"training, mean of 20 steps": (smooth.keys(), smooth.values()), "held out": (tests.keys(), tests.values()),
-              "bigram, held out": ([1, len(losses)], [bigram, bigram])}
+    means = {step: sum(losses[step - 20 : step]) / 20 for step in range(20, len(losses) + 1, 20)}
+    curves = {"training, mean of 20 steps": means, "held out": tests,
+              "bigram, held out": {1: bigram, len(losses): bigram}}  # fmt: skip
     title = f"Python's help, character by character: {tests[step]:.2f} bits"
     draw(arguments.out, title, f"step ({BATCH} x {CONTEXT} characters)", "bits per character",
-         {name: (list(x), list(y)) for name, (x, y) in curves.items()}, log=False)
+         {name: (list(curve), list(curve.values())) for name, curve in curves.items()}, log=False)  # fmt: skip
     gw.save(model.state_dict(), arguments.state)
     print(f"loss curve: {arguments.out}, parameters: {arguments.state}")
     print("It makes up:", sample(model, alphabet), sep="\n")

@@ -7,13 +7,14 @@ always the same 450, is held out: the network is not trained on it. The layer is
 Prints its verdict and how many of the held-out images are read right; draws the losses and saves the parameters.
 """
 
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
 import gradwright as gw
 from gradwright import nn
 from gradwright.nn import functional as F
 from gradwright.utils.data import DataLoader, TensorDataset
 from linear_function import Linear, LinearFunction
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 from workbench import draw, options, progress, verify
 
 

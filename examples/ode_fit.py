@@ -72,30 +72,29 @@ def observe(seed):
     return u * gw.tensor(np.exp(noise))
 
 
-def fit(counts, steps):
-    """The parameters and the start with the least squared error of the logarithms, and the loss at each step."""
-    guess = gw.tensor(GUESS)
-    log_factor = gw.zeros(4, dtype=gw.float64, requires_grad=True)  # what to multiply the guess by
-    log_start = counts[0].log().requires_grad_()
-    optimiser = gw.optim.LBFGS([log_factor, log_start], max_iter=1, line_search_fn="strong_wolfe")
+def fit(counts, most):
+    """The parameters and the start with the least squared error of the logarithms; the loss at each evaluation."""
+    guess = gw.cat([gw.tensor(GUESS), counts[0]])
+    log_factors = gw.zeros(6, dtype=gw.float64, requires_grad=True)  # of the guess: no sign changes
+    optimiser = gw.optim.LBFGS([log_factors], max_iter=most, max_eval=most, line_search_fn="strong_wolfe")
     losses = []
+    with progress(most, "evaluations at most") as advance:
 
-    def closure():
-        optimiser.zero_grad()
-        u = Solve.apply(lotka_volterra, TIMES, log_start.exp(), guess * log_factor.exp())
-        loss = (u.log() - counts.log()).square().mean()
-        loss.backward()
-        return loss
-
-    with progress(steps, "steps") as advance:
-        for _ in range(steps):
-            losses.append(optimiser.step(closure).item())
+        def closure():
+            p, start = (guess * log_factors.exp()).split([4, 2])
+            optimiser.zero_grad()
+            loss = (Solve.apply(lotka_volterra, TIMES, start, p) / counts).log().square().mean()
+            loss.backward()
+            losses.append(loss.item())
             advance(f"squared error {losses[-1]:.6f}")
-    return guess * log_factor.detach().exp(), log_start.detach().exp(), losses
+            return loss
+
+        optimiser.step(closure)
+    return *(guess * log_factors.detach().exp()).split([4, 2]), losses
 
 
 def main():
-    arguments = options(__doc__, "ode_fit.png", epochs=40, quick=15)
+    arguments = options(__doc__, "ode_fit.png", epochs=40, quick=6)
     verify(Solve)
     p, start, losses = fit(observe(arguments.seed), arguments.epochs)
     gw.save({"p": p, "start": start}, arguments.state)
@@ -103,7 +102,7 @@ def main():
     errors = np.abs(p.numpy() / TRUTH - 1)
     curves = {"loss": (range(1, len(losses) + 1), losses), "noise": ([1, len(losses)], [0.03**2, 0.03**2])}
     title = f"Hares and lynxes: four parameters found within {errors.max():.1%}"
-    draw(arguments.out, title, "step", "mean squared error of log counts", curves)
+    draw(arguments.out, title, "evaluation of the gradient", "mean squared error of log counts", curves)
     print(f"loss curve: {arguments.out}, parameters: {arguments.state}")
     for name, first, found, truth in zip(NAMES, GUESS, p.tolist(), TRUTH, strict=True):
         print(f"{name:16} guess {first:6.3f}, found {found:8.5f}, truth {truth:6.3f}: {found / truth - 1:+.2%}")

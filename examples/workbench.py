@@ -11,7 +11,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from gradwright.check import check
 
@@ -42,7 +42,7 @@ def verify(function):
     if report.exit_code:
         reasons = [reason for _, reason in report.problems]
         reasons += [f"{f.check}: {f.sentence}" for subject in report.checked for f in subject.failures]
-        raise SystemExit(f"gradwright check {target}: not verified, so nothing is trained with it\n" + "\n".join(reasons))
+        raise SystemExit("\n".join([f"gradwright check {target}: not verified, so nothing is trained", *reasons]))
     passed = [f for f in report.checked[0].findings if f.outcome in ("PASS", "ADVICE")]
     print(f"gradwright check {target}: verified, {len(passed)} checks passed")
 
@@ -50,7 +50,7 @@ def verify(function):
 @contextmanager
 def progress(total, unit):
     """A progress bar; gives a function that moves it on by one, with a note on how things stand."""
-    columns = [BarColumn(30), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn(), TextColumn("{task.fields[note]}")]
+    columns = [BarColumn(30), MofNCompleteColumn(), unit, TimeRemainingColumn(), "{task.fields[note]}"]
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=total, note="")
         yield lambda note: bar.update(task, advance=1, note=note)

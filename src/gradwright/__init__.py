@@ -132,7 +132,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("check", "optim"):  # for those who check or train, and not loaded with the rest
+    if name in ("check", "optim", "viz"):  # for those who check, train or look, and not loaded with the rest
         return _import_module(f"gradwright.{name}")
     raise AttributeError(f"gradwright has no {name!r}: docs/operators.md lists the operations there are", name=name)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.cut import brought, is_guarded, made_of
+from gradwright.autograd.cut import brought, is_guarded, is_repeatable, made_of
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.strict import tell, warn
 from gradwright.dtypes import promote_types
@@ -156,9 +156,14 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
     return finish(np.ones(size_of("ones", size), _dtype(dtype)), None, device, requires_grad)
 
 
+def _empty() -> Any:
+    """NumPy's function for memory to be filled; in a forward that may be run again and compared, for zeros."""
+    return np.zeros if is_repeatable() else np.empty
+
+
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Whatever the memory holds, of the given size."""
-    return finish(np.empty(size_of("empty", size), _dtype(dtype)), None, device, requires_grad)
+    """Whatever the memory holds, of the given size; zeros in a Function's forward."""
+    return finish(_empty()(size_of("empty", size), _dtype(dtype)), None, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -243,7 +248,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
                            f"for size {shape}")  # fmt: skip
     d = np.dtype(_dtype(dtype))
     length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
-    memory = np.empty(max(length, 0), d)
+    memory = _empty()(max(length, 0), d)
     array = np.ndarray(shape, d, memory, 0, tuple(n * d.itemsize for n in steps))
     return finish(array, None, device, requires_grad)
 
@@ -255,7 +260,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
     if sorted(order) != list(range(len(shape))):
         raise RuntimeError(f"empty_permuted(): physical_layout must be a permutation of the {len(shape)} dims of size, "
                            f"but got {order}")  # fmt: skip
-    array = np.empty([shape[i] for i in order], _dtype(dtype)).transpose([order.index(i) for i in range(len(order))])
+    array = _empty()([shape[i] for i in order], _dtype(dtype)).transpose([order.index(i) for i in range(len(order))])
     return finish(array, None, device, requires_grad)
 
 

@@ -7,6 +7,7 @@
       LinAlgError         a matrix that has no such inverse or factors
       StrictError         what would be a GradientWarning, under strict
       FileError           a file that cannot be loaded
+      LayoutError         a picture that cannot be laid out
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
         CapturedTensor    a Function's forward uses a tensor that is no argument of it
@@ -76,6 +77,10 @@ class LinAlgError(RuntimeError):
 
 class FileError(RuntimeError):
     """Raised by `gradwright.load` for a file that is damaged, cut short, or of another kind."""
+
+
+class LayoutError(RuntimeError):
+    """Raised where a picture of a graph is asked for and there is nothing to say where its nodes stand."""
 
 
 class StrictError(RuntimeError):

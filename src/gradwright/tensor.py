@@ -397,7 +397,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
     new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Tensor:
         """`tensor` of the data, in this dtype."""
         if isinstance(data, TensorBase):
             creation.warn_of_copy(data, "tensor.new_tensor")

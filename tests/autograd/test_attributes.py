@@ -232,8 +232,11 @@ def test_an_array_of_its_own_is_left_alone():
     y = F.apply(h)
     assert type(y.grad_fn.kept) is np.ndarray
     h.mul_(2)
-    y.sum().backward()
+    y.sum().backward(retain_graph=True)
     assert x.grad.tolist() == [2, 6]
+    y.grad_fn.kept *= 2  # nobody notices: whoever does this has changed the gradient
+    y.sum().backward()
+    assert x.grad.tolist() == [6, 18]
 
 
 def test_what_backward_does_not_use_may_change(T, leaf, Keeps):

@@ -246,7 +246,6 @@ RIGHT = {
 
 
 @COPIES
-@pytest.mark.filterwarnings("ignore:CubeBackward cut the gradient off with numpy")
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_right_passes(name):
     x = leaf(0.5, 2.0)

@@ -350,6 +350,66 @@ def test_what_forward_finds_instead_of_making_it_again_is_warned_of():
         grad(g.sum(), x)
 
 
+class Outside(Function):
+    """x cubed, with a factor of its derivative as an array or number on the class."""
+
+    slope = None
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        Outside.slope = OF[Outside.how](x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        slope = Outside.slope
+        return 3 * g * x * (gw.from_numpy(slope) if isinstance(slope, np.ndarray) else slope)
+
+
+OF = {"array": lambda x: x.numpy() * 1, "number": lambda x: x.sum().item()}
+
+
+@pytest.mark.parametrize("how", OF)
+def test_values_that_left_and_were_put_there(how):
+    Outside.how, x = how, leaf(0.5)
+    (g,) = grad(Outside.apply(x), x, create_graph=True)
+    assert g.item() == 0.75
+    with strict(True), pytest.raises(RuntimeError, match=r"cut the gradient off with (numpy|item)\(\)"):
+        grad(g, x)
+
+
+def test_what_forward_puts_into_a_list_it_puts_there_twice():
+    """A list that backward does not empty: this cannot be told from one that it does."""
+    seen = []
+
+    def forward(ctx, x):
+        ctx.e = x.exp()
+        seen.append("forward")
+        return ctx.e * 1
+
+    x = leaf(0.5)
+    grad(function(forward, lambda ctx, g: g * ctx.e).apply(x), x, create_graph=True)
+    assert seen == ["forward", "forward"]
+
+
+def test_what_an_earlier_call_has_left_is_a_constant():
+    """Nothing tells it from a table that was computed once: this is not guarded."""
+    kept = {}
+
+    def forward(ctx, x):
+        if "e" not in kept:
+            kept["e"] = x.exp()
+        return kept["e"] * 1
+
+    F, x = function(forward, lambda ctx, g: g * kept["e"]), leaf(0.5)
+    F.apply(x)
+    y = F.apply(x)
+    (g,) = grad((y * y).sum() / 2, x, create_graph=True)
+    assert grad(g.sum(), x)[0].item() == pytest.approx(math.exp(1))  # and not twice that
+
+
 def test_constants_are_constants():
     calls = []
 

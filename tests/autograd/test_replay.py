@@ -1,7 +1,9 @@
 """Running forward again for a recorded backward: second derivatives of Functions that keep intermediates are right."""
 
 import dataclasses
+import itertools
 import math
+import random
 import time
 import types
 from functools import partial
@@ -228,6 +230,66 @@ def test_random_numbers_are_drawn_again():
     assert all((a == b).all() for a, b in zip(states, [gw.get_rng_state(), generator.get_state()], strict=True))
 
 
+numpys, pythons = np.random.default_rng(1), random.Random(1)
+DRAWS = {
+    "numpy.random": lambda: np.random.rand(2),
+    "a generator of NumPy's": lambda: numpys.random(2),
+    "a state of NumPy's": lambda: STATE.uniform(size=2),
+    "random": lambda: np.array([random.random(), random.gauss(0, 1)]),
+    "a generator of Python's": lambda: np.array([pythons.random(), 1.0]),
+    "a method": lambda: np.array([draw(), draw()]),
+}
+STATE, draw = np.random.RandomState(1), random.Random(2).random
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_numbers_of_others_are_drawn_again(name):
+    numbers = DRAWS[name]
+
+    def forward(ctx, x):
+        ctx.r = gw.tensor(numbers(), dtype=x.dtype)
+        ctx.cos = (ctx.r * x).cos() * ctx.r
+        return (ctx.r * x).sin()
+
+    x = leaf(0.5, -1.0)
+    y = function(forward, lambda ctx, g: g * ctx.cos).apply(x)
+    r = y.grad_fn.r
+    states = np.random.get_state()[2], random.getstate(), numpys.bit_generator.state, pythons.getstate()
+    _, second = derivatives(lambda x: y, x, 2)
+    np.testing.assert_allclose(second, (-r * r * (r * x).sin()).tolist(), rtol=1e-14)
+    assert states == (np.random.get_state()[2], random.getstate(), numpys.bit_generator.state, pythons.getstate())
+    assert numbers().tolist() != r.tolist()
+
+
+def test_where_nothing_is_drawn_no_state_is_kept():
+    y = sinh(*KEEPS["attributes"]).apply(leaf(0.5))
+    assert y.grad_fn._replay.random == {}
+
+
+WORKSPACES = {
+    "empty": lambda x: gw.empty(2, dtype=x.dtype),
+    "empty_like": gw.empty_like,
+    "new_empty": lambda x: x.new_empty(2),
+    "empty_strided": lambda x: gw.empty_strided((2,), (3,), dtype=x.dtype),
+    "empty_permuted": lambda x: gw.empty_permuted((2, 1), (1, 0), dtype=x.dtype),
+}
+
+
+@pytest.mark.parametrize("name", WORKSPACES)
+def test_a_workspace_that_nobody_has_filled_is_the_same_again(name):
+    def forward(ctx, x):
+        for value in (1.0, 2.0, 3.0):
+            gw.full((2,), value, dtype=x.dtype)  # so that the memory is another one
+        ctx.workspace, ctx.e = WORKSPACES[name](x), x.exp()
+        return ctx.e * 1
+
+    x = leaf(0.5, -1.0)
+    y = function(forward, lambda ctx, g: g * ctx.e).apply(x)
+    litter = [gw.full((2,), float(k), dtype=x.dtype) for k in range(50)]
+    del litter
+    assert derivatives(lambda x: y, x, 2)[1] == pytest.approx([math.exp(0.5), math.exp(-1)])
+
+
 def test_functions_inside():
     inner = sinh(*KEEPS["attributes"])
 
@@ -314,9 +376,12 @@ def test_run_by_hand():
 # ---- where it cannot be --------------------------------------------------------------------------------------------
 
 
-def numpy_random(ctx, x):
-    ctx.r = gw.tensor(np.random.rand(2))
+def other_numbers(ctx, x):
+    ctx.r = gw.tensor([float(next(NUMBERS)), 1.0], dtype=x.dtype)
     return x * ctx.r
+
+
+NUMBERS = itertools.count()
 
 
 def counts(ctx, x):
@@ -327,7 +392,7 @@ def counts(ctx, x):
 
 
 @pytest.mark.parametrize(("forward", "what"), [
-    (numpy_random, "ctx.r has other values"), (counts, "ctx.saved_tensors was 1"),
+    (other_numbers, "ctx.r has other values"), (counts, "ctx.saved_tensors was 1"),
 ])  # fmt: skip
 def test_another_result(forward, what):
     F = function(forward, lambda ctx, g: g * ctx.r)
@@ -350,6 +415,52 @@ def test_an_argument_that_was_changed_since():
     with pytest.raises(RuntimeError, match="FBackward saved it as \"the argument 'x'\"") as error:
         grad(y.sum(), x, create_graph=True)
     assert "h.zero_()" in str(error.value)
+
+
+def scaled(use):
+    """exp, whose gradient also needs what ``use`` makes of a buffer, beside an intermediate."""
+    def forward(ctx, x, buffer):
+        ctx.e = x.exp()
+        return ctx.e * use(ctx, x, buffer)
+
+    return function(forward, lambda ctx, g: (g * ctx.e * getattr(ctx, "factor", 1), None))
+
+
+def unused(ctx, x, buffer):
+    return 1
+
+
+def used_in_the_output_alone(ctx, x, buffer):
+    return 1 + 0 * buffer
+
+
+def used(ctx, x, buffer):
+    ctx.factor = 1 + x.detach() * 0 * buffer + (x - x) * buffer
+    return ctx.factor
+
+
+def decides(ctx, x, buffer):
+    ctx.factor = gw.where(buffer > 5, 2.0, 1.0).to(x.dtype)
+    return ctx.factor
+
+
+@pytest.mark.parametrize("use", [unused, used_in_the_output_alone])
+def test_a_buffer_that_was_changed_since_and_is_not_needed(use):
+    x, buffer = leaf(0.5, -1.0), gw.ones(2, dtype=gw.float64)
+    y = scaled(use).apply(x, buffer)
+    buffer.mul_(10)
+    assert derivatives(lambda x: y, x, 2)[1] == pytest.approx([math.exp(0.5), math.exp(-1)])
+
+
+@pytest.mark.parametrize("use", [used, decides])
+def test_a_buffer_that_was_changed_since_and_is_needed(use):
+    """``used``: what is kept has the same values as before, but another derivative."""
+    x, buffer = leaf(0.5, -1.0), gw.ones(2, dtype=gw.float64)
+    y = scaled(use).apply(x, buffer)
+    buffer.mul_(10)
+    with pytest.raises(RuntimeError, match="FBackward saved it as \"the argument 'buffer'\"") as error:
+        derivatives(lambda x: y, x, 2)
+    assert "buffer.mul_(10)" in str(error.value)
 
 
 def test_a_graph_that_is_freed():

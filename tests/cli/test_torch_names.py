@@ -41,6 +41,21 @@ def imported(statement: str) -> dict:
     ("from torch.autograd import Variable", "Variable", "gradwright.autograd:Variable"),
     ("from torch.autograd import gradcheck", "gradcheck", "gradwright.autograd:gradcheck"),
     ("from torch.autograd.function import Function", "Function", "gradwright.autograd:Function"),
+    ("from torch.nn.modules import Module", "Module", "gradwright.nn:Module"),
+    ("from torch.nn.modules.module import Module", "Module", "gradwright.nn:Module"),
+    ("from torch.nn.modules.loss import _Loss", "_Loss", "gradwright.nn.loss:Loss"),
+    ("from torch.nn.modules.batchnorm import _BatchNorm", "_BatchNorm", "gradwright.nn.norm:_BatchNorm"),
+    ("from torch.nn.utils.rnn import pack_padded_sequence", "pack_padded_sequence",
+     "gradwright.nn.utils.rnn:pack_padded_sequence"),
+    ("from torch.nn.utils import clip_grad_norm_", "clip_grad_norm_", "gradwright.nn.utils:clip_grad_norm_"),
+    ("from torch.nn import init", "init", "gradwright.nn.init"),
+    ("from torch import optim", "optim", "gradwright.optim"),
+    ("from torch.optim.adamw import AdamW", "AdamW", "gradwright.optim:AdamW"),
+    ("from torch.optim.lr_scheduler import _LRScheduler", "_LRScheduler", "gradwright.optim.lr_scheduler:LRScheduler"),
+    ("import torch.utils.data as data", "data", "gradwright.utils.data"),
+    ("from torch.utils.data import Dataset", "Dataset", "gradwright.utils.data:Dataset"),
+    ("from torch.utils.data.dataloader import default_collate", "default_collate",
+     "gradwright.utils.data:default_collate"),
     ("from torch.autograd.gradcheck import GradcheckError", "GradcheckError", "gradwright:GradcheckError"),
 ])
 @pytest.mark.usefixtures("hook")
@@ -73,7 +88,7 @@ def test_importing_the_module_of_a_function_leaves_the_function():
 
 
 @pytest.mark.parametrize("name", [
-    "torch.frobnicate", "torch.nn.Frobnicate", "torch.autograd.function.Frobnicate", "torch.backends.cudnn",
+    "torch.frobnicate", "torch.nn.Frobnicate", "torch.autograd.function.Frobnicate", "torch.backends.mkldnn",
     "torch.cuda.Stream", "torch.xp", "torch.ops", "torch.testing",
 ])
 @pytest.mark.usefixtures("hook")
@@ -141,13 +156,21 @@ def test_pytorch_already_imported_is_an_error(monkeypatch):
     assert sys.meta_path == before
 
 
+@pytest.mark.usefixtures("hook")
+def test_flags_of_an_absent_library_can_be_set():
+    torch = importlib.import_module("torch")
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    assert not torch.backends.cudnn.is_available()
+
+
 # ---- side by side with PyTorch --------------------------------------------------------------------------
 
 
 def test_the_names_are_pytorchs(torch):
     invented = [name for name in gradwright.__all__ if not hasattr(torch, name)]
     assert set(invented) == torch_names.OURS
-    for module in torch_names.SHARED | torch_names._SUBSTITUTES.keys():
+    for module in torch_names.SHARED | torch_names.ELSEWHERE.keys() | torch_names._SUBSTITUTES.keys():
         importlib.import_module(module)  # PyTorch's own here: it has them all
 
 
@@ -158,3 +181,12 @@ def test_modules_of_the_same_path_are_shared_or_differ_on_purpose(torch):
         if isinstance(getattr(torch, found.name, None), ModuleType):
             both.add(f"torch.{found.name}")
     assert both - torch_names.SHARED <= different
+
+
+def test_public_names_lie_where_pytorch_has_them(torch):
+    for module in torch_names.ELSEWHERE:
+        theirs = importlib.import_module(module)
+        ours = torch_names._names(module)
+        private = torch_names._PRIVATE.get(module, {})
+        declared = {name for name in getattr(theirs, "__all__", []) if hasattr(gradwright.nn, name)}
+        assert declared | private.keys() <= ours.keys(), module

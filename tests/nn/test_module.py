@@ -129,7 +129,7 @@ def test_every_public_name_of_pytorch_is_there(torch):
     def public(cls):
         return {name for name in dir(cls) if not name.startswith("_")}
 
-    assert public(gw.nn.Module) == public(torch.nn.Module)
+    assert public(gw.nn.Module) == public(torch.nn.Module) | {"summary"}
 
 
 def test_without_init():
@@ -183,3 +183,39 @@ def test_repr_indents_every_line_but_blank_ones(lib):
     m = lib.nn.Module()
     m.poem = Poem()
     assert repr(m) == "Module(\n  (poem): Poem(\n    one\n\n    two\n  )\n)"
+
+
+# ---- what PyTorch's has not -----------------------------------------------------------------------------
+
+
+def test_summary_is_that_of_viz():
+    table = gw.nn.Linear(2, 3).summary(gw.ones(4, 2))
+    assert table.layers[0].shapes == ((4, 3),)
+    assert "Linear" in str(table)
+
+
+def test_the_name_summary_is_free(lib):
+    class Net(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.summary = lib.nn.Linear(2, 1)
+
+        def forward(self, x):
+            return self.summary(x)
+
+    net = Net()
+    assert net(lib.ones(5, 2)).shape == (5, 1)
+    assert sorted(net.state_dict()) == ["summary.bias", "summary.weight"]
+    assert net.get_submodule("summary") is net.summary
+    for register in ("register_buffer", "add_module", "register_parameter"):
+        module = lib.nn.Module()
+        getattr(module, register)("summary", None)
+        assert module.summary is None
+        with pytest.raises(KeyError, match="already exists"):
+            module.register_buffer("forward", None)
+
+    class Own(lib.nn.Module):
+        def summary(self):
+            return "mine"
+
+    assert Own().summary() == "mine"

@@ -230,9 +230,8 @@ class BackwardNode(Declaring, Node):
 
     def _guard(self, grads: Sequence[Any]) -> Guard:
         cotangents = [t._node for t in grads if t is not None and t._node is not None]
-        guard = Guard(type(self).__name__, (*self._next, *cotangents))
-        guard.declared = isinstance(getattr(type(self), "surrogate", None), str)
-        return guard
+        declared = isinstance(getattr(type(self), "surrogate", None), str)
+        return Guard(type(self).__name__, (*self._next, *cotangents), declared)
 
     def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
         """What the user's backward returns while it is recorded, watched by ``guard``."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.containers import take_apart
+from gradwright.autograd.decision import decides
 from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.node import AccumulateGrad, Node, ticket
 from gradwright.autograd.place import Place, here, is_own
@@ -52,13 +53,13 @@ class Guard(list[Any]):
 
     known: tuple[Any, ...] = (None,)
     follows = True
-    declared = arrays = brought = False
+    arrays = brought = False
     scale = 0.0
     replaying: Any = None
     outer: Any = None
 
-    def __init__(self, name: str, inputs: Sequence[Node]) -> None:
-        self.name, self.inputs = name, tuple(inputs)
+    def __init__(self, name: str, inputs: Sequence[Node], declared: bool = False) -> None:
+        self.name, self.inputs, self.declared = name, tuple(inputs), declared
         self.left: list[tuple[str, Any]] = []
         self.values: list[tuple[str, Any]] = []
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
@@ -271,7 +272,8 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
             mode.left = True
         return False
     history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
-    if history and not is_own(sys._getframe(2).f_code.co_filename):
+    frame = sys._getframe(2)
+    if history and not is_own(frame.f_code.co_filename) and not decides(frame):
         guard.note(how, t)
         guard.values.append(guard.left[-1])
         guard.arrays = guard.arrays or array
@@ -290,6 +292,15 @@ def brought(t: Any) -> Any:
 def is_guarded() -> bool:
     """Whether values may leave now, since it is noted."""
     return _guard() is not None
+
+
+def is_repeatable() -> bool:
+    """Whether a Function's forward runs, which may be run again and then has to come to the same."""
+    mode = recording.get()
+    if not mode and mode is not False:
+        return not mode.follows
+    guard = guarding.get()
+    return guard is not None and guard.replaying is not None
 
 
 def rooted(t: Any) -> bool:

@@ -34,8 +34,7 @@ from gradwright.autograd.contract import Declarations, FunctionCtx, root
 from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.node import ticket
 from gradwright.autograd.once import once_differentiable
-from gradwright.autograd.outer import UNREAD
-from gradwright.autograd.outer import of as places
+from gradwright.autograd.outer import UNREAD, enter
 from gradwright.autograd.reach import among, reachable
 from gradwright.autograd.strict import warn
 from gradwright.autograd.surrogate import declared
@@ -49,13 +48,16 @@ _new = object.__new__
 class FunctionMeta(type):
     """Gives every Function class its own node class, named ``<Class>Backward``."""
 
+    vjp: Any
+    boxed_grads_call: bool
+    _keeping: dict[tuple[str, ...], type[BackwardNode]]
+
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
         signature.define(cls, body)
         cls._outer, cls._keeping = UNREAD, {}
         cls._usual = cls.vjp is root(cls).vjp and not cls.boxed_grads_call
         cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
-
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -77,7 +79,6 @@ class Function(Declarations, metaclass=FunctionMeta):
     """
 
     _node_class: type[BackwardNode]
-    _keeping: dict[tuple[str, ...], type[BackwardNode]]
     _outer: Any
     _usual: bool
     """Whether its `_derivative` is ``backward`` as it stands."""
@@ -177,7 +178,9 @@ class Function(Declarations, metaclass=FunctionMeta):
             inside.call = cls, args, nodes, ticket()
             inside.known = (*nodes, None)
             inside.left = False
-            inside.found = None if cls._outer is None or True not in needs else places(cls).look()
+            inside.found = None
+            if cls._outer is not None and True in needs:
+                enter(inside)
             recording.set(inside)
         try:
             if mode is not True and watching.get():

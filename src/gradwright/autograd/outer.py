@@ -21,7 +21,8 @@ import numpy as np
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.node import UNSHARED
 from gradwright.autograd.place import is_own
-from gradwright.autograd.reach import PLAIN, is_users, reachable
+from gradwright.autograd.reach import is_users, reachable
+from gradwright.autograd.streams import streams
 from gradwright.autograd.version import bump
 from gradwright.autograd.watch import Watch
 
@@ -76,9 +77,18 @@ def of(cls: Any) -> Outer:
     """The `Outer` of a Function, which from now on has it as ``_outer`` if backward may read anything there."""
     if "_places" not in cls.__dict__:
         cls._places = Outer(cls)
-        if not cls._places.read:
+        if not (cls._places.read or cls._places.streams):
             cls._outer = None
     return cls._places
+
+
+def enter(inside: Any) -> None:
+    """Forward is about to run: note what its backward would find now, and what random numbers forward would draw."""
+    places = of(inside.call[0])
+    if places.read:
+        inside.found = places.look()
+    for stream in places.streams:
+        inside.drawing(stream)
 
 
 class Outer:
@@ -88,30 +98,24 @@ class Outer:
         read: those that backward may read.
         written: those that forward may write.
         stored: the names of attributes that forward sets, of whatever.
-        draws: whether forward may draw random numbers that are not gradwright's.
+        streams: the random numbers that forward may draw, other than gradwright's.
     """
 
     def __init__(self, cls: Any) -> None:
         user = getattr(cls, "_user", cls)
         forward = _Reader([user.forward, user.setup_context])
         self.stored = forward.stored
-        self.draws = "random" in forward.loaded
+        self.streams = streams(forward.values(), forward.loaded)
         self.written = forward.spots(forward.stored)
         backward = _Reader([user.backward, user.vjp])
         self.read = backward.spots(forward.stored | backward.stored)
 
     def look(self) -> dict[int, tuple[str, Any, int]]:
-        """The tensors and arrays that backward would find: by id, with their names and versions."""
+        """The tensors, arrays and numbers that backward would find: by id, with their names and versions."""
         found = {}
         for spot in self.read:
-            value = spot.get()
-            if value.__class__ in PLAIN or value is _ABSENT:
-                continue
-            for name, part in reachable(spot.name, _newest(value)):
-                if isinstance(part, TensorBase):
-                    found[id(part)] = name, part, int(part._counter[0])
-                elif isinstance(part, np.ndarray):
-                    found[id(part)] = name, part, 0
+            for name, part in reachable(spot.name, _newest(spot.get())):
+                found[id(part)] = name, part, int(part._counter[0]) if isinstance(part, TensorBase) else 0
         return found
 
 
@@ -180,6 +184,7 @@ class _Reader:
         self._spots: dict[tuple[int, str], Spot] = {}
         self._scopes: dict[int, tuple[str, Any]] = {}
         self._seen: set[int] = set()
+        self._met: list[Any] = []
         self._unread = functions
         before = -1
         while before != (before := len(self._seen) + len(self._scopes)):
@@ -208,8 +213,14 @@ class _Reader:
                 if not own or isinstance(spot.get(), FunctionType):  # one of our decorators is around it
                     self._meet(spot)
 
+    def values(self) -> list[Any]:
+        """All that it names, and what is in objects of the user's among that."""
+        objects = [v for v in self._met if _is_object(v)]
+        return self._met + [v for o in objects for v in getattr(o, "__dict__", {}).values()]
+
     def _meet(self, spot: Spot) -> None:
         value = spot.get()
+        self._met.append(value)
         if isinstance(value, (FunctionType, staticmethod, classmethod)):
             self._unread.append(value)
         elif isinstance(value, ModuleType):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -17,9 +17,10 @@ import numpy as np
 
 from gradwright.autograd import outer
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.cut import Cut
 from gradwright.autograd.grad_mode import guarding, record, recording, watching
 from gradwright.autograd.reach import among, reachable
-from gradwright.autograd.record import freed, pack, unpack
+from gradwright.autograd.record import freed, modified, pack, unpack
 from gradwright.autograd.saved import allow_mutation_on_saved_tensors
 from gradwright.autograd.signature import has_setup
 from gradwright.backends.generator import shared
@@ -38,13 +39,13 @@ class Replay:
         count: how many tensors `save_for_backward` was given; the arguments are saved after them.
         fresh: the numbers of those that forward writes in place, of which copies have been kept.
         random: the state that each source of random numbers had.
-        outside: weak references to the intermediates that forward has left outside of ctx.
+        outside: for each intermediate that forward has left outside of ctx, what gives it as long as it lives.
     """
 
     __slots__ = ("arguments", "count", "fresh", "outside", "random")
 
     def __init__(self, arguments: list[Any], count: int, fresh: frozenset[int], random: dict[Any, bytes],
-                 outside: list[weakref.ref[Any]]) -> None:  # fmt: skip
+                 outside: list[Callable[[], Any]]) -> None:  # fmt: skip
         self.arguments, self.count, self.fresh, self.random, self.outside = arguments, count, fresh, random, outside
 
 
@@ -83,10 +84,15 @@ def is_intermediate(t: Any, node: Any, start: int, args: Sequence[Any], outputs:
 
 
 def _left_outside(node: Any, before: dict[int, Any], start: int, left: bool, known: Sequence[Any]) -> list[Any]:
-    """References to the intermediates that backward would now find outside of ctx, and would not before."""
+    """What gives the intermediates that backward would now find outside of ctx, and would not before."""
     now = outer.of(node._function).look()
     new = [part for k, (_, part, version) in now.items() if k not in before or before[k][2] != version]
-    return [weakref.ref(part) for part in new if _matters(part, start, left, known)]
+    matter = [part for part in new if _matters(part, start, left, known)]
+    return [weakref.ref(part) if isinstance(part, TensorBase) else _nothing for part in matter]
+
+
+def _nothing() -> None:
+    return None
 
 
 def _matters(part: Any, start: int, left: bool, known: Sequence[Any]) -> bool:
@@ -105,7 +111,9 @@ def again(node: Any) -> Any:
     replay, cls = node._replay, node._function
     if node._saved is None or len(node._saved) < replay.count:  # or cleared
         raise freed(node)
-    args = _arguments(node, replay)
+    guard = guarding.get()
+    changed: list[RuntimeError] = []
+    args = _arguments(node, replay, changed)
     ctx = object.__new__(cls._node_class)
     ctx._seq, ctx._next, ctx._hooks = node._seq, node._next, None
     ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
@@ -114,7 +122,7 @@ def again(node: Any) -> Any:
     places = outer.of(cls)
     unchanged = outer.Unchanged(places)
     states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
-    guard, before = guarding.get(), record(True)
+    before = record(True)
     guard.outer = unchanged
     guard.replaying = recording.get()
     copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in watching.get())
@@ -141,7 +149,10 @@ def again(node: Any) -> Any:
         for source, state in states.items():
             source.set_state(state)
     _hang(node, ctx, args, result if type(result) is tuple else (result,))
-    _compare(node, ctx)
+    try:
+        _compare(node, ctx)
+    except RuntimeError as error:
+        raise (changed[0] if changed else error) from None
     if replay.outside:
         now = places.look()
         for t in [ref() for ref in replay.outside]:
@@ -150,16 +161,25 @@ def again(node: Any) -> Any:
     return ctx
 
 
-def _arguments(node: Any, replay: Replay) -> list[Any]:
+def _arguments(node: Any, replay: Replay, changed: list[RuntimeError]) -> list[Any]:
+    """What forward was called with. To ``changed`` goes an error for each buffer that was changed in place since.
+
+    It may be that nothing depends on it. So it gets a history, and what does depend on it raises that error.
+    """
     args, k = [], replay.count
     for i, a in enumerate(replay.arguments):
         if a is _TENSOR:
             packed = node._saved[k]
+            array, counter, version, source = packed
             k += 1
+            name = f"the argument {node._argument(i)!r}"
             if i in replay.fresh:
-                a = wrap(packed[0].copy(), packed[3])  # forward will change it again
+                a = wrap(array.copy(), source)  # forward will change it again
+            elif source is None and of(array.dtype).category >= FLOAT and counter[0] != version:
+                changed.append(modified(node, name, packed))
+                a = wrap(array, Cut(None, guarding.get().inputs, str(changed[-1])))
             else:
-                a = unpack(node, packed, f"the argument {node._argument(i)!r}")
+                a = unpack(node, packed, name)
         args.append(a)
     return args
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
@@ -142,15 +143,21 @@ def dropped(outputs: Sequence[Any], target: Node) -> list[tuple[Node, int]] | No
     """Run backward without accumulating: None if a gradient arrives; else who returned None, for which input."""
     watch = _Dropped(leading_to({target}, [o._node for o in outputs]) | {target})
     roots = [(o._node, namespace(o.array).ones_like(o.array)) for o in outputs]
-    refs = [ref for n in _below(outputs, ()) if n._hooks for ref in n._hooks.retained]
+    with watch, retained_kept(_below(outputs, ())):
+        found = run(roots, keep_graph=True, create_graph=False, targets=[target], accumulate=False)
+    return None if found.get(target) is not None else watch.found
+
+
+@contextmanager
+def retained_kept(nodes: Iterable[Node]) -> Iterator[None]:
+    """Leaves the gradients that tensors keep by `retain_grad`, whatever pass is run over these nodes, as they were."""
+    refs = [ref for n in nodes if n._hooks for ref in n._hooks.retained]
     retained = [(t, getattr(t, "_grad", None)) for ref in refs if (t := ref()) is not None]
     try:
-        with watch:
-            found = run(roots, keep_graph=True, create_graph=False, targets=[target], accumulate=False)
+        yield
     finally:
         for t, g in retained:
             t._grad = g
-    return None if found.get(target) is not None else watch.found
 
 
 class _Dropped(Watch):

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.pages.numbers import cuts, number, numbers
+
 CELLS = 32
 """A heat map has at most so many rows and columns."""
-DIGITS = 6
 
 Matrix = np.ndarray[Any, Any]
 
@@ -46,7 +47,7 @@ def heat_map(block: Mapping[str, Any], worst: tuple[int, int] | None = None) -> 
     rank = np.where(wrong, 2 + _share(off), np.where(kinks, 1, 0)) + 1e-3 * _share(np.fmax(abs(analytic), abs(numeric)))
     if worst:
         rank[worst] = np.inf
-    rows, columns = (_cuts(n) for n in analytic.shape)
+    rows, columns = (cuts(n, CELLS) for n in analytic.shape)
     at = []
     for top, bottom in pairwise(rows):
         for left, right in pairwise(columns):
@@ -59,10 +60,10 @@ def heat_map(block: Mapping[str, Any], worst: tuple[int, int] | None = None) -> 
         "of": list(analytic.shape),
         "shape": [len(rows) - 1, len(columns) - 1],
         "at": at,
-        "analytic": _numbers(analytic.flat[at]),
-        "numeric": _numbers(numeric.flat[at]),
-        "bar": _numbers(bar.flat[at]),
-        "off": _numbers(off.flat[at]),
+        "analytic": numbers(analytic.flat[at]),
+        "numeric": numbers(numeric.flat[at]),
+        "bar": numbers(bar.flat[at]),
+        "off": numbers(off.flat[at]),
         "mark": np.where(wrong, 1, 2 * kinks).flat[at].tolist(),
     }
 
@@ -84,11 +85,11 @@ def plot(diagnosis: Mapping[str, Any]) -> dict[str, Any] | None:
     said, found = float(entry["analytic"]), float(entry["numeric"])
     with np.errstate(all="ignore"):
         return {
-            "steps": _numbers(steps[known]),
-            "analytic": _numbers(np.abs(ladder[known] - said)),
-            "numeric": _numbers(np.abs(ladder[known] - found)),
-            "error": _number(abs(said - found)),
-            "bar": _number(float(entry["bar"])),
+            "steps": numbers(steps[known]),
+            "analytic": numbers(np.abs(ladder[known] - said)),
+            "numeric": numbers(np.abs(ladder[known] - found)),
+            "error": number(abs(said - found)),
+            "bar": number(float(entry["bar"])),
         }
 
 
@@ -97,12 +98,6 @@ def _share(matrix: Matrix) -> Matrix:
     size = np.abs(matrix)
     top = size[np.isfinite(size)].max(initial=0.0) or 1.0
     return np.minimum(np.nan_to_num(size, nan=np.inf) / top, 1)
-
-
-def _cuts(n: int) -> list[int]:
-    """Where to cut ``n`` rows into at most `CELLS` tiles of about the same size."""
-    tiles = min(n, CELLS)
-    return [n * k // tiles for k in range(tiles + 1)]
 
 
 def _worst(blocks: Sequence[Mapping[str, Any]], entry: Mapping[str, Any] | None) -> tuple[int, int, int] | None:
@@ -123,11 +118,3 @@ def _same(matrix: Matrix, value: float) -> Matrix:
 
 def _matrix(rows: Any) -> Matrix:
     return np.asarray(rows, dtype=np.float64)  # reads the strings that stand for nan and inf in plain data
-
-
-def _numbers(values: Any) -> list[float | str]:
-    return [_number(v) for v in values.tolist()]
-
-
-def _number(value: float) -> float | str:
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else str(value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradwright.autograd.diagnosis.records import plain
+from gradwright.check import notebook
 
 
 class Outcome(enum.StrEnum):
@@ -89,6 +90,9 @@ class Checked:
         """The findings that keep it from passing, the worst first."""
         return tuple(f for o in _WORST for f in self.findings if f.outcome is o)
 
+    def _repr_html_(self) -> str:
+        return notebook.table((self,))
+
 
 @dataclass(frozen=True)
 class Report:
@@ -119,6 +123,9 @@ class Report:
         if self.problems or Outcome.ERROR in totals or not self.checked:
             return 2
         return 0 if totals.keys() == {Outcome.PASS} else 1
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data, fit for JSON, with the verdicts and totals written out."""

@@ -1,7 +1,7 @@
 """`import torch` on gradwright: an import hook that serves gradwright's modules under PyTorch's names.
 
 Each ``torch.a.b`` of `SHARED` is a module of its own that holds the public names of ``gradwright.a.b``, where that
-exists. Asking for anything else fails with "gradwright has no torch.X yet": AttributeError for ``torch.X``,
+exists; each of `ELSEWHERE` holds names that gradwright keeps in other modules. Asking for anything else fails with "gradwright has no torch.X yet": AttributeError for ``torch.X``,
 ModuleNotFoundError, which is an ImportError, for ``import torch.X`` and ``from torch import X``.
 """
 
@@ -26,12 +26,54 @@ SHARED = frozenset({
     "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph",
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.special",
-    "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils",
-    "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
-    "torch.optim", "torch.optim.lr_scheduler", "torch.profiler", "torch.utils", "torch.utils.checkpoint",
-    "torch.serialization", "torch.utils.data", "torch.utils.data.dataloader", "torch.utils.data.dataset",
-    "torch.utils.data.sampler",
+    "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.parameter", "torch.nn.utils",
+    "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.parametrizations",
+    "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
+    "torch.optim", "torch.optim.lbfgs", "torch.optim.lr_scheduler", "torch.optim.optimizer",
+    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils.checkpoint", "torch.utils.data",
+    "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
 })  # fmt: skip
+
+# PyTorch's modules whose public names gradwright keeps in other modules, or in several.
+ELSEWHERE = {
+    f"torch.{name}": tuple(f"gradwright.{source}" for source in sources.split())
+    for name, sources in {
+        "nn.modules": "nn",
+        "nn.modules.activation": "nn.activation nn.softmax nn.attention",
+        "nn.modules.batchnorm": "nn.norm nn.lazy_layers",
+        "nn.modules.container": "nn.container nn.parameters",
+        "nn.modules.conv": "nn.conv nn.lazy_layers",
+        "nn.modules.distance": "nn.distance",
+        "nn.modules.dropout": "nn.dropout",
+        "nn.modules.flatten": "nn.shape",
+        "nn.modules.fold": "nn.fold",
+        "nn.modules.instancenorm": "nn.norm nn.lazy_layers",
+        "nn.modules.lazy": "nn.lazy",
+        "nn.modules.linear": "nn.linear nn.lazy_layers",
+        "nn.modules.loss": "nn.loss nn.classification",
+        "nn.modules.module": "nn.module",
+        "nn.modules.normalization": "nn.norm nn.response",
+        "nn.modules.padding": "nn.pad",
+        "nn.modules.pixelshuffle": "nn.pixel",
+        "nn.modules.pooling": "nn.pool nn.adaptive",
+        "nn.modules.rnn": "nn.recurrent nn.cell",
+        "nn.modules.sparse": "nn.embedding",
+        "nn.modules.transformer": "nn.transformer",
+        "nn.modules.upsampling": "nn.resize",
+        "optim.adam": "optim.adam",
+        "optim.adamw": "optim.adam",
+        "optim.rmsprop": "optim.adagrad",
+        "optim.sgd": "optim.sgd",
+    }.items()
+}
+
+# Private names that programs take from PyTorch all the same, to derive from or for isinstance; and what they are here.
+_PRIVATE = {
+    "torch.nn.modules.batchnorm": {"_BatchNorm": "_BatchNorm"},
+    "torch.nn.modules.conv": {"_ConvNd": "_ConvNd"},
+    "torch.nn.modules.loss": {"_Loss": "Loss", "_WeightedLoss": "_WeightedLoss"},
+    "torch.optim.lr_scheduler": {"_LRScheduler": "LRScheduler"},
+}
 
 # At the top of gradwright, and not at the top of PyTorch.
 OURS = frozenset({
@@ -62,6 +104,7 @@ _ABSENT: dict[str, Callable[..., Any]] = {"is_available": _is_available, "device
 _SUBSTITUTES: dict[str, Mapping[str, Any]] = {
     "torch.accelerator": _ABSENT,
     "torch.backends": {},
+    "torch.backends.cudnn": {"benchmark": False, "deterministic": False, "enabled": False, "is_available": _is_available},
     "torch.backends.mps": {"is_available": _is_available, "is_built": _is_available},
     "torch.cuda": _ABSENT | {"manual_seed": _manual_seed, "manual_seed_all": _manual_seed},
     "torch.version": {"__version__": VERSION, "cuda": None, "hip": None},
@@ -94,22 +137,22 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         # The modules below come first: a function may have the name of the module it lives in (autograd.gradcheck).
-        for below in sorted(SHARED | _SUBSTITUTES.keys()):
+        for below in sorted(SHARED | ELSEWHERE.keys() | _SUBSTITUTES.keys()):
             if below.rpartition(".")[0] == module.__name__ and _exists(below):
                 importlib.import_module(below)
         vars(module).update(_names(module.__name__))
 
 
 def _exists(name: str) -> bool:
-    if name not in SHARED:
+    if name not in SHARED and name not in ELSEWHERE:
         return name in _SUBSTITUTES
     above = name.rpartition(".")[0]
-    return (not above or _exists(above)) and importlib.util.find_spec(_source(name)) is not None
+    return (not above or _exists(above)) and all(importlib.util.find_spec(source) for source in _sources(name))
 
 
-def _source(name: str) -> str:
-    """The module of gradwright behind a module of PyTorch's name."""
-    return "gradwright" + name.removeprefix("torch")
+def _sources(name: str) -> tuple[str, ...]:
+    """The modules of gradwright behind a module of PyTorch's name."""
+    return ELSEWHERE.get(name, ("gradwright" + name.removeprefix("torch"),))
 
 
 def _lacking(name: str) -> str:
@@ -120,12 +163,14 @@ def _names(module: str) -> dict[str, Any]:
     """What a module of PyTorch's name holds besides the modules below it."""
     if module in _SUBSTITUTES:
         return dict(_SUBSTITUTES[module])
-    source = importlib.import_module(_source(module))
-    names = _public(source)
-    about = {"__doc__": source.__doc__, "__file__": source.__file__}
+    sources = [importlib.import_module(source) for source in _sources(module)]
+    names = {name: value for source in sources for name, value in _public(source).items()}
+    about = {"__doc__": sources[0].__doc__, "__file__": sources[0].__file__}
     if module == "torch":
         names = {name: value for name, value in names.items() if name not in OURS}
         about["__version__"] = VERSION
+    for private, ours in _PRIVATE.get(module, {}).items():
+        about[private] = next(vars(source)[ours] for source in sources if ours in vars(source))
     return names | about | {"__all__": sorted(names)}
 
 

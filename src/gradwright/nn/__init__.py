@@ -36,6 +36,7 @@ from gradwright.nn.adaptive import (
     AdaptiveMaxPool3d,
 )
 from gradwright.nn.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+from gradwright.nn.attention import MultiheadAttention
 from gradwright.nn.cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from gradwright.nn.classification import (
     CrossEntropyLoss,
@@ -140,6 +141,13 @@ from gradwright.nn.resize import Upsample, UpsamplingBilinear2d, UpsamplingNeare
 from gradwright.nn.response import CrossMapLRN2d, LocalResponseNorm
 from gradwright.nn.shape import Flatten, Unflatten
 from gradwright.nn.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from gradwright.nn.transformer import (
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
+)
 
 __all__ = [
     "functional", "init", "utils",
@@ -171,4 +179,6 @@ __all__ = [
     "AdaptiveLogSoftmaxWithLoss",
     "GRUCell", "LSTMCell", "RNNCell", "RNNCellBase",
     "GRU", "LSTM", "RNN", "RNNBase",
+    "MultiheadAttention",
+    "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
 ]  # fmt: skip

@@ -7,11 +7,12 @@ conversion (`convert`), hooks (`hooks`), the state_dict (`state`) and what a fai
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, Self, TypeVar
 
 from gradwright.nn import faults, hooks
 from gradwright.nn.convert import Converted
-from gradwright.nn.registry import Registry
+from gradwright.nn.registry import Registry, extra
 from gradwright.nn.state import State
 
 
@@ -107,6 +108,11 @@ class Module(State, Converted):
     def extra_repr(self) -> str:
         """What stands between the brackets when the module is printed; a subclass may define it."""
         return ""
+
+    @extra
+    def summary(self, *inputs: Any, **keywords: Any) -> Any:
+        """A table of the layers, when called with these inputs: see `gradwright.viz.summary`. PyTorch has none."""
+        return import_module("gradwright.viz.summary").summary(self, *inputs, **keywords)  # not loaded with the rest
 
     def _get_name(self) -> str:
         return type(self).__name__

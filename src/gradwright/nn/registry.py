@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradwright.nn.parameter import Buffer, Parameter
 from gradwright.tensor import Tensor
+
+
+class extra:
+    """A method that PyTorch's Module has not: what a program registers under the same name takes its place."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, module: Any, cls: type | None = None) -> Any:
+        if module is None:
+            return self._function
+        for kind in ("_parameters", "_modules", "_buffers"):
+            if self._name in vars(module).get(kind, ()):
+                return vars(module)[kind][self._name]
+        return _Extra(self._function, module)
+
+
+_FREE = extra(lambda self: None)
+
+
+class _Extra(partial[Any]):
+    """Such a method, of a module."""
 
 
 class Registry:
@@ -74,7 +101,7 @@ class Registry:
             raise KeyError(f'{kind} name can\'t contain ".", got: {name}')
         if not name:
             raise KeyError(f'{kind} name can\'t be empty string ""')
-        if name not in own and hasattr(self, name):
+        if name not in own and hasattr(self, name) and not isinstance(getattr(self, name), _Extra):
             raise KeyError(f"attribute '{name}' already exists")
         return own
 
@@ -130,7 +157,7 @@ class Registry:
 
     def _vacate(self, name: str, own: dict[str, Any]) -> None:
         """Forget what else is kept under ``name``. KeyError if the class has such an attribute, which would hide it."""
-        if name not in own and any(name in vars(cls) for cls in type(self).__mro__):
+        if name not in own and any(not isinstance(vars(cls).get(name, _FREE), extra) for cls in type(self).__mro__):
             raise KeyError(f"attribute '{name}' already exists")
         for other in (self.__dict__, self._parameters, self._modules, self._buffers):
             if other is not own:

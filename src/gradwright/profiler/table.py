@@ -168,7 +168,7 @@ class Rows(list[Row]):
     def _cells(self, row: Row) -> tuple[str, ...]:
         share = f"{100 * row.self_total / self.wall:.1f}" if self.wall else "-"
         times = [_time(t) for t in (row.total, row.self_total, row.forward, row.backward)]
-        return (row.key, str(row.count), *times[:2], share, *times[2:], _bytes(row.saved), _bytes(row.output))
+        return (row.key, str(row.count), *times[:2], share, *times[2:], in_bytes(row.saved), in_bytes(row.output))
 
     def _foot(self) -> str:
         busy = sum(row.self_total for row in self)
@@ -183,7 +183,12 @@ def _time(us: float) -> str:
     return f"{us:.3g} us" if us else "-"
 
 
-def _bytes(n: int) -> str:
+def in_bytes(n: int) -> str:
+    """A number of bytes, rounded; "-" for none.
+
+    >>> in_bytes(240_000)
+    '240 kB'
+    """
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n >= size:
             return f"{n / size:.3g} {unit}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import reprlib
 from collections.abc import Iterator
 from math import prod
@@ -23,6 +24,13 @@ _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 40
 
 
+@functools.cache
+def _called(name: str) -> str:
+    """What PyTorch calls a saved value."""
+    argument, _, shape = name.partition("_shape")
+    return SAVED_AS.get(name, name) if shape or argument == name else f"{SAVED_AS.get(argument, argument)}_shape"
+
+
 class Memories:
     """Makes the records of a graph, and numbers the memory that they lie in."""
 
@@ -38,17 +46,17 @@ class Memories:
             return tuple(self._of_function(node))
         return ()
 
-    def _of_op(self, node: OpNode) -> Iterator[Saved]:
+    def _of_op(self, node: OpNode) -> list[Saved]:
         packed = node._packed
         values = node._saved if packed else node._kept  # type: ignore[attr-defined]
-        if values is None:
-            return
-        for k, (name, value) in enumerate(zip(node._names, getattr(values, "entries", values), strict=True)):
-            name = SAVED_AS.get(name, name)
+        found: list[Saved] = []
+        for k, value in enumerate(getattr(values, "entries", values) or ()):
+            name = _called(node._names[k])
             if k < packed:
-                yield from self._packed(name, value)
+                found += self._packed(name, value)
             elif not callable(value):
-                yield self._plain(name, value)
+                found.append(self._plain(name, value))
+        return found
 
     def _of_function(self, node: BackwardNode) -> Iterator[Saved]:
         saved = node._saved
@@ -59,10 +67,10 @@ class Memories:
             name = f"saved_tensors[{k}]" if k < count else f"arguments[{k - count}]"
             yield from self._packed(name, entry)
         for name, value in vars(node).items():
-            yield self._tensor(name, value.array) if isinstance(value, TensorBase) else self._plain(name, value)
+            yield self.tensor(name, value.array) if isinstance(value, TensorBase) else self._plain(name, value)
         if isinstance(node, Keeping):
             for name, array in node._attributes.arrays().items():
-                yield self._tensor(name.removeprefix("ctx."), array)
+                yield self.tensor(name.removeprefix("ctx."), array)
 
     def _packed(self, name: str, entry: Any) -> Iterator[Saved]:
         """The records of a packed value, or of several under one name."""
@@ -75,15 +83,16 @@ class Memories:
             if node is None and array.shape == ():
                 found = self._constants.get((name, id(array)))
                 if found is None:  # a number beside a tensor, which many nodes keep
-                    found = self._constants[name, id(array)] = self._tensor(name, array)
+                    found = self._constants[name, id(array)] = self.tensor(name, array)
                 yield found
             else:
-                yield self._tensor(name, array, bool(counter[0] != version))
+                yield self.tensor(name, array, bool(counter[0] != version))
         else:
             for k, one in enumerate(entry):
                 yield from self._packed(f"{name}[{k}]", one)
 
-    def _tensor(self, name: str, array: Any, changed: bool = False) -> Saved:
+    def tensor(self, name: str, array: Any, changed: bool = False) -> Saved:
+        """The record of an array."""
         owner, held = array, array.nbytes
         while isinstance(getattr(owner, "base", None), np.ndarray):
             owner = owner.base
@@ -96,7 +105,7 @@ class Memories:
     def _stand_in(self, name: str, entry: Any) -> Saved:
         """What stands for a value that a hook has packed, or that a checkpoint does not keep."""
         if (array := getattr(entry, "array", None)) is not None:
-            return self._tensor(name, array)
+            return self.tensor(name, array)
         if hasattr(entry, "shape"):
             nbytes = prod(entry.shape) * entry.dtype.itemsize
             memory = self._numbers.setdefault(id(entry), len(self._numbers))
@@ -105,7 +114,7 @@ class Memories:
 
     def _plain(self, name: str, value: Any) -> Saved:
         if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "nbytes"):
-            return self._tensor(name, value)
+            return self.tensor(name, value)
         return Saved(printable(name), value=printable(brief(value)))
 
 

@@ -154,6 +154,25 @@ def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     return None
 
 
+def doubtful(c: Context) -> bool:
+    """Whether random sums of all entries are off, though those compared agree."""
+    rest = c.probes.rest
+    return rest is not None and rest[0] > rest[1]
+
+
+def sums(r: Residual, c: Context) -> Hypothesis | None:
+    """Something may be wrong off the grid."""
+    if not doubtful(c) or c.probes.rest is None:
+        return None
+    return Hypothesis(
+        "doubtful sums",
+        f"the entries compared agree, but random sums of all are off by {c.probes.rest[0]:.2g}, more than the "
+        f"{c.probes.rest[1]:.1g} that may be, and no single entry was found that is",
+        1.0,
+        "give smaller inputs, of which all entries can be compared, or a larger budget",
+    )
+
+
 def empty(r: Residual, c: Context) -> Hypothesis | None:
     """There are no numbers."""
     if any(q.numeric.size for q in c.residuals):

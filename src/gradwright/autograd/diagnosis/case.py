@@ -12,6 +12,7 @@ import numpy as np
 from gradwright.autograd.base import wrap
 from gradwright.autograd.containers import put_together, take_apart
 from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.diagnosis.grid import WHOLE, Grid
 from gradwright.autograd.diagnosis.residual import Part
 from gradwright.autograd.engine import walk
 from gradwright.autograd.function import Function
@@ -31,6 +32,7 @@ class Case(Subject):
         surrogates: by name of node, why gradients are declared to be no derivatives.
         arguments: the names of all arguments, tensors or not.
         rows, columns: a `Part` for each varied input, and for each output.
+        grid: which entries of them are compared.
         warnings: what gradwright had to say about gradients.
     """
 
@@ -63,8 +65,7 @@ class Case(Subject):
         at = {id(t): values for t, values in before}
         self._start = [at[id(x)] for x in self.varied]
         self.restored()
-        self.rows = tuple(_parts(self.names, self.varied, apart=True))
-        self.columns = tuple(_parts(self._output_names(), self.outputs))
+        self.on(WHOLE, self._output_names())
         nodes = [n for n in walk([t._node for t in self.outputs if t._node is not None]) if isinstance(n, BackwardNode)]
         self.node: Any = nodes[-1] if nodes else None
         self.surrogates = reasons(nodes)
@@ -86,9 +87,11 @@ class Case(Subject):
         """The gradients that had to be summed down or converted."""
         return [w for w in self.warnings if isinstance(w, MisfitGradient)]
 
-    def called(self, outputs: Sequence[str]) -> Case:
-        """The same, with these names for the outputs."""
-        self.columns = tuple(_parts(outputs, self.outputs))
+    def on(self, grid: Grid, outputs: Sequence[str]) -> Case:
+        """The same, compared on a grid, with these names for the outputs."""
+        self.grid = grid
+        self.rows = tuple(_parts(self.names, self.varied, grid, apart=True))
+        self.columns = tuple(_parts(outputs, self.outputs, grid))
         return self
 
     @contextmanager
@@ -143,10 +146,10 @@ def _replaced(value: Any, by_id: dict[int, Any]) -> Any:
     return put_together(rest, iter([by_id.get(id(t), t) for t in found]))
 
 
-def _parts(names: Sequence[str], tensors: Sequence[Any], apart: bool = False) -> Iterator[Part]:
+def _parts(names: Sequence[str], tensors: Sequence[Any], grid: Grid, apart: bool = False) -> Iterator[Part]:
     start = 0
     for name, t in zip(names, tensors, strict=True):
-        part = Part(name, tuple(t.array.shape), t.array.dtype.kind == "c", start)
+        part = Part(name, tuple(t.array.shape), t.array.dtype.kind == "c", start, grid)
         start += 0 if apart else part.size
         yield part
 

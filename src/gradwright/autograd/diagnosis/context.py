@@ -64,8 +64,8 @@ class Context:
         for part in ("forward", "backward") if function is not None else ():
             found += [(f"the {k} in {part}", float(k)) for k in _constants(getattr(function, part))]
         for name, shape in [
-            *((r.name, r.input.shape) for r in self.residuals),
-            *((o.name, o.shape) for o in self.case.columns),
+            *((r.name, r.input.full) for r in self.residuals),
+            *((o.name, o.full) for o in self.case.columns),
         ]:
             found.append((f"the number of entries of `{name}`", float(math.prod(shape))))
             found += [(f"the size of dimension {d} of `{name}`", float(n)) for d, n in enumerate(shape)]
@@ -95,7 +95,7 @@ class Context:
         ]
         unique: list[tuple[str, Any]] = []
         for name, array in found:
-            array = np.asarray(array)
+            array = self.case.grid.cut(np.asarray(array))
             if (
                 array.dtype.kind == "f"
                 and array.size > 1

@@ -35,9 +35,14 @@ class Grid(NamedTuple):
     most: int = 0
     more: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is that of everything."""
+        return not self.most
+
     def along(self, n: int) -> Any:
         """The indices along an axis of this length."""
-        if not self.most or n <= self.most:
+        if self.whole or n <= self.most:
             return np.arange(n)
         r, *others = np.random.default_rng(n).integers(0, n, self.most).tolist()
         half = [0, r, 1, r + 1, *others][: self.most // 2]
@@ -54,12 +59,16 @@ class Grid(NamedTuple):
 
     def cut(self, array: Any) -> Any:
         """What of an array is on it."""
-        return array[np.ix_(*map(self.along, array.shape))] if self.most and array.ndim else array
+        return array if self.whole or not array.ndim else array[np.ix_(*map(self.along, array.shape))]
 
     def through(self, shape: tuple[int, ...], entry: int) -> Grid:
         """The grid with this entry of a tensor of this shape on it, too."""
         index = np.unravel_index(entry, shape)
         return self._replace(more=(*self.more, *zip(shape, map(int, index), strict=True)))
+
+
+WHOLE = Grid()
+"""The grid of everything."""
 
 
 def fitting(cost: Cost, rows: Iterable[Any], columns: Iterable[Any], budget: float) -> Grid:
@@ -68,12 +77,22 @@ def fitting(cost: Cost, rows: Iterable[Any], columns: Iterable[Any], budget: flo
     ``rows`` and ``columns`` are the tensors along the sides of the Jacobians.
     """
     rows, columns = list(rows), list(columns)
-    grids = [Grid(), *map(Grid, SIZES)]
-    return next((g for g in grids if _fits(g, cost, _count(g, rows), _count(g, columns), budget)), grids[-1])
+    grids = [WHOLE, *map(Grid, SIZES)]
+    for grid in grids:
+        n, m = _count(grid, rows), _count(grid, columns)
+        if time_of(cost, n, m) <= budget and memory_of(n, m) <= ROOM:
+            break
+    return grid
 
 
-def _fits(grid: Grid, cost: Cost, rows: int, columns: int, budget: float) -> bool:
-    return CALLS * rows * cost.call + columns * cost.passes <= budget and rows * columns * ENTRY <= ROOM
+def time_of(cost: Cost, rows: int, columns: int) -> float:
+    """Seconds that it takes to measure so many rows and columns."""
+    return CALLS * rows * cost.call + columns * cost.passes
+
+
+def memory_of(rows: int, columns: int) -> float:
+    """Bytes that it takes."""
+    return float(rows) * columns * ENTRY
 
 
 def _count(grid: Grid, tensors: list[Any]) -> int:

@@ -39,6 +39,7 @@ TABLE: tuple[Fit, ...] = (
     scaling.missing_term,
     behaviour.elsewhere,
     behaviour.empty,
+    behaviour.sums,
     behaviour.kink,
     behaviour.edge,
     behaviour.precision,

@@ -9,28 +9,36 @@ import numpy as np
 
 from gradwright.autograd.base import wrap
 from gradwright.autograd.containers import put_together, take_apart
-from gradwright.autograd.diagnosis.behaviour import TELLING, overlap, rough, telling
+from gradwright.autograd.cost import Cost, estimate
+from gradwright.autograd.diagnosis.behaviour import TELLING, doubtful, overlap, rough, telling
 from gradwright.autograd.diagnosis.capsule import Replay
 from gradwright.autograd.diagnosis.case import Case, leaf
 from gradwright.autograd.diagnosis.context import Context
+from gradwright.autograd.diagnosis.grid import WHOLE, fitting, memory_of, time_of
 from gradwright.autograd.diagnosis.hypotheses import hypotheses
 from gradwright.autograd.diagnosis.measure import Rungs, measure
 from gradwright.autograd.diagnosis.probes import Probes, experiments, overlapping, repeat
 from gradwright.autograd.diagnosis.records import Block, Entry, Hypothesis, Verdict
 from gradwright.autograd.diagnosis.report import Diagnosis
+from gradwright.autograd.diagnosis.sums import search
 from gradwright.autograd.grad_mode import enable_grad
 from gradwright.autograd.jacobian import tensors
 from gradwright.autograd.public import grad
 from gradwright.autograd.strict import strict
 from gradwright.errors import CutError
 
-_UNSETTLED = {"empty", "kink", "edge", "precision", "noise", "overlap"}
+_UNSETTLED = {"doubtful sums", "empty", "kink", "edge", "precision", "noise", "overlap"}
 """Causes that leave a derivative undecided; they say nothing of one that is wrong elsewhere."""
 
 
+BUDGET = 10.0
+"""How many seconds it may take to compare entries."""
+
+
 def diagnose(
-    f: Any, inputs: Any, *, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None, order: int = 1
-) -> Diagnosis:
+    f: Any, inputs: Any, *, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None, order: int = 1,
+    budget: float = BUDGET,
+) -> Diagnosis:  # fmt: skip
     """Compare the derivative of a function with finite differences, and say what is wrong with it.
 
     Args:
@@ -40,6 +48,9 @@ def diagnose(
         names: what to call the arguments; by default as the signature does.
         outputs: what to call the outputs that require grad; by default ``out`` or ``out[0]``, ``out[1]``, ...
         order: 2 to look at the second derivative, if the first is right.
+        budget: how many seconds it may take to compare entries. Where all of them would take longer, or more than half
+            a gigabyte, entries on a grid are compared, and random sums of all; where those are off, what makes them so
+            is looked for, and compared, too. The diagnosis says so.
 
     Returns:
         A `Diagnosis`. VERIFIED if every entry of every Jacobian agrees, within error bars narrow enough to tell, and
@@ -83,11 +94,11 @@ def diagnose(
             None if outputs is None else tuple(outputs),
             order,
         )
-        found = _examined(case, 1, None, replay)
+        found = _examined(case, 1, None, replay, budget)
         if order == 1 or found.verdict is not Verdict.VERIFIED:
             return found
         try:
-            return _examined(second(case), 2, case, replay)
+            return _examined(second(case), 2, case, replay, budget)
         except RuntimeError as e:
             return _undecided(case.name, 2, replay, _no_second(e))
 
@@ -140,7 +151,7 @@ def second(first: Case) -> Case:
         first.name,
     )
     case.function = first.function
-    return case.called([f"gradient of {first.names[i]}" for i in known])
+    return case.on(WHOLE, [f"gradient of {first.names[i]}" for i in known])
 
 
 def _recorded(g: Any) -> Any:
@@ -148,7 +159,7 @@ def _recorded(g: Any) -> Any:
     return g if g.requires_grad else g + leaf(np.zeros(()), g)
 
 
-def _examined(case: Case, order: int, first: Case | None, replay: Replay) -> Diagnosis:
+def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget: float) -> Diagnosis:
     if any(overlapping(x) for x in case.varied):
         rest = Context(case, (), Probes(), order, first)
         cause = overlap(None, rest)  # type: ignore[arg-type]
@@ -156,9 +167,19 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay) -> Dia
         return _undecided(case.name, order, replay, cause)
     probes = repeat(case)
     unit = max(np.finfo(a.array.dtype).eps for a in (*case.varied, *case.outputs))
+    with case.listening():
+        cost = estimate(case.again())  # backward may leave traces on the graph
+    outputs = [c.name for c in case.columns]
+    case.on(fitting(cost, case.varied, case.outputs, budget), outputs)
     residuals, rungs = measure(case)
     if probes.drift <= 100 * unit:
         probes = experiments(case, residuals, probes)
+        if not case.grid.whole and not any(r.wrong.any() for r in residuals):
+            with case.listening():
+                found_on = search(case)
+            if found_on is not None:
+                case.on(found_on, outputs)
+                residuals, rungs = measure(case)
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
     found = () if verdict in (Verdict.VERIFIED, Verdict.SURROGATE) else hypotheses(context)
@@ -170,7 +191,7 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay) -> Dia
         found = tuple(h for h in found if h.name in ("non-determinism", "stale state"))
     else:
         found = tuple(h for h in found if h.name in _UNSETTLED)
-    return _described(context, verdict, found, rungs, replay)
+    return _described(context, verdict, found, rungs, replay, _sampled(case, cost))
 
 
 def judge(c: Context) -> Verdict:
@@ -188,12 +209,12 @@ def judge(c: Context) -> Verdict:
     if any(r.wrong.any() for r in c.residuals) or p.written or unsteady or bent or misplaced or c.case.misfits():
         return Verdict.WRONG
     empty = not any(r.numeric.size for r in c.residuals)
-    unclear = empty or kinks or edges or any(rough(r, c) for r in c.residuals)
+    unclear = empty or kinks or edges or any(rough(r, c) for r in c.residuals) or doubtful(c)
     return Verdict.INCONCLUSIVE if unclear else Verdict.VERIFIED
 
 
 def _described(
-    c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs: Sequence[Rungs], replay: Replay
+    c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], rungs: Sequence[Rungs], replay: Replay, sampled: str
 ) -> Diagnosis:
     j, row, column = _worst(c, verdict)
     entry, steps, ladder = None, np.empty(0), np.empty(0)
@@ -229,7 +250,30 @@ def _described(
         steps,
         ladder,
         replay,
+        sampled,
     )
+
+
+def _sampled(case: Case, cost: Cost) -> str:
+    """What was compared, if it was not all."""
+    if case.grid.whole:
+        return ""
+    rows, columns = sum(r.size for r in case.rows), sum(c.size for c in case.columns)
+    seconds, room = time_of(cost, cost.rows, cost.columns), memory_of(cost.rows, cost.columns)
+    return (
+        f"compared are {rows:,} of {cost.rows:,} coordinates of the inputs for {columns:,} of {cost.columns:,} of the "
+        f"outputs, on a grid, and random sums of all; all one by one would take about {_scaled(seconds, _TIMES)} "
+        f"and {_scaled(room, _SIZES)}"
+    )
+
+
+_TIMES = ((1, "s"), (60, "min"), (3600, "h"), (86400, "days"))
+_SIZES = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"), (1e15, "PB"))
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    size, unit = next(((s, u) for s, u in reversed(units) if value >= s), units[0])
+    return f"{value / size:,.2g} {unit}" if value < 100 * size else f"{value / size:,.0f} {unit}"
 
 
 def _worst(c: Context, verdict: Verdict) -> tuple[Any, int, int]:
@@ -259,7 +303,8 @@ def _summary(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], entry:
         error = max((float(np.abs(r.error).max(initial=0.0)) for r in c.residuals), default=0.0)
         bar = max((float(r.bar.max(initial=0.0)) for r in c.residuals), default=0.0)
         return (
-            f"the {which} of {c.case.name}: all {n} entries agree to {error:.1g}, with error bars of at most {bar:.1g}"
+            f"the {which} of {c.case.name}: {'all' if c.case.grid.whole else 'the'} {n} entries "
+            f"{'' if c.case.grid.whole else 'compared '}agree to {error:.1g}, with error bars of at most {bar:.1g}"
         )
     if verdict is Verdict.INCONCLUSIVE:
         return f"the {which} of {c.case.name} ({found[0].name if found else 'unknown'})"
@@ -268,14 +313,16 @@ def _summary(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], entry:
         return f"the {which} of {c.case.name} agrees entry by entry, but backward does not behave"
     names = " and ".join(f"`{r.name}`" for r in wrong)
     rows, of = sum(int(r.wrong.any(1).sum()) for r in wrong), sum(len(r.wrong) for r in wrong)
-    return f"the {which} of {c.case.name} by {names} is wrong at {rows} of {of} entries"
+    where = "entries" if c.case.grid.whole else "entries compared"
+    return f"the {which} of {c.case.name} by {names} is wrong at {rows} of {of} {where}"
 
 
 def _blocks(c: Context) -> Any:
     for r in c.residuals:
         for o in r.outputs:
             cut: Callable[[Any], Any] = lambda m, o=o: m[:, o.slice]  # type: ignore[misc]
-            yield Block(r.name, o.name, *map(cut, (r.analytic, r.numeric, r.bar, r.wrong, r.kinks, r.left, r.right)))
+            matrices = map(cut, (r.analytic, r.numeric, r.bar, r.wrong, r.kinks, r.left, r.right))
+            yield Block(r.name, o.name, *matrices, r.input.coordinates, o.coordinates)
 
 
 def _undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diagnosis:
@@ -301,6 +348,4 @@ def _undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diag
 def _copied(value: Any) -> Any:
     found: list[Any] = []
     rest = take_apart(value, found)
-    return put_together(
-        rest, iter([leaf(t.array, t) if t.requires_grad else wrap(np.array(t.array)) for t in found])
-    )
+    return put_together(rest, iter([leaf(t.array, t) if t.requires_grad else wrap(np.array(t.array)) for t in found]))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.autograd.diagnosis.case import Case
-from gradwright.autograd.diagnosis.residual import Residual
+from gradwright.autograd.diagnosis.residual import Part, Residual
 from gradwright.autograd.extrapolation import richardson
 from gradwright.autograd.jacobian import analytical, as_coordinates, central, here, rounding
 
@@ -28,7 +28,8 @@ class Rungs(NamedTuple):
 def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
     """The residual of each input, and how its numeric Jacobian came out with each step."""
     with case.listening():
-        said = [analytical(case, i) for i in range(len(case.outputs))] if case.differentiable else []
+        rows = [None if r.entries is None else r.coordinates for r in case.rows]
+        said = [analytical(case, i, c.entries, rows) for i, c in enumerate(case.columns)] if case.differentiable else []
     with case.listening():
         grain = _grain(case)
     measured = []
@@ -41,7 +42,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
         )
         given = tuple(bool(b.dtypes[j]) for b in said) or (False,) * len(case.columns)
         with case.listening():
-            numbers, rungs = _numbers(case, x, grain)
+            numbers, rungs = _numbers(case, x, case.rows[j], grain)
         measured.append((case.rows[j], backward, given, numbers, rungs))
     largest = max((_largest(n) for *_, n, _ in measured), default=0.0)
     residuals = []
@@ -79,15 +80,15 @@ def _real(matrix: Any, column: Any) -> Any:
     return np.hstack((matrix.real, matrix.imag)) if column.is_complex else matrix
 
 
-def _numbers(case: Case, x: Any, grain: Any) -> tuple[_Numbers, Rungs]:
+def _numbers(case: Case, x: Any, part: Part, grain: Any) -> tuple[_Numbers, Rungs]:
     with np.errstate(all="ignore"):
         unit = rounding(x.array.dtype)
         low = unit > 1e-4
-        first, rungs = _climb(case, x, grain, max(FIRST, 128 * unit), 4 if low else LEVELS, None)
+        first, rungs = _climb(case, x, grain, max(FIRST, 128 * unit), 4 if low else LEVELS, part.coordinates)
         unclear = first.kinks | ~(first.bar <= 1e-6 * np.nanmax(np.abs(first.value), initial=0.0))
         rows = np.flatnonzero(unclear.any(1))
         if rows.size and not low:
-            again, fine = _climb(case, x, grain, FINE, 6, rows)
+            again, fine = _climb(case, x, grain, FINE, 6, part.coordinates[rows])
             again.kinks[...] &= ~again.leaps | first.kinks[rows]
             last, before = rungs.slopes[-1, rows], rungs.slopes[-2, rows]
             apart = np.abs(again.value - last)  # the finer steps must go on where the others ended
@@ -103,13 +104,14 @@ def _numbers(case: Case, x: Any, grain: Any) -> tuple[_Numbers, Rungs]:
 
 
 def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any) -> tuple[_Numbers, Rungs]:
-    """The derivatives by ``x`` from a ladder of steps."""
+    """The derivatives by these coordinates of ``x`` from a ladder of steps."""
     small = 0.05 if rounding(x.array.dtype) < 1e-10 else 0.5
-    size = np.maximum(np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64)), small)
+    size = np.maximum(np.abs(as_coordinates(np.asarray(x.array))[rows].astype(np.float64)), small)
     size = np.where(np.isfinite(size), size, small)
-    steps = first * (size if rows is None else size[rows]) / 2.0 ** np.arange(levels)[:, None]
-    all_of = [central(case, x, h, rows) for h in steps]
-    at = [np.array(a).reshape(-1) for a in case.values()]
+    steps = first * size / 2.0 ** np.arange(levels)[:, None]
+    columns = [c.entries for c in case.columns]
+    all_of = [central(case, x, h, rows, columns) for h in steps]
+    at = [np.array(a).reshape(-1)[slice(None) if c is None else c] for a, c in zip(case.values(), columns, strict=True)]
     unit = max(
         (rounding(d) * float(np.max(np.abs(a), initial=0)) for a, (_, d) in zip(at, case.shapes, strict=True)),
         default=0.0,
@@ -168,7 +170,9 @@ def _grain(case: Case) -> list[Any]:
             for x, s in zip(case.varied, signs, strict=True)
         ]
         there = case.elsewhere(points)
-        found.append([np.array(here(o.array.reshape(-1))) for o in there.outputs])
+        values = [here(o.array.reshape(-1)) for o in there.outputs]
+        found.append([np.array(v if c.entries is None else v[c.entries])
+                      for v, c in zip(values, case.columns, strict=True)])  # fmt: skip
     with np.errstate(all="ignore"):
         third = [np.abs(np.diff(np.array(f), 3, axis=0)).max(0) / 2 for f in zip(*found, strict=True)]
     return [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,17 @@ import numpy as np
 
 from gradwright.autograd.diagnosis.case import Case
 from gradwright.autograd.diagnosis.residual import Residual
-from gradwright.autograd.jacobian import Subject, as_coordinates, here, pullback
+from gradwright.autograd.diagnosis.sums import (
+    along,
+    apart,
+    gradient,
+    itself,
+    only,
+    overall,
+    random_direction,
+    random_like,
+)
+from gradwright.autograd.jacobian import as_coordinates, coordinates, here
 
 REFUSED = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What a function may raise at another point than its own, where it need not be defined."""
@@ -33,6 +42,8 @@ class Probes:
             far larger ones, as a part of what they should be.
         saturates: whether the gradients stay bounded for large cotangents.
         ignored: whether they do not depend on the cotangent at all.
+        rest: of a case that is compared on a grid, how far random sums of all entries by backward are from those by
+            finite differences, and how far they may be.
     """
 
     drift: float = 0.0
@@ -48,6 +59,7 @@ class Probes:
     at_large: float = 0.0
     saturates: bool = False
     ignored: bool = False
+    rest: tuple[float, float] | None = None
 
 
 def overlapping(x: Any) -> str:
@@ -86,15 +98,17 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     if not case.differentiable:
         return found
     random = np.random.default_rng(7)
-    cotangents = [_random(random, a.array) for a in case.outputs]
+    cotangents = [random_like(random, a.array) for a in case.outputs]
     with case.listening():
-        first, again = _gradient(case, cotangents), _gradient(case, cotangents)
-        fresh, renewed = _gradient(case.again(), cotangents), _gradient(case.again(), cotangents)
+        first, again = gradient(case, cotangents), gradient(case, cotangents)
+        fresh, renewed = gradient(case.again(), cotangents), gradient(case.again(), cotangents)
         linear = _linearity(case, residuals, cotangents)
         held = _state(case)
         other = _other_point(case, residuals, cotangents, fresh)
+        rest = None if case.grid.whole else overall(case)
     values = {
         **vars(found),
+        "rest": rest,
         "backward_drift": _apart(first, again),
         "renewed": _apart(fresh, renewed),
         **linear,
@@ -104,25 +118,21 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     return Probes(**values)
 
 
-def _gradient(subject: Subject, cotangents: Sequence[Any]) -> Any:
-    """The gradients of all varied inputs in one row."""
-    found = pullback(subject, cotangents)
-    rows = [
-        np.zeros(x.array.size * (1 + (x.array.dtype.kind == "c"))) if g is None else g
-        for g, x in zip(found, subject.varied, strict=True)
-    ]
-    return np.concatenate(rows).astype(np.float64)
-
-
 def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any]) -> dict[str, Any]:
     """Backward of random, large and no cotangents against what one-hot ones add up to."""
     matrix = np.vstack([r.analytic for r in residuals])
     unit = max(r.unit for r in residuals)
     large = 1e6 if unit < 1e-10 else 1e3 if unit < 1e-4 else 2.0**8
-    g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
+    compared = [c if p.entries is None else only(c, p.entries) for c, p in zip(cotangents, case.columns, strict=True)]
+    g = np.concatenate([as_coordinates(c)[p.coordinates] for c, p in zip(compared, case.columns, strict=True)])
     with np.errstate(all="ignore"):
-        said, zero = _gradient(case, cotangents), _gradient(case, [c * 0 for c in cotangents])
-        far, farther = (_gradient(case, [(c * f).astype(c.dtype) for c in cotangents]) for f in (large, 2 * large))
+        said, zero, far, farther = (
+            _compared(case, [(c * f).astype(c.dtype) for c in compared]) for f in (1, 0, large, 2 * large)
+        )
+        if not case.grid.whole:  # what those make of it that are not compared is taken off again
+            said = _compared(case, cotangents) - _compared(
+                case, [a - b for a, b in zip(cotangents, compared, strict=True)]
+            )
         due, size = matrix @ g, np.abs(matrix) @ np.abs(g)
         room = unit ** (2 / 3) * np.maximum(size, np.max(size, initial=0.0))
         whole = np.linalg.norm(np.where(np.isfinite(size), size, 0)) or 1.0
@@ -137,6 +147,16 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
         }
 
 
+def _compared(case: Case, cotangents: Sequence[Any]) -> Any:
+    """The gradients in one row, of what is compared of the inputs."""
+    found = gradient(case, cotangents)
+    if case.grid.whole:
+        return found
+    sizes = [coordinates(x) for x in case.varied]
+    starts = np.cumsum([0, *sizes[:-1]])
+    return found[np.concatenate([s + r.coordinates for s, r in zip(starts, case.rows, strict=True)])]
+
+
 def _other_point(
     case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], here_said: Any
 ) -> dict[str, Any]:
@@ -149,77 +169,33 @@ def _other_point(
         there = case.elsewhere(points)
         if not there.differentiable or [s for s, _ in there.shapes] != [s for s, _ in case.shapes]:
             return {}
-        mixed = _gradient(outputs, cotangents)
-        said = _gradient(there, cotangents)
-        slope, bar = _along(there, cotangents)
+        mixed = gradient(outputs, cotangents)
+        said = gradient(there, cotangents)
+        direction = random_direction(there)
+        slope = along(there, cotangents, direction)
     except REFUSED:
         return {}
-    direction = _direction(there)
-    claimed = float(said @ direction)
-    scale = float(np.abs(said) @ np.abs(direction))
-    unit = max(np.finfo(x.array.dtype).eps for x in case.varied)
+    off, room = apart(there, said, direction, slope)
     result: dict[str, Any] = {"interleaved": _apart(here_said, mixed)}
-    room = 10 * bar + 1e-6 * abs(slope) + float(unit) ** 0.6 * scale
-    if np.isfinite(slope) and np.isfinite(claimed):
-        result["elsewhere"] = abs(claimed - slope), room
-        g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
-        known = float(np.vstack([r.numeric for r in residuals]) @ g @ direction)
-        result["same_elsewhere"] = _apart(said, here_said) < 1e-9 and abs(known - slope) > room
+    if np.isfinite(off) and np.isfinite(room):
+        result["elsewhere"] = abs(off), room
+        known = _known(case, residuals, cotangents, direction)
+        result["same_elsewhere"] = _apart(said, here_said) < 1e-9 and abs(known - slope.value) > room
     return result
+
+
+def _known(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], direction: Any) -> float:
+    """How fast the outputs, weighted by cotangents, grow along a direction, by finite differences."""
+    if not case.grid.whole:
+        return along(itself(case), cotangents, direction).value
+    g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
+    return float(np.vstack([r.numeric for r in residuals]) @ g @ direction)
 
 
 def _other(array: Any) -> Any:
     """Another point, inside most domains that the first is inside of."""
     array = np.asarray(array)
     return array * np.asarray(0.8731, array.dtype) if array.any() else array + np.asarray(0.25, array.dtype)
-
-
-def _direction(subject: Subject) -> Any:
-    random = np.random.default_rng(11)
-    return np.concatenate([as_coordinates(_random(random, x.array)).astype(np.float64) for x in subject.varied])
-
-
-def _along(subject: Subject, cotangents: Sequence[Any]) -> tuple[float, float]:
-    """How fast the outputs, weighted by cotangents, grow along the direction, and how far that may be off."""
-    direction, start = _direction(subject), [np.array(x.array) for x in subject.varied]
-    found = []
-
-    def value(h: float) -> Any:
-        k = 0
-        for x, s in zip(subject.varied, start, strict=True):
-            n = s.size
-            d = direction[k : k + n] + (1j * direction[k + n : k + 2 * n] if s.dtype.kind == "c" else 0)
-            k += 2 * n if s.dtype.kind == "c" else n
-            x.array[...] = (s + h * d.reshape(s.shape)).astype(s.dtype)
-        outs = [np.array(a) for a in subject.values()]
-        return sum(
-            float(np.real(np.vdot(here(c.reshape(-1)), here(a.reshape(-1)))))
-            for c, a in zip(cotangents, outs, strict=True)
-        )
-
-    size = max([float(np.abs(s).max(initial=0.05)) for s in start], default=1.0)
-    units = [float(np.finfo(s.dtype).eps) for s in start]
-    try:
-        for k in range(5):
-            h = 0.01 * size / 2**k * (1 if max(units) < 1e-10 else 4)
-            found.append((value(h) - value(-h)) / (2 * h))
-        middle = abs(value(0.0)) + sum(float(np.abs(c).sum()) for c in cotangents) * size
-    finally:
-        for x, s in zip(subject.varied, start, strict=True):
-            x.array[...] = s
-    once = [(4 * b - a) / 3 for a, b in itertools.pairwise(found)]
-    bars = [abs(b - a) for a, b in itertools.pairwise(once)]
-    best = int(np.argmin(bars))
-    return once[best + 1], max(bars) + 100 * max(units) * middle / (0.01 * size / 16)
-
-
-def _random(random: np.random.Generator, like: Any) -> Any:
-    """Numbers from 0.5 to 1.5 of both signs."""
-    like = np.asarray(like)
-    values = random.uniform(0.5, 1.5, like.shape) * random.choice([-1.0, 1.0], like.shape)
-    if like.dtype.kind == "c":
-        values = values + 1j * random.uniform(0.5, 1.5, like.shape)
-    return np.asarray(values).astype(like.dtype)
 
 
 def _apart(a: Any, b: Any) -> float:

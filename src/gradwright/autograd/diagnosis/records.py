@@ -84,6 +84,7 @@ class Block:
         analytic, numeric, bar: by backward; by finite differences; how far those may be off.
         wrong: which entries differ by more than that. kinks: which have no derivative, as the two slopes differ.
         left, right: the slopes to either side.
+        rows, columns: which coordinates of input and output the rows and columns are of.
     """
 
     input: str
@@ -95,6 +96,8 @@ class Block:
     kinks: Any
     left: Any
     right: Any
+    rows: Any
+    columns: Any
 
 
 def apart(a: Any, b: Any, digits: int = 6) -> tuple[str, str]:

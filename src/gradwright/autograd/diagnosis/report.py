@@ -29,6 +29,7 @@ class Diagnosis:
         blocks: the Jacobians, a `Block` for each output and input.
         steps, ladder: ``ladder[k]`` is the central difference of the worst entry with ``steps[k]``.
         replay: what was diagnosed, for `capsule`.
+        sampled: what was compared, if it was not all; otherwise ``""``.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Diagnosis:
     steps: Any = field(repr=False)
     ladder: Any = field(repr=False)
     replay: Replay = field(repr=False)
+    sampled: str = ""
 
     def __str__(self) -> str:
         return text(self)
@@ -77,6 +79,7 @@ class Diagnosis:
 def text(d: Diagnosis) -> str:
     """The report: verdict, worst entry, hypotheses with their mends."""
     lines = _wrapped(f"{d.verdict}: ", d.summary)
+    lines += _wrapped("", d.sampled) if d.sampled else []
     judged = d.verdict is not Verdict.SURROGATE and any(b.wrong.any() for b in d.blocks)
     if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or judged):
         analytic, numeric = apart(d.worst.analytic, d.worst.numeric, 8)

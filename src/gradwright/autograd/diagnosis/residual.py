@@ -9,18 +9,41 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.autograd.diagnosis.grid import WHOLE, Grid
+
 
 @dataclass(frozen=True)
 class Part:
     """Where the entries of one tensor lie along a side of a Jacobian.
 
     Of a complex one first the real parts, then the imaginary parts.
+
+    Attributes:
+        name: of the tensor. full: its shape. is_complex: whether it is complex.
+        start: where its entries begin. grid: those of them that are compared.
     """
 
     name: str
-    shape: tuple[int, ...]
+    full: tuple[int, ...]
     is_complex: bool
     start: int = 0
+    grid: Grid = WHOLE
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of what of it is compared."""
+        return tuple(len(self.grid.along(n)) for n in self.full)
+
+    @cached_property
+    def entries(self) -> Any:
+        """Those that are compared, counted through; None for all."""
+        return self.grid.flat(self.full)
+
+    @cached_property
+    def coordinates(self) -> Any:
+        """The same of real and imaginary parts."""
+        flat = np.arange(int(np.prod(self.full))) if self.entries is None else self.entries
+        return np.concatenate((flat, flat + int(np.prod(self.full)))) if self.is_complex else flat
 
     @property
     def size(self) -> int:
@@ -39,8 +62,9 @@ class Part:
 
     def at(self, k: int) -> tuple[str, tuple[int, ...]]:
         """Which part (``""`` of a real tensor) and which index a row or column belongs to."""
-        index = tuple(int(i) for i in np.unravel_index(k - self.start, self.axes)) if self.axes else ()
-        return (("real", "imaginary")[index[0]], index[1:]) if self.is_complex else ("", index)
+        part, *index = np.unravel_index(k - self.start, self.axes if self.is_complex else (1, *self.axes))
+        found = tuple(int(self.grid.along(n)[i]) for i, n in zip(index, self.full, strict=True))
+        return (("real", "imaginary")[part] if self.is_complex else ""), found
 
 
 @dataclass(frozen=True, eq=False)

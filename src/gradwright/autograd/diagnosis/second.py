@@ -25,7 +25,7 @@ def frozen(r: Residual, c: Context) -> Hypothesis | None:
         return None
     if r.name in first.names and first.function is not None and not r.input.is_complex:
         j, cotangents = first.names.index(r.name), c.case.inputs[len(first.inputs) :]
-        parts = {name: _through(first, name, j, cotangents) for name in _intermediates(first)}
+        parts = {name: _through(first, name, j, cotangents, r) for name in _intermediates(first)}
         through = {n: p for n, p in parts.items() if p is not None and p.shape == r.numeric.shape and p.any()}
         evidence = r.explained(r.numeric - sum(through.values())) if through else 0.0
         if evidence >= 0.9:
@@ -61,14 +61,14 @@ def _intermediates(first: Case) -> list[str]:
     ]
 
 
-def _through(first: Case, name: str, j: int, cotangents: Any) -> Any:
-    """The part of the second derivative by input ``j`` that goes through what is kept on ctx under this name."""
+def _through(first: Case, name: str, j: int, cotangents: Any, r: Residual) -> Any:
+    """The part of the second derivative by input ``j``, as ``r`` has it, that goes through what has this name."""
     x = first.varied[j]
     if first.node._function is not first.function:
         return None
     flat = np.asarray(x.array).reshape(-1)
     rows = []
-    for k, h in enumerate(step(x, STEP)):
+    for k, h in zip(r.input.coordinates, step(x, STEP, r.input.coordinates), strict=True):
         sides = []
         for side in (h, -h):
             values = flat.copy()
@@ -78,14 +78,14 @@ def _through(first: Case, name: str, j: int, cotangents: Any) -> Any:
             kept = kept_on(there.node)
             if name not in kept:
                 return None
-            sides.append(_backward(first, name, kept[name], cotangents))
+            sides.append(_backward(first, name, kept[name], cotangents, r))
         if any(s is None for s in sides):
             return None
         rows.append((sides[0] - sides[1]) / (2 * h))
     return np.array(rows)
 
 
-def _backward(first: Case, name: str, value: Any, cotangents: Any) -> Any:
+def _backward(first: Case, name: str, value: Any, cotangents: Any, r: Residual) -> Any:
     """What backward gives with another value kept under this name, and everything else as it was."""
     kept = kept_on(first.node) | {name: value}
     ctx = SimpleNamespace(needs_input_grad=first.node.needs_input_grad)
@@ -97,6 +97,8 @@ def _backward(first: Case, name: str, value: Any, cotangents: Any) -> Any:
         found = first.function._derivative()(ctx, *cotangents)  # type: ignore[union-attr]
     found = found if isinstance(found, tuple) else (found,)
     wanted = [g for g, x in zip(found, first.inputs, strict=False) if any(x is v for v in first.varied)]
+    if len(wanted) != len(r.outputs) or any(o.is_complex for o in r.outputs):
+        return None
     if any(not isinstance(g, TensorBase) for g in wanted):
         return None
-    return np.concatenate([here(g.array.reshape(-1)) for g in wanted])
+    return np.concatenate([here(g.array.reshape(-1)[o.coordinates]) for g, o in zip(wanted, r.outputs, strict=True)])

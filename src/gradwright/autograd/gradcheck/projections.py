@@ -9,16 +9,16 @@ here, nor where anything was noticed: then all entries are compared.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradwright.autograd.gradcheck.passes import _same, draw
 from gradwright.autograd.gradcheck.settings import Settings
-from gradwright.autograd.jacobian import Subject, as_coordinates, coordinates, here, movable, pullback, rounding, step
+from gradwright.autograd.jacobian import Subject, coordinates, pullback, rounding, step
+from gradwright.autograd.slope import slope_along
 
-_PROBES, _LEVELS, _FIRST = 2, 8, 0.1
+_PROBES = 2
 ACCEPTED = 1e-3
 """The chance to miss 1 % in three entries that is low enough."""
 
@@ -47,7 +47,7 @@ def project(subject: Subject, settings: Settings) -> Projected:
             return Projected(agree=False, missing=1.0)
         terms = np.concatenate([np.zeros_like(d) if g is None else g.astype(np.float64) * d
                                 for g, d in zip(grads, u, strict=True)] or [np.zeros(0)])  # fmt: skip
-        slope, bar, bent = _slope(subject, u, v)
+        slope, bar, bent = slope_along(subject, u, v)
         precision = max(rounding(t.array.dtype) for t in (*subject.varied, *subject.outputs))
         bar += 4 * precision * float(np.abs(terms).sum())
         if bent or not abs(float(terms.sum()) - slope) <= bar:
@@ -56,49 +56,3 @@ def project(subject: Subject, settings: Settings) -> Projected:
         typical = float(np.sqrt(np.mean(terms**2) / max(entries, 1))) if terms.any() else np.inf
         missing *= min(1.0, 0.8 * bar / (0.01 * np.sqrt(3) * typical))
     return Projected(agree=True, missing=missing)
-
-
-def _slope(subject: Subject, u: list[Any], v: list[Any]) -> tuple[float, float, bool]:
-    """The derivative of ``v . outputs`` along ``u``; how far it may be off; and whether there is a kink."""
-    middle, _ = _value(subject, u, v, 0.0)
-    value, bar, gaps = 0.0, np.inf, []
-    before: list[float] = []
-    for i in range(_LEVELS):
-        t = _FIRST / 2**i
-        (up, size), (down, _) = _value(subject, u, v, t), _value(subject, u, v, -t)
-        row = [(up - down) / (2 * t)]
-        gaps.append((abs(up + down - 2 * middle) / t, size / t))
-        for j, corner in enumerate(before):
-            better = row[j] + (row[j] - corner) / (4.0 ** (j + 1) - 1)
-            off = max(abs(better - row[j]), abs(better - corner)) + size / t
-            if off < bar:
-                value, bar = better, off
-            row.append(better)
-        before = row
-    (far, _), (near, rough) = gaps[-2:]
-    bent = near > 8 * rough and near > 0.01 * abs(value) / 100 and near > 0.6 * far
-    return value, 4 * bar, bent
-
-
-def _value(subject: Subject, u: list[Any], v: list[Any], t: float) -> tuple[float, float]:
-    """``v . outputs`` with all inputs moved by ``t u``, and what rounding may do to it."""
-    with ExitStack() as stack:
-        for x, d in zip(subject.varied, u, strict=True):
-            array = stack.enter_context(movable(x))
-            stack.callback(array.__setitem__, ..., array.copy())
-            array[...] = _moved(array, t * d)
-        outs = [np.array(o) for o in subject.values()]
-    total, size = 0.0, 0.0
-    with np.errstate(all="ignore"):
-        for o, w in zip(outs, v, strict=True):
-            flat, weights = here(o.reshape(-1)), np.conj(w.reshape(-1))
-            total += float((weights * flat).real.sum())
-            size += rounding(o.dtype) * float(np.sqrt((np.abs(weights * flat) ** 2).sum()))
-    return total, size
-
-
-def _moved(array: Any, by: Any) -> Any:
-    n = array.size
-    if array.dtype.kind == "c":
-        return (as_coordinates(array)[:n] + by[:n] + 1j * (as_coordinates(array)[n:] + by[n:])).reshape(array.shape)
-    return (array.astype(np.float64) + by.reshape(array.shape)).astype(array.dtype)

@@ -107,9 +107,8 @@ def multi_head_attention_forward(
     and value more, ``add_zero_attn`` adds one of zeros. ``is_causal`` says that ``attn_mask`` is the causal one.
     With ``batch_first``, query, key, value and result are (n, l, ...).
     """
+    _check_dims(query, key, value, key_padding_mask, attn_mask)
     single, time, batch_dim = query.ndim == 2, int(batch_first), int(not batch_first)
-    if query.ndim not in (2, 3):
-        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D")
     if single:
         same = query is key is value
         query, key, value = (x.unsqueeze(batch_dim) for x in (query, key, value))
@@ -123,7 +122,15 @@ def multi_head_attention_forward(
     if width % num_heads:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+                           "`generate_square_subsequent_mask` to create this mask.")  # fmt: skip
+    pair = key.array.shape, value.array.shape
+    if use_separate_proj_weight and pair[0][:2] != pair[1][:2]:
+        raise AssertionError(
+            f"key's sequence and batch dims {size(pair[0][:2])} do not match value's {size(pair[1][:2])}"
+        )
+    if not use_separate_proj_weight and pair[0] != pair[1]:
+        raise AssertionError(f"key shape {size(pair[0])} does not match value shape {size(pair[1])}")
     packed = None if use_separate_proj_weight else in_proj_weight
     apart = (q_proj_weight, k_proj_weight, v_proj_weight)
     q, k, v = _projected((query, key, value), apart, packed, in_proj_bias)
@@ -154,6 +161,9 @@ def multi_head_attention_forward(
         mask = _widened(mask, extra)
         mask = mask if mask.ndim == 2 else mask.reshape(batch, num_heads, length, keys)
     if padding is not None:
+        if padding.array.shape != (batch, keys - extra):
+            raise RuntimeError(f"key_padding_mask should have shape {size((batch, keys - extra))}, but got "
+                               f"{size(padding.array.shape)}")  # fmt: skip
         padding = _widened(padding, extra).reshape(batch, 1, 1, keys)
         mask = padding if mask is None else mask + padding
     out, weights = attend(q, k, v, mask, dropout_p if training else 0.0)
@@ -164,6 +174,21 @@ def multi_head_attention_forward(
     if single:
         out, weights = out.squeeze(batch_dim), weights.squeeze(0)
     return out, weights if need_weights else None
+
+
+def _check_dims(query: Any, key: Any, value: Any, padding: Any, mask: Any) -> None:
+    """AssertionError unless key, value and masks have the numbers of dims that go with the query's."""
+    dims = query.ndim
+    if dims not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {dims}-D query tensor")
+    start = f"For {'batched' if dims == 3 else 'unbatched'} ({dims}-D) `query`, expected"
+    if not key.ndim == value.ndim == dims:
+        raise AssertionError(f"{start} `key` and `value` to be {dims}-D but found {key.ndim}-D and {value.ndim}-D "
+                             "tensors respectively")  # fmt: skip
+    for name, given, wanted, told in (("key_padding_mask", padding, (dims - 1,), f" or {dims - 1}-D"),
+                                      ("attn_mask", mask, (2, 3), ", 2-D or 3-D")):  # fmt: skip
+        if given is not None and given.ndim not in wanted:
+            raise AssertionError(f"{start} `{name}` to be `None`{told} but found {given.ndim}-D tensor instead")
 
 
 def _widened(mask: Any, extra: int) -> Any:

@@ -1,7 +1,7 @@
 "use strict";
 // What every page's script may use: elements, numbers in words, and the switch between light and dark.
 
-const SVG = new Set(["svg", "g", "use", "path", "rect", "line", "circle", "text", "tspan", "title", "polyline", "polygon"]);
+const SVG = new Set(["svg", "g", "use", "path", "rect", "line", "circle", "text", "tspan", "title", "defs", "marker", "polyline", "polygon"]);
 
 const make = (name, attributes = {}, ...children) => {
   const e = SVG.has(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);

@@ -1,0 +1,16 @@
+"""Looking at graphs.
+
+walk.py      `graph`: tensors to records           records.py   the records: `Graph`, `GraphNode`, `Edge`, `Saved`
+trace.py     `trace`: notes lines and modules      fold.py      a graph made smaller
+text.py, dot.py, mermaid.py, svg.py                a graph written down; layout.py says where things stand in a picture
+torchviz.py  `make_dot`, as the torchviz package has it
+summary.py   `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_gradients`
+"""
+
+from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Place, Saved, Stats
+from gradwright.viz.summary import Layer, Summary, summary
+from gradwright.viz.trace import trace
+from gradwright.viz.walk import graph
+
+__all__ = ["Edge", "Gradient", "Graph", "GraphNode", "Layer", "Place", "Saved", "Stats", "Summary", "graph", "summary",
+           "trace"]  # fmt: skip

@@ -1,0 +1,291 @@
+"""`plot_jacobian` and `plot_gradients`: figures of matplotlib, which the extra ``viz`` installs.
+
+They draw into the figure that is given, or into a new one, which they return. They never show it, and neither use nor
+change pyplot's state; styles that are on (``matplotlib.style.context``) hold.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright.autograd.jacobian import Subject, analytical, central, coordinates, named, rounding, step
+from gradwright.pages.markup import printable
+from gradwright.viz.sizes import EXPLODING, VANISHING, judged
+from gradwright.viz.trace import magnitude
+
+Matrix = np.ndarray[Any, Any]
+
+LIGHT, DARK = ("#b85709", "#1f5fa8"), ("#f2984a", "#66a8f0")
+"""The colours of negative and positive numbers, and of large and small ones: those of the pages."""
+WRITTEN = 6
+"""A heat map with at most so many rows and columns has its numbers written in it."""
+TOLERANCE = 1e-3
+"""A difference as large as this part of the largest entry has the deepest colour, or more than that is asked for."""
+
+
+# ---- Jacobians --------------------------------------------------------------------------------------------
+
+
+class Panel(NamedTuple):
+    """One Jacobian, three times: a row for each entry of the output, a column for each of the input."""
+
+    output: str
+    input: str
+    analytic: Matrix
+    numeric: Matrix
+    rows: list[str]
+    columns: list[str]
+
+
+def plot_jacobian(func: Callable[..., Any], inputs: Any, *, figure: Any = None) -> Any:
+    """Draw the Jacobian of a function: by backward, by finite differences, and the difference of both.
+
+    A row of heat maps for each pair of an output and an input that requires grad; in each, a row for each entry of the
+    output and a column for each of the input. Of complex ones there are first the real parts of all entries, then the
+    imaginary parts. Blue is positive and orange negative, and the scale goes as far to one side as to the other; the
+    third map has a scale of its own, of at least a thousandth of the first two's, so that rounding stays pale. What is
+    not finite is grey.
+
+    Args:
+        func: of tensors, which returns tensors. inputs: its argument, or a tuple of its arguments; best in float64.
+        figure: a matplotlib Figure or SubFigure to draw into; by default a new one.
+
+    Returns:
+        The figure. A notebook shows it; ``figure.savefig("jacobian.png")`` writes it to a file.
+
+    Raises:
+        ValueError: no input requires grad, or nothing that is returned is of floating point.
+        ImportError: matplotlib is not installed. Whatever ``func`` or its backward raises.
+
+        >>> import gradwright as gw
+        >>> from gradwright import viz
+        >>> x = gw.tensor([0.5, 2.0], dtype=gw.float64, requires_grad=True)
+        >>> figure = viz.plot_jacobian(lambda x: x.outer(x), x)
+        >>> [axes.get_title() for axes in figure.axes[:3]]
+        ['backward', 'finite differences', 'difference, at most ...']
+    """
+    panels = list(_panels(func, inputs))
+    rows, columns = (max(m.analytic.shape[k] for m in panels) for k in (0, 1))
+    width = 3 * np.clip(0.45 * columns, 1.8, 4.5) + 3
+    height = len(panels) * (np.clip(0.45 * rows, 1.4, 4.5) + 1.2)
+    figure = _figure("plot_jacobian", figure, width, height)
+    for axes, panel in zip(figure.subplots(len(panels), 3, squeeze=False), panels, strict=True):
+        _draw(figure, axes, panel)
+    return figure
+
+
+def _panels(func: Callable[..., Any], inputs: Any) -> Iterator[Panel]:
+    subject = Subject(func, inputs)
+    if not subject.varied:
+        raise ValueError("plot_jacobian: no input requires grad: give those that matter requires_grad=True")
+    if not subject.outputs:
+        raise ValueError("plot_jacobian: the function returns no tensor of floating point")
+    names = _outputs(subject)
+    said = [analytical(subject, k).jacobians for k in range(len(names))] if subject.differentiable else []
+    for j, x in enumerate(subject.varied):
+        steps = step(x, max(rounding(x.array.dtype), 1e-16) ** (1 / 3))
+        for k, slopes in enumerate(central(subject, x, steps).slopes):
+            out = subject.outputs[k].array
+            analytic = _real(said[k][j]) if said else np.zeros((coordinates(x), slopes.shape[1]))
+            yield Panel(names[k], subject.names[j], analytic.T, _real(slopes).T, _labels(out), _labels(x.array))
+
+
+def _outputs(subject: Subject) -> list[str]:
+    """What to call the outputs: ``out``, or by their place in what is returned."""
+    found = [name for name, _ in named(subject.func(*subject.inputs), "out")]
+    return [found[k] for k in subject._which]
+
+
+def _real(matrix: Matrix) -> Matrix:
+    return np.hstack((matrix.real, matrix.imag)) if matrix.dtype.kind == "c" else matrix
+
+
+def _labels(array: Any) -> list[str]:
+    """The index of each entry: ``0,1``; of complex ones with the part."""
+    entries = [",".join(map(str, index)) for index in np.ndindex(array.shape)]
+    return entries if array.dtype.kind != "c" else [f"{part} {e}" for part in ("Re", "Im") for e in entries]
+
+
+def _draw(figure: Any, axes: Sequence[Any], panel: Panel) -> None:
+    with np.errstate(all="ignore"):
+        off = panel.analytic - panel.numeric
+    top = max(_largest(panel.analytic), _largest(panel.numeric)) or 1.0
+    titles = ("backward", "finite differences", f"difference, at most {_largest(off):.2g}")
+    limits = (top, top, max(_largest(off), TOLERANCE * top))
+    for k, (ax, matrix, title, limit) in enumerate(
+        zip(axes, (panel.analytic, panel.numeric, off), titles, limits, strict=True)
+    ):
+        image = ax.imshow(matrix, cmap=_colours(ax), vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+        ax.set_title(title, fontsize="medium")
+        ax.set_xlabel(_plain(panel.input))
+        ax.set_ylabel(_plain(panel.output))
+        ax.grid(visible=False)
+        _number(ax.xaxis, panel.columns)
+        _number(ax.yaxis, panel.rows)
+        if max(matrix.shape) <= WRITTEN:
+            _write(ax, matrix, limit)
+        if k:
+            figure.colorbar(image, ax=axes[:2] if k == 1 else ax, fraction=0.05, pad=0.02)
+
+
+def _largest(matrix: Matrix) -> float:
+    return float(np.abs(matrix[np.isfinite(matrix)]).max(initial=0.0))
+
+
+def _number(axis: Any, labels: list[str]) -> None:
+    """The indices, as many of them as there is room for."""
+    apart = 1 + (len(labels) - 1) // 12
+    axis.set_ticks(range(0, len(labels), apart), labels[::apart])
+    axis.set_tick_params(labelsize="small", length=0)
+
+
+def _write(ax: Any, matrix: Matrix, limit: float) -> None:
+    background, ink = ax.get_facecolor(), ax.xaxis.label.get_color()
+    for (i, j), value in np.ndenumerate(matrix):
+        deep = not np.isfinite(value) or abs(value) > 0.55 * limit
+        ax.text(j, i, f"{value:.3g}", ha="center", va="center", fontsize="small", color=background if deep else ink)
+
+
+# ---- gradients --------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """The gradient of a parameter: the sizes of its entries that are finite and not 0, and its norm."""
+
+    name: str
+    sizes: Matrix
+    norm: float
+    rms: float
+    missing: bool = False
+
+
+def plot_gradients(module: Any, *, figure: Any = None) -> Any:
+    """Draw how large the gradients of a module's parameters are, after a backward pass.
+
+    A row for each parameter, in order. On the left how the sizes of the entries are distributed, on a logarithmic
+    axis: entries that are 0 are not in it. On the right the norm. A gradient whose entries are too small to train with
+    (their root mean square is below 1e-6) is blue and said to be vanishing, one whose are too large (above 1e3) is
+    orange and said to be exploding; what is not finite, all 0 or missing is said, too.
+
+    Args:
+        module: whose parameters have a ``.grad``. figure: a matplotlib Figure or SubFigure to draw into; by default a
+            new one.
+
+    Returns:
+        The figure. A notebook shows it; ``figure.savefig("gradients.png")`` writes it to a file.
+
+    Raises:
+        ValueError: no parameter has a ``.grad``.
+        ImportError: matplotlib is not installed.
+    """
+    rows = [_row(name, p) for name, p in module.named_parameters() if p.requires_grad]
+    if all(row.missing for row in rows):
+        raise ValueError("plot_gradients: no parameter has a .grad: run backward first")
+    figure = _figure("plot_gradients", figure, 9, float(np.clip(0.3 * len(rows), 1.2, 14)) + 1)
+    entries, norms = figure.subplots(1, 2, width_ratios=(3, 2))
+    low, high = _range(row.sizes for row in rows)
+    edges = np.geomspace(low, high, 61)
+    small, large = _pair(entries)
+    for y, row in enumerate(rows):
+        said = "no gradient" if row.missing else judged(row.rms)
+        colour = {"": norms.xaxis.label.get_color(), "vanishing": large, "zero": large}.get(said, small)
+        if row.sizes.size:
+            counts = np.histogram(row.sizes, edges)[0]
+            entries.stairs(y + 0.4 - 0.85 * counts / counts.max(), edges, baseline=y + 0.4, fill=True, color=colour,
+                           alpha=0.75)  # fmt: skip
+        if np.isfinite(row.norm) and row.norm > 0:
+            norms.plot(row.norm, y, "o", color=colour, markersize=5)
+        norms.annotate(said, (1, y), (-3, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                       ha="right", va="center", fontsize="small", color=colour)  # fmt: skip
+    entries.set_xlim(low, high)
+    for ax, title in ((entries, "size of the entries"), (norms, "norm")):
+        _rows(ax, [row.name for row in rows] if ax is entries else [""] * len(rows))
+        ax.set_xscale("log")
+        ax.set_title(title, fontsize="medium")
+    for bounds, colour in (((low, VANISHING), large), ((EXPLODING, high), small)):
+        if bounds[0] < bounds[1]:
+            entries.axvspan(*bounds, color=colour, alpha=0.12, linewidth=0)
+    known = [row.norm for row in rows if np.isfinite(row.norm) and row.norm > 0]
+    if known:
+        norms.set_xlim(min(known) / 10, max(known) * 10 ** (1 + 0.25 * np.log10(max(known) / min(known) * 10)))
+    return figure
+
+
+def _row(name: str, parameter: Any) -> Row:
+    gradient = parameter.grad
+    if gradient is None:
+        return Row(name, np.empty(0), 0.0, 0.0, missing=True)
+    norm, rms = magnitude([gradient]) or (0.0, 0.0)
+    with np.errstate(all="ignore"):
+        sizes = np.abs(np.asarray(gradient.array)).astype(np.float64).reshape(-1)
+    return Row(name, sizes[np.isfinite(sizes) & (sizes > 0)], norm, rms)
+
+
+def _range(sizes: Iterator[Matrix]) -> tuple[float, float]:
+    """From where to where the sizes go, and at least over three powers of ten."""
+    found = [(float(s.min()), float(s.max())) for s in sizes if s.size]
+    low, high = min((a for a, _ in found), default=1e-3), max((b for _, b in found), default=1.0)
+    return min(low, high / 1e3) / 1.5, high * 1.5
+
+
+def _rows(ax: Any, names: list[str]) -> None:
+    """A row for each name; of many not each has its name written."""
+    apart = 1 + (len(names) - 1) // 60
+    ax.set_yticks(range(0, len(names), apart), [_plain(n) for n in names[::apart]])
+    ax.tick_params(axis="y", labelsize="small", length=0)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.grid(visible=True, axis="x", alpha=0.25, linewidth=0.6)
+    ax.grid(visible=False, axis="y")
+
+
+# ---- figures ----------------------------------------------------------------------------------------------
+
+
+def _figure(caller: str, given: Any, width: float, height: float) -> Any:
+    """The figure to draw into."""
+    try:
+        import_module("matplotlib.figure")
+    except ModuleNotFoundError as e:
+        raise ImportError(f"{caller} needs matplotlib: pip install 'gradwright[viz]'", name="matplotlib") from e
+    return _picture()(figsize=(width, height), layout="constrained") if given is None else given
+
+
+@cache
+def _picture() -> Any:
+    """A class of figures that a notebook shows, also where pyplot is not in use."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an optional dependency
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            file = io.BytesIO()
+            self.savefig(file, format="png")
+            return file.getvalue()
+
+    return Picture
+
+
+def _pair(ax: Any) -> tuple[str, str]:
+    """The two colours, for the background of these axes."""
+    red, green, blue, _ = ax.get_facecolor()
+    return DARK if 0.3 * red + 0.6 * green + 0.1 * blue < 0.5 else LIGHT
+
+
+def _colours(ax: Any) -> Any:
+    """From negative over the background of these axes to positive."""
+    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415 - an optional dependency
+
+    negative, positive = _pair(ax)
+    return LinearSegmentedColormap.from_list("signed", [negative, ax.get_facecolor(), positive], 255).with_extremes(
+        bad="grey"
+    )
+
+
+def _plain(name: str) -> str:
+    """A name that matplotlib does not take for mathematics."""
+    return printable(name).replace("$", r"\$")

@@ -1,0 +1,153 @@
+"""The shapes and dtypes of results, as far as a graph tells them: nodes note only what backward needs.
+
+Told are those of leaves, of what is saved, of a Function's inputs and outputs, and of inputs whose gradients are summed
+back to a shape; from these follow those of elementwise operations, which broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.node import AccumulateGrad, Node, Output
+from gradwright.autograd.record import OpNode
+from gradwright.autograd.saved import Entry
+from gradwright.dtypes import of
+
+Meta = tuple[Any, Any]
+"""A shape and the name of a dtype; either may be None."""
+UNKNOWN: Meta = (None, None)
+
+
+def meta(array: Any) -> Meta:
+    """The shape of an array and the name of its dtype."""
+    return tuple(array.shape), of(array.dtype).name
+
+
+class Shapes(dict[Any, Meta]):
+    """The shape and dtype of the result (of several, the first) of nodes, where they are told.
+
+    Args:
+        nodes: given last made first.
+        known: those that are known already.
+    """
+
+    def __init__(self, nodes: Sequence[Any], known: dict[Node, Meta]) -> None:
+        super().__init__(known)
+        plans: dict[type, _Plan] = {}
+        elementwise = []
+        for node in nodes:
+            if isinstance(node, OpNode):
+                plan = plans.get(type(node))
+                if plan is None:
+                    plan = plans[type(node)] = _Plan(node)
+                self._ask_op(node, plan)
+                if plan.elementwise:
+                    elementwise.append((node, plan))
+            elif type(node) is AccumulateGrad:
+                self[node] = meta(node._array)
+            elif isinstance(node, BackwardNode):
+                self._ask_function(node)
+        for node, plan in reversed(elementwise):
+            self._forward(node, plan)
+        for node, plan in elementwise:
+            if plan.even:
+                self._backward(node)
+
+    def _tell(self, node: Any, shape: Any, dtype: Any) -> None:
+        """What is told of the result that ``node`` is the history of."""
+        target = _first(node)
+        if target is not None:
+            old = self.get(target)
+            if old is None:
+                self[target] = shape, dtype
+            elif None in old:
+                self[target] = old[0] if old[0] is not None else shape, old[1] or dtype
+
+    def _ask_function(self, node: Any) -> None:
+        first = next((m for m in node._outputs if m is not None), None)
+        if first is not None:
+            self._tell(node, tuple(first[0]), of(first[1]).name)
+        metas = [m for m, needed in zip(node._metas, node._needs, strict=True) if m is not None and needed]
+        for target, (shape, dtype) in zip(node._next, metas, strict=False):
+            self._tell(target, tuple(shape), of(dtype).name)
+
+    def _ask_op(self, node: Any, plan: _Plan) -> None:
+        if node._op.several:
+            self._tell(node, tuple(node._metas[0][0]), of(node._metas[0][1]).name)
+        values = node._saved if node._packed else node._kept
+        if values is None:
+            return
+        values = getattr(values, "entries", values)
+        for k, position in plan.shapes:
+            self._tell(node._next[position], tuple(values[k]), None)
+        if plan.out is not None and plan.out < node._packed:
+            value = values[plan.out]
+            array = getattr(value, "array", None) if isinstance(value, Entry) else value[0]
+            if array is not None:
+                self._tell(node, *meta(array))
+        for k in plan.tensors:
+            self._makers(values[k])
+
+    def _makers(self, value: Any) -> None:
+        """Of what nodes have made that this one saved, under one name."""
+        if isinstance(value, Entry) or not value:
+            return
+        if value[1].__class__ is list:
+            if isinstance(value[3], Node):
+                self._tell(value[3], *meta(value[0]))
+        else:
+            for one in value:
+                self._makers(one)
+
+    def _forward(self, node: Any, plan: _Plan) -> None:
+        """What an elementwise operation makes of inputs whose shapes are known."""
+        shape, dtype = self.get(node, UNKNOWN)
+        if shape is not None and dtype is not None:
+            return
+        metas = [self.get(target, UNKNOWN) for target in map(_first, node._next)]
+        if shape is None and plan.even:
+            shape = next((s for s, _ in metas if s is not None), None)
+        elif shape is None and plan.whole and all(s is not None for s, _ in metas):
+            shape = np.broadcast_shapes(*(s for s, _ in metas))
+        dtypes = {d for _, d in metas}
+        if dtype is None and plan.keeps and len(dtypes) == 1:
+            dtype = dtypes.pop()
+        self[node] = shape, dtype
+
+    def _backward(self, node: Any) -> None:
+        """The inputs of an elementwise operation that does not broadcast are of the shape of its result."""
+        shape = self[node][0]
+        for target in node._next:
+            if shape is not None and target not in self:
+                self._tell(target, shape, None)
+
+
+def _first(node: Any) -> Node | None:
+    """The node whose first output ``node`` is the history of."""
+    return node if type(node) is not Output else node._next[0] if node.index == 0 else None
+
+
+class _Plan:
+    """Where the nodes of a class have what tells shapes.
+
+    Attributes:
+        shapes: which saved values are the shapes of inputs, and of which.
+        tensors, out: which are tensors, and which of them the result.
+        elementwise: whether the operation is. even: whether it does not broadcast. whole: whether all its inputs need
+            gradients. keeps: whether its result is of the dtype of its inputs.
+    """
+
+    def __init__(self, node: Any) -> None:
+        op, names = node._op, node._names
+        inputs = [op.inputs[i] for i, m in enumerate(node._mask) if m and i < len(op.inputs)]
+        self.shapes = [(names.index(f"{n}_shape"), k) for k, n in enumerate(inputs) if f"{n}_shape" in names]
+        self.out = names.index("out") if "out" in names and not op.several else None
+        self.tensors = [k for k in range(node._packed) if names[k] != "out"]
+        self.elementwise = op.kind == "elementwise"
+        self.even = not any(n.endswith("_shape") for n in names)
+        self.whole = all(node._mask)
+        self.keeps = op.name != "astype" and op.complex != "general"

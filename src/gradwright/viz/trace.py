@@ -1,0 +1,263 @@
+"""`trace`: while it is on, nodes are noted with the line and the module that recorded them, and where gradients stop.
+
+Notes are kept beside the nodes, for as long as those live, and hold no array.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.cut import Guard
+from gradwright.autograd.grad_mode import guarding
+from gradwright.autograd.node import Node, Output
+from gradwright.autograd.place import here
+from gradwright.autograd.view import is_severed
+from gradwright.autograd.watch import Watch
+from gradwright.dtypes import FLOAT, of
+from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
+
+
+class Stop:
+    """Where a gradient stops.
+
+    Attributes:
+        how: in a word: ``detach()``, ``no_grad()``, or the operation that makes whole numbers.
+        reason: in a sentence.
+        place: the line, as `here` has it.
+        sources: references to the arrays it was computed from, if it is a stop only in case they have a history.
+    """
+
+    __slots__ = ("how", "place", "reason", "sources")
+
+    def __init__(self, how: str, reason: str, place: Any, sources: tuple[Any, ...] = ()) -> None:
+        self.how, self.reason, self.place, self.sources = how, reason, place, sources
+
+
+class Note:
+    """What is noted of a node: where and by which module it was recorded, what it made, and what it did not reach.
+
+    Attributes:
+        place: as `here` has it. module: the module's path.
+        shape, dtype: of its result.
+        stops: for inputs without history the `Stop` that took it.
+        gradient: norm and root mean square of the gradient that a pass brought.
+    """
+
+    __slots__ = ("dtype", "gradient", "module", "place", "shape", "stops")
+
+    def __init__(self, place: Any, module: str | None) -> None:
+        self.place, self.module = place, module
+        self.shape: tuple[int, ...] | None = None
+        self.dtype: str | None = None
+        self.stops: list[tuple[int, Stop]] = []
+        self.gradient: tuple[float, float] | None = None
+
+
+notes: weakref.WeakKeyDictionary[Node, Note] = weakref.WeakKeyDictionary()
+"""Of every node that was recorded, or has run, under a `trace`."""
+_module: ContextVar[tuple[str | None, Any]] = ContextVar("the path of the module that runs, and paths of those in it",
+                                                         default=(None, None))  # fmt: skip
+
+
+class trace(Watch):
+    """Note, in a ``with`` block, what a graph is recorded by, so that `graph` can tell it.
+
+    Noted are, for each node: the line and the module that recorded it, the shape and dtype of its result, the size of
+    the gradient that a backward pass in the block brings it; and where gradients stop: at ``detach()`` and ``.data``,
+    in a `no_grad` block, and at operations that make whole numbers. It costs a few microseconds per operation.
+
+    A module's path begins with the name of the class of the outermost one: ``MLP.layers.0``.
+
+        >>> import gradwright as gw
+        >>> from gradwright import viz
+        >>> x = gw.ones(3, requires_grad=True)
+        >>> with viz.trace():
+        ...     y = (x * x.detach()).sum()
+        >>> [(node.name, node.reason) for node in viz.graph(y).nodes if node.kind == "stop"]
+        [('detach()', 'detach() takes its history away')]
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[str, Sequence[Any], Any] = ("", (), None)
+        self._known = _Known()
+        self._guard = _Listening(self._known)
+        self._before: list[tuple[Any, Any]] = []
+
+    def __enter__(self) -> trace:
+        super().__enter__()
+        handles = register_module_forward_pre_hook(_enter), register_module_forward_hook(_leave, always_call=True)
+        self._before.append((guarding.get(), handles))
+        if guarding.get() is None:
+            guarding.set(self._guard)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        before, handles = self._before.pop()
+        for handle in handles:
+            handle.remove()
+        guarding.set(before)
+        super().__exit__(*exc)
+        self._last = ("", (), None)
+        self._known.clear()
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        result = call()
+        self._last = name, inputs, result
+        self._known.follow(name, inputs, result)
+        return result
+
+    def recorded(self, node: Any) -> None:
+        name, inputs, result = self._last
+        if node in notes:  # by another trace
+            return
+        note = notes[node] = Note(here(), _module.get()[0])
+        if name != _operation(node):  # what a write in place records besides
+            return
+        outputs = list(_arrays([result]))
+        if outputs:
+            note.shape, note.dtype = tuple(outputs[0].shape), of(outputs[0].dtype).name
+        given = list(_arrays(inputs))
+        for k, (array, needed) in enumerate(zip(given, node._mask, strict=False)):
+            stop = None if needed else self._known.stop(array)
+            if stop is not None:
+                note.stops.append((k, stop))
+        for array in outputs:
+            self._known[array] = None
+
+    def parted(self, t: Any, how: str) -> None:
+        if t._node is not None and not is_severed(t._node):
+            self._known[t.array] = Stop(how, f"{how} takes its history away", here(3))
+
+    def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
+        if type(node) is Output:
+            return call()
+        note = notes.get(node)
+        if note is None:
+            note = notes[node] = Note(None, None)
+        note.gradient = magnitude(list(g.values()) if isinstance(g, dict) else [g])
+        token = _module.set((note.module, None))
+        try:
+            return call()
+        finally:
+            _module.reset(token)
+
+
+class _Known(dict[int, tuple[Any, Stop | None]]):
+    """What is known of arrays, by their ids, for as long as they live: None if they have a history, or a `Stop`."""
+
+    def __setitem__(self, array: Any, stop: Any) -> None:
+        key = id(array)
+        if not isinstance(array, np.generic):
+            super().__setitem__(key, (weakref.ref(array, lambda _: self.pop(key, None)), stop))
+        elif stop is not None:  # NumPy's scalars can only be kept, and there may be many
+            super().__setitem__(key, (array, stop))
+
+    def stop(self, array: Any) -> Stop | None:
+        """Where the history of an array was lost."""
+        return self.get(id(array), (None, None))[1]
+
+    def follow(self, name: str, inputs: Sequence[Any], result: Any) -> None:
+        """An operation made ``result``, perhaps not recorded: what its inputs lack, it lacks."""
+        given, made = list(_arrays(inputs)), list(_arrays([result]))
+        stop = next((s for a in given if (s := self.stop(a)) is not None), None)
+        if stop is None and made and all(of(a.dtype).category < FLOAT for a in made):
+            floating = [a for a in given if of(a.dtype).category >= FLOAT]
+            certain = any(id(a) in self for a in floating)
+            sources = [] if certain else [weakref.ref(a) for a in floating if not isinstance(a, np.generic)]
+            if certain or sources:
+                reason = f"{name} makes whole numbers or booleans, which have no gradient"
+                stop = Stop(name, reason, here(3), tuple(sources))
+        if stop is not None:
+            for array in made:
+                self[array] = stop
+
+
+class _Listening(Guard):
+    """Hears of operations in a `no_grad` block, and changes nothing."""
+
+    follows = False
+
+    def __init__(self, known: _Known) -> None:
+        super().__init__("", (), declared=True)
+        self._arrays = known
+
+    def met(self, tensors: Sequence[Any], out: Any = None) -> None:
+        stop = Stop("no_grad()", "computed in a no_grad() block, where nothing is recorded", here(3))
+        if any(t._node is not None and not is_severed(t._node) for t in tensors):
+            for array in _arrays([out]):
+                self._arrays[array] = stop
+
+
+def magnitude(gradients: Sequence[Any]) -> tuple[float, float] | None:
+    """The Euclidean norm and the root mean square of gradients, taken together; None if there is nothing in them."""
+    largest, squares, count = 0.0, 0.0, 0
+    with np.errstate(all="ignore"):
+        values = [np.abs(np.asarray(getattr(g, "array", g))) for g in gradients if g is not None]
+        values = [v.astype(np.float64) if v.dtype.kind == "V" else v for v in values if v.size]
+        if not values:
+            return None
+        largest = max(float(v.max()) for v in values)
+        if not 0 < largest < np.inf:
+            largest = next((m for v in values if np.isnan(m := float(v.max()))), largest)
+            return largest, largest
+        for v in values:
+            scaled = v.astype(np.float64) / largest
+            squares += float((scaled * scaled).sum())
+            count += v.size
+    return largest * squares**0.5, largest * (squares / count) ** 0.5
+
+
+def _operation(node: Any) -> str:
+    """What `Watch.compute` calls the operation that recorded a node."""
+    op = getattr(type(node), "_op", None)
+    return op.name if op is not None else getattr(getattr(node, "_function", None), "__name__", "")
+
+
+def _arrays(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value.array
+        elif hasattr(value, "dtype") and hasattr(value, "shape"):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _arrays(value)
+
+
+# ---- the module that runs ---------------------------------------------------------------------------------
+
+
+def _enter(module: Any, args: Any) -> None:
+    """A module begins: it is one of those below the outermost, or the outermost."""
+    stack = _module.get()[1] or ()
+    names = stack[0] if stack else {id(m): _joined(_title(module), path) for path, m in module.named_modules()}
+    path = names.get(id(module)) or _joined(stack[-1], _title(module))
+    _module.set((path, (*(stack or (names,)), path)))
+
+
+def _leave(module: Any, args: Any, out: Any) -> None:
+    stack = (_module.get()[1] or ())[:-1]
+    _module.set((stack[-1], stack) if len(stack) > 1 else (None, None))
+
+
+def _joined(*parts: str) -> str:
+    return ".".join(p for p in parts if p)
+
+
+_titles: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def _title(module: Any) -> str:
+    """What to call a module that is in no other: by its class, with a number if there is another one."""
+    found = _titles.get(module)
+    if found is None:
+        name, taken = type(module).__name__, set(_titles.values())
+        others = (f"{name}-{n}" for n in itertools.count(2))
+        found = _titles[module] = name if name not in taken else next(t for t in others if t not in taken)
+    return found

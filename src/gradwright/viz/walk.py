@@ -1,0 +1,262 @@
+"""From tensors to a `Graph`: every node below them, last made first, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradwright.autograd.base import TensorBase
+from gradwright.autograd.containers import Tree, paths, take_apart
+from gradwright.autograd.context import BackwardNode
+from gradwright.autograd.cut import Cut
+from gradwright.autograd.node import AccumulateGrad, Node, NotDifferentiable, Output
+from gradwright.autograd.orders import order
+from gradwright.autograd.place import Place as Line
+from gradwright.autograd.record import OpNode
+from gradwright.autograd.view import is_severed, refresh
+from gradwright.errors import kind
+from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Place
+from gradwright.viz.saved import Memories
+from gradwright.viz.shapes import UNKNOWN, Shapes, meta
+from gradwright.viz.trace import Note, Stop, magnitude, notes
+
+_NOTHING = Note(None, None)
+_ENDS = (Cut, NotDifferentiable)
+"""Nodes that lead on, but let no gradient through."""
+
+
+def graph(tensors: Any, params: Any = None, saved: bool = True) -> Graph:
+    """The graph of tensors as records: see `Graph`, which draws it, too.
+
+    Args:
+        tensors: a tensor, or several in containers; the keys of a dictionary name them.
+        params: names for tensors: a dictionary, pairs, or a module, whose parameters are named.
+        saved: whether to tell what nodes keep for backward.
+
+    The operations are told without being run, and nothing is changed. Under `trace` more is known of them: lines,
+    modules, all shapes, and where gradients stop.
+
+        >>> import gradwright as gw
+        >>> from gradwright import viz
+        >>> x = gw.tensor([1.0, 2.0], requires_grad=True)
+        >>> print(viz.graph((x * x).sum(), params={"x": x}))
+        Output  float32 []
+        └ SumBackward0  float32 []
+          └ MulBackward0  float32 [2]  saved self, other
+            └ x  float32 [2]
+
+    Raises:
+        TypeError: there is no tensor among ``tensors``, or something else among ``params``.
+        RuntimeError: a view can no longer be told how it came about, since its base was written in place.
+    """
+    return walked(tensors, params, saved)[0]
+
+
+def walked(tensors: Any, params: Any = None, saved: bool = True) -> tuple[Graph, dict[Node, int], list[Any]]:
+    """The graph of tensors as `graph` has it, the ids of their nodes, and the tensors, one for each of its roots."""
+    names = _names(params)
+    roots = _roots(tensors)
+    walk = _Walk(roots, names, saved)
+    return walk.graph(), walk.ids, [t for _, t in roots]
+
+
+def _roots(tensors: Any) -> list[tuple[str | None, Any]]:
+    """The tensors, each once, with the names that containers give them."""
+    found: list[Any] = []
+    rest = take_apart(tensors, found)
+    if not found:
+        raise TypeError(f"graph: expected a Tensor, or several in a container, but got {kind(tensors)}")
+    named = list(paths(rest, "")) if type(rest) is Tree else [""]
+    labels = [_label(name) if isinstance(tensors, Mapping) else None for name in named]
+    for t in found:
+        if t._view is not None:
+            refresh(t, always=True)
+    return list({id(t): (label, t) for label, t in zip(labels, found, strict=True)}.values())
+
+
+def _label(path: str) -> str:
+    """A key of a dictionary, as `paths` writes it."""
+    return path[2:-2] if path.startswith("['") and path.endswith("']") and path.count("[") == 1 else path
+
+
+def _names(params: Any) -> dict[Node, str]:
+    """The names of tensors by their nodes."""
+    if params is None:
+        return {}
+    if hasattr(params, "named_parameters"):
+        params = params.named_parameters()
+    elif isinstance(params, Mapping):
+        params = params.items()
+    found = {}
+    for name, t in params:
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"graph: params names tensors, but {name!r} is {kind(t)}")
+        if t._node is not None:
+            found[t._node] = str(name)
+    return found
+
+
+class _Walk:
+    """One walk: what is known of the nodes, and their records."""
+
+    def __init__(self, roots: list[tuple[str | None, Any]], names: dict[Node, str], saved: bool) -> None:
+        self.roots, self.names = roots, names
+        self.memories = Memories() if saved else None
+        self.found = _below([t._node for _, t in roots if t._node is not None])
+        inner = [t for _, t in roots if type(t._node) is not AccumulateGrad]
+        self.ids = {node: k for k, node in enumerate(self.found, len(inner))}
+        self.notes = {node: note for node in self.found if (note := notes.get(node))} if notes else {}
+        self.places: dict[Any, Place] = {}
+        self.classes: dict[type, tuple[str, Kind, str | None, str | None]] = {}
+        self.nodes: list[GraphNode] = []
+        self.edges: list[Edge] = []
+
+    def graph(self) -> Graph:
+        """The records."""
+        ids = self.ids
+        roots = []
+        for label, t in self.roots:
+            if type(t._node) is AccumulateGrad:
+                roots.append(ids[t._node])
+            else:
+                roots.append(len(self.nodes))
+                self._output(label or self.names.get(t._node), t)
+        shapes = Shapes(self.found, self._known())
+        for node, k in ids.items():
+            self._node(k, node, shapes.get(node, UNKNOWN))
+            if not isinstance(node, _ENDS):
+                self._edges(k, node)
+        self._stops()
+        return Graph(tuple(self.nodes), tuple(self.edges), tuple(roots))
+
+    def _output(self, label: str | None, t: Any) -> None:
+        node, k = t._node, len(self.nodes)
+        reason = None
+        if node is None or is_severed(node):
+            reason = "it has no history: its requires_grad is False"
+        else:
+            target, output = node._edge()
+            self.edges.append(Edge(k, self.ids[target], output, 0))
+        self.nodes.append(GraphNode(k, "Output", "output", *meta(t.array), label=label, reason=reason))
+
+    def _known(self) -> dict[Node, Any]:
+        """The shapes and dtypes that need not be found out."""
+        known: dict[Node, Any] = {node: (note.shape, note.dtype) for node, note in self.notes.items()}
+        for _, t in self.roots:
+            if t._node is not None and t._node._edge()[0] is t._node:
+                known[t._node] = meta(t.array)
+        return {node: m for node, m in known.items() if m != UNKNOWN}
+
+    def _node(self, k: int, node: Any, meta: Any) -> None:
+        name, kind, formula, reason = self.classes.get(type(node)) or self._class(node)
+        if kind == "stop" or kind == "accumulate":
+            name, kind, reason = _end(node)
+        note = self.notes.get(node, _NOTHING)
+        place = note.place
+        if place is None and node._hooks is not None:  # anomaly mode's
+            place = node._hooks.place
+        self.nodes.append(GraphNode(
+            k, name, kind, meta[0], meta[1], self.memories.of(node) if self.memories else (), self.names.get(node),
+            note.module, None if place is None else self._place(place), order(node), reason, formula, _is_freed(node),
+            _gradient(node, note),
+        ))  # fmt: skip
+
+    def _edges(self, k: int, node: Any) -> None:
+        mask = node._mask
+        needed = (i for i, m in enumerate(mask) if m) if len(mask) > 1 else (0,)
+        for i, target in zip(needed, node._next, strict=False):
+            owner, output = (target._next[0], target.index) if type(target) is Output else (target, 0)
+            self.edges.append(Edge(k, self.ids[owner], output, i))
+
+    def _stops(self) -> None:
+        """Nodes for where gradients stop, each once, behind all others."""
+        leaves = {id(n._array) for n in self.found if type(n) is AccumulateGrad}
+        numbers: dict[Stop, int] = {}
+        for node, note in self.notes.items():
+            for i, stop in note.stops:
+                if not stop.sources or any(id(ref()) in leaves for ref in stop.sources):
+                    if stop not in numbers:
+                        k = numbers[stop] = len(self.nodes)
+                        place = None if stop.place is None else self._place(stop.place)
+                        self.nodes.append(GraphNode(k, stop.how, "stop", reason=stop.reason, place=place))
+                    self.edges.append(Edge(self.ids[node], numbers[stop], 0, i))
+        if numbers:
+            self.edges.sort(key=lambda e: (e.source, e.input))
+
+    def _class(self, node: Any) -> tuple[str, Kind, str | None, str | None]:
+        """Name, kind, formula and declared reason, which all nodes of a class share."""
+        cls = type(node)
+        surrogate = getattr(cls, "surrogate", None)
+        reason = surrogate if isinstance(surrogate, str) else None
+        found = self.classes[cls] = (cls.__name__, _kind(node, reason), _formula(node), reason)
+        return found
+
+    def _place(self, place: Any) -> Place:
+        found = self.places.get(place)
+        if found is None:
+            line = Line(*place)
+            code = line.code
+            found = self.places[place] = Place(code.co_filename, line.line, code.co_qualname, line.source)
+        return found
+
+
+def _below(roots: Iterable[Node]) -> list[Node]:
+    """The nodes whose gradients depend on those of ``roots``, last made first."""
+    seen = {root._edge()[0] for root in roots}
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, _ENDS):
+            for target in node._next:
+                owner = target._next[0] if type(target) is Output else target
+                if owner not in seen:
+                    seen.add(owner)
+                    stack.append(owner)
+    return sorted(seen, key=lambda node: node._seq, reverse=True)
+
+
+def _kind(node: Any, reason: str | None) -> Kind:
+    if type(node) is AccumulateGrad:
+        return "accumulate"
+    if isinstance(node, _ENDS):
+        return "stop"
+    if reason is not None:
+        return "surrogate"
+    maker = node._function if isinstance(node, BackwardNode) else node._op.forward if isinstance(node, OpNode) else node
+    return "op" if str(getattr(maker, "__module__", "")).partition(".")[0] == "gradwright" else "custom"
+
+
+def _formula(node: Any) -> str | None:
+    """The first line of what the docstring of an operation says."""
+    if isinstance(node, OpNode):
+        doc = node._op.__doc__
+    elif isinstance(node, BackwardNode):
+        doc = getattr(node._function, "_user", node._function).__doc__
+    else:
+        doc = None
+    return next((line.strip() for line in (doc or "").splitlines() if line.strip()), None)
+
+
+def _is_freed(node: Any) -> bool:
+    if isinstance(node, OpNode):
+        return bool(node._packed) and node._saved is None
+    return isinstance(node, BackwardNode) and node._saved is None
+
+
+def _gradient(node: Any, note: Note) -> Gradient | None:
+    found = note.gradient
+    leaf = node._leaf() if type(node) is AccumulateGrad else None
+    if leaf is not None and getattr(leaf, "_grad", None) is not None:
+        found = magnitude([leaf._grad])
+    return None if found is None else Gradient(*found)
+
+
+def _end(node: Any) -> tuple[str, Kind, str | None]:
+    """What to call a node at which gradients end, what it is, and why."""
+    if isinstance(node, Cut):
+        return type(node).__name__, "stop", node._message.partition("\n")[0]
+    if isinstance(node, NotDifferentiable):
+        return type(node).__name__, "stop", f"{node.operation} has no derivative"
+    if is_severed(node):
+        return "no history", "stop", "a view of what has no history"
+    return type(node).__name__, "accumulate", None

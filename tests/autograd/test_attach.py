@@ -1,0 +1,68 @@
+"""What becomes of outputs and saved tensors: the short way, for one plain output, does what the long one does."""
+
+import pytest
+
+import gradwright as gw
+from gradwright.autograd import Function, grad
+
+
+def function(forward, backward):
+    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+
+
+def one(ctx, x, w):
+    y = x.exp()
+    ctx.save_for_backward(x, None, w, y)
+    ctx.y, ctx.k = y, 2
+    return y
+
+
+def in_a_tuple(ctx, x, w):
+    return (one(ctx, x, w),)
+
+
+def one_of_two(ctx, x, w):
+    return one(ctx, x, w), 3
+
+
+def backward(ctx, g, *_):
+    _, none, w, y = ctx.saved_tensors
+    assert none is None
+    assert w.tolist() == [5]
+    return g * (y + ctx.y) / ctx.k, None
+
+
+@pytest.mark.parametrize("forward", [one, in_a_tuple, one_of_two])
+def test_both_ways_come_to_the_same(forward):
+    x, w = gw.tensor([0.5], dtype=gw.float64, requires_grad=True), gw.tensor([5.0], dtype=gw.float64)
+    out = function(forward, backward).apply(x, w)
+    y = out if forward is one else out[0]
+    node = y.grad_fn
+    assert [None if p is None else p[3] for p in node._saved] == [x._node, None, None, 0]
+    assert node._outputs[0] == ((1,), "float64")
+    assert node._replay is None
+    assert (node._to_save, node._dirty, node._flat) == ((), (), ())
+    assert node.saved_tensors[0] is x
+    assert node.saved_tensors[3].grad_fn is node
+    (g,) = grad(y, x, create_graph=True)
+    assert grad(g, x)[0].item() == pytest.approx(y.item())
+
+
+@pytest.mark.parametrize("value", [1, True, 2.0])
+def test_only_floating_outputs_have_a_history(value):
+    def forward(ctx, x):
+        out = gw.full((2,), value)
+        ctx.save_for_backward(out)
+        return out
+
+    y = function(forward, lambda ctx, g: g).apply(gw.ones(2, requires_grad=True))
+    assert y.requires_grad is (value == 2.0 and value.__class__ is float)
+
+
+@pytest.mark.parametrize("forward", [lambda ctx, x: x, lambda ctx, x: x[:], lambda ctx, x: x.view(2, 1)])
+def test_an_input_or_a_view_of_one_becomes_a_view_of_its_own(forward):
+    x = gw.ones(2, requires_grad=True) * 1
+    y = function(forward, lambda ctx, g: g.reshape(2)).apply(x)
+    assert y is not x
+    assert y._is_view()
+    assert type(y.grad_fn).__name__ == "FBackward"
