@@ -20,7 +20,7 @@ from hypothesis import settings
 import gradwright
 from tests.browser import Browser
 
-collect_ignore = ["seed_programs"]  # run by tests, but hold none
+collect_ignore = ["seed_programs", "cli/training_scripts"]  # run by tests, but hold none
 
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

@@ -1,11 +1,16 @@
 """Each example runs as a program, and its numbers agree with an independent computation."""
 
+import collections
 import functools
+import itertools
 import math
+import os
+import pydoc_data.topics
 import re
 import runpy
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +18,16 @@ import pytest
 from scipy import stats
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+TRAINING = ["char_model", "digits_convnet", "digits_mlp", "ode_fit"]
+FOLDER = tempfile.TemporaryDirectory()  # where the examples run, and leave what they write
 
 
 @functools.cache
 def output(name: str) -> str:
-    """What the example prints."""
-    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    """What the example prints; those that train do so for a few seconds only."""
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *(["--quick"] if name in TRAINING else [])]
+    one = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=FOLDER.name, env=one)
     assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -27,7 +35,11 @@ def output(name: str) -> str:
 @functools.cache
 def module(name: str) -> dict:
     """The example's names, without its main()."""
-    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    sys.path.insert(0, str(EXAMPLES))  # as Python does: an example may import its neighbours
+    try:
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    finally:
+        sys.path.remove(str(EXAMPLES))
 
 
 def numbers(text: str) -> list[float]:
@@ -267,3 +279,107 @@ def test_heat_rod():
     assert numbers(row(text, "by the end link twice, and by it and the halfway one:")) == pytest.approx(
         [twice, mixed], abs=1e-5
     )
+
+
+# ---- programs that train --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_training_is_checked_first_drawn_and_saved(name):
+    import gradwright as gw
+
+    assert re.match(r"gradwright check \w+\.py:\w+: verified, 1\d checks passed\n", output(name))
+    assert Path(FOLDER.name, f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert all(isinstance(value, gw.Tensor) for value in gw.load(Path(FOLDER.name, f"{name}.safetensors")).values())
+
+
+def test_nothing_is_trained_with_a_wrong_derivative(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from workbench import verify
+    from wrong_derivative import MulConstantBad
+
+    with pytest.raises(SystemExit, match=r"wrong_derivative\.py:MulConstantBad: not verified, so nothing is trained"):
+        verify(MulConstantBad)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_options_of_training():
+    program = [sys.executable, str(EXAMPLES / "workbench.py")]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([*program, "--out", f"{folder}/curve.svg"], capture_output=True, text=True, timeout=60)
+        assert done.stdout == f"drawn: {folder}/curve.svg\n"
+        assert "</svg>" in Path(folder, "curve.svg").read_text()
+    wrong = subprocess.run([*program, "--epochs", "0"], capture_output=True, text=True, timeout=60)
+    assert wrong.returncode == 2
+    assert "argument --epochs: must be at least 1, got 0" in wrong.stderr
+
+
+def test_digits_mlp():
+    import gradwright as gw
+
+    right, = re.findall(r"right: ([\d.]+)% of 450", output("digits_mlp"))
+    assert float(right) > 93
+    saved = {name: t.numpy() for name, t in gw.load(Path(FOLDER.name, "digits_mlp.safetensors")).items()}
+    x, y = (t.numpy() for t in module("digits_mlp")["data"]()[1].tensors)
+    hidden = np.maximum(x @ saved["hidden.weight"].T + saved["hidden.bias"], 0)
+    scores = hidden @ saved["scores.weight"].T + saved["scores.bias"]
+    assert float(right) == pytest.approx(100 * np.mean(scores.argmax(1) == y), abs=0.3)
+
+
+def test_digits_convnet():
+    import gradwright as gw
+
+    right, = re.findall(r"right: ([\d.]+)% of 450", output("digits_convnet"))
+    assert float(right) > 95
+    example = module("digits_convnet")
+    model = example["ConvNet"]()
+    model.load_state_dict(gw.load(Path(FOLDER.name, "digits_convnet.safetensors")))
+    _, again = module("digits_mlp")["evaluate"](model, example["data"]()[1])
+    assert float(right) == pytest.approx(100 * again, abs=0.3)
+
+
+def test_the_held_out_quarter_is_always_the_same_and_not_trained_on():
+    (x, y), (x_held_out, _) = (dataset.tensors for dataset in module("digits_mlp")["data"]())
+    assert (len(x), len(x_held_out)) == (1347, 450)
+    again = module("digits_mlp")["data"]()[1].tensors[0]
+    assert (again == x_held_out).all()
+    assert not {a.tobytes() for a in x.numpy()} & {a.tobytes() for a in x_held_out.numpy()}
+
+
+def test_ode_fit():
+    largest, = numbers(row(output("ode_fit"), "largest error:"))
+    assert largest < 20
+    guesses = np.abs(module("ode_fit")["GUESS"] / module("ode_fit")["TRUTH"] - 1)
+    assert largest < 70 * guesses.max()
+
+
+def test_the_gradient_by_the_adjoint_equation():
+    import gradwright as gw
+
+    solve_ivp = pytest.importorskip("scipy.integrate").solve_ivp
+    example = module("ode_fit")
+    field, times, start, p = example["lotka_volterra"], np.linspace(0, 8, 9), example["START"], example["GUESS"]
+    weights = np.random.default_rng(0).normal(size=(9, 2))
+
+    def loss(values):
+        exact = {"t_eval": times, "rtol": 1e-11, "atol": 1e-11}
+        return (solve_ivp(lambda t, u: field(u, values[2:]), (0, 8), values[:2], **exact).y.T * weights).sum()
+
+    values = np.concatenate([start, p])
+    steps = 1e-5 * np.diag(np.abs(values))
+    finite = [(loss(values + step) - loss(values - step)) / (2 * step.sum()) for step in steps]
+    leaves = gw.tensor(start, requires_grad=True), gw.tensor(p, requires_grad=True)
+    (example["Solve"].apply(field, times, *leaves) * gw.tensor(weights)).sum().backward()
+    assert [*leaves[0].grad.tolist(), *leaves[1].grad.tolist()] == pytest.approx(finite, rel=1e-5)
+
+
+def test_char_model():
+    model, bigram = numbers(row(output("char_model"), "bits per held-out character:"))
+    topics = pydoc_data.topics.topics
+    text = "\n".join(topics[name] for name in sorted(topics))
+    n, kinds = len(text) * 9 // 10, len(set(text))
+    pairs, firsts = collections.Counter(itertools.pairwise(text[:n])), collections.Counter(text[: n - 1])
+    likely = [(pairs[a, b] + 0.1) / (firsts[a] + 0.1 * kinds) for a, b in itertools.pairwise(text[n:])]
+    assert bigram == pytest.approx(-np.log2(likely).mean(), abs=1e-3)
+    assert model < bigram + 0.3  # after a hundred steps; with all of them it is below 2
+    assert "A class " in output("char_model")

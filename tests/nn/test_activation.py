@@ -36,20 +36,6 @@ def test_elementwise(lib, case):
     assert list(m.parameters()) == []
 
 
-def test_relu_in_place(lib):
-    m = lib.nn.ReLU(inplace=True)
-    assert repr(m) == "ReLU(inplace=True)"
-    x = lib.tensor([-1.0, 2.0], requires_grad=True)
-    y = x * 1
-    assert m(y) is y
-    assert y.tolist() == [0, 2]
-    y.sum().backward()
-    assert x.grad.tolist() == [0, 1]
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
-        m(x)
-    assert x.tolist() == [-1, 2]
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_derivatives_to_second_order(case):
     x = gw.tensor([-1.0, 0.5, 2.0], dtype=gw.float64, requires_grad=True)
@@ -59,8 +45,8 @@ def test_derivatives_to_second_order(case):
 
 
 NAMES = [
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "Mish", "PReLU",
-    "ReLU", "ReLU6", "SELU", "Sigmoid", "SiLU", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+    "GELU", "GLU", "Hardshrink", "Hardswish", "LogSigmoid", "Mish", "Sigmoid", "SiLU", "Softplus", "Softshrink",
+    "Softsign", "Tanh", "Tanhshrink",
 ]  # fmt: skip
 
 
@@ -70,10 +56,8 @@ def test_every_case_of_torch(torch, name):
 
 
 @pytest.mark.parametrize(("name", "args"), [
-    ("CELU", (2.0, True)), ("ELU", (0.5, True)), ("GELU", ("tanh",)), ("Hardshrink", (1,)), ("Hardsigmoid", ()),
-    ("Hardsigmoid", (True,)), ("Hardswish", (True,)), ("Hardtanh", (-2, 2.0, True)), ("LeakyReLU", (0.2, True)),
-    ("Mish", (True,)), ("PReLU", (3, 0.1)), ("RReLU", (0.1, 0.2)), ("RReLU", (0.1, 0.2, True)), ("ReLU6", (True,)),
-    ("SELU", (True,)), ("SiLU", (True,)), ("Softshrink", (0.1,)), ("Threshold", (0.1, -2, True)),
+    ("GELU", ("tanh",)), ("Hardshrink", (1,)), ("Hardsigmoid", ()), ("Hardsigmoid", (True,)), ("Hardswish", (True,)),
+    ("Mish", (True,)), ("SiLU", (True,)), ("Softshrink", (0.1,)),
 ])  # fmt: skip
 def test_options_and_reprs_are_those_of_torch(torch, name, args):
     mine, theirs = (getattr(lib.nn, name)(*args).eval() for lib in (gw, torch))
@@ -83,31 +67,3 @@ def test_options_and_reprs_are_those_of_torch(torch, name, args):
     if inplace:
         twin = gw.tensor(x.numpy())
         assert mine(twin) is twin
-
-
-def test_random_slopes_in_training():
-    gw.manual_seed(0)
-    m = gw.nn.RReLU(0.2, 0.3)
-    x = gw.full((1000,), -1.0)
-    assert 0.2 <= -m(x).max().item() < 0.21
-    assert 0.29 < -m(x).min().item() < 0.3
-    assert len(set(m(x).tolist())) > 900
-    assert m(-x).tolist() == (-x).tolist()
-
-
-def test_hardtanh_bounds(lib):
-    with pytest.warns(FutureWarning, match="keyword argument `min_value` is deprecated and renamed to `min_val`"):
-        assert lib.nn.Hardtanh(min_value=-3.0).min_val == -3.0
-    with pytest.raises(AssertionError, match=r"max_val \(1.0\) must be greater than min_val \(2.0\)"):
-        lib.nn.Hardtanh(2.0)
-    assert issubclass(lib.nn.ReLU6, lib.nn.Hardtanh)
-
-
-def test_prelu_has_a_weight_for_each_channel(lib):
-    m = lib.nn.PReLU(2, 0.5)
-    y = m(lib.tensor([[-1.0, -2.0]]))
-    assert y.tolist() == [[-0.5, -1.0]]
-    y.sum().backward()
-    assert m.weight.grad.tolist() == [-1.0, -2.0]
-    with pytest.raises(RuntimeError, match=r"[Mm]ismatch of parameter numbers and input channel size"):
-        m(lib.ones(1, 3))

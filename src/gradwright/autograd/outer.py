@@ -108,7 +108,7 @@ class Outer:
         self.streams = streams(forward.values(), forward.loaded)
         self.written = forward.spots(forward.stored)
         backward = _Reader([user.backward, user.vjp])
-        self.read = backward.spots(forward.stored | backward.stored)
+        self.read = backward.spots(forward.stored | backward.stored) if self.written else []
 
     def look(self) -> dict[int, tuple[str, Any, int]]:
         """The tensors, arrays and numbers that backward would find: by id, with their names and versions."""

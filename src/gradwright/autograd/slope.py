@@ -10,7 +10,9 @@ import numpy as np
 
 from gradwright.autograd.jacobian import Subject, as_coordinates, here, movable, rounding
 
-_LEVELS, _FIRST = 8, 0.1
+LEVELS = 8
+"""How many steps are tried, each half the one before."""
+_LAST = 0.1 / 2**7
 
 
 class Slope(NamedTuple):
@@ -19,14 +21,16 @@ class Slope(NamedTuple):
     Attributes:
         value, bar: it, and how far it may be off.
         bent: whether there is a kink.
+        last: the difference with the shortest step.
     """
 
     value: float
     bar: float
     bent: bool
+    last: float
 
 
-def slope_along(subject: Subject, u: Sequence[Any], v: Sequence[Any]) -> Slope:
+def slope_along(subject: Subject, u: Sequence[Any], v: Sequence[Any], levels: int = LEVELS) -> Slope:
     """The derivative of ``v . outputs`` along ``u``, extrapolated from central differences.
 
     ``u`` has for each input a row with how far to go by each coordinate, ``v`` an array of weights for each output.
@@ -34,8 +38,7 @@ def slope_along(subject: Subject, u: Sequence[Any], v: Sequence[Any]) -> Slope:
     middle, _ = _value(subject, u, v, 0.0)
     value, bar, gaps = 0.0, np.inf, []
     before: list[float] = []
-    for i in range(_LEVELS):
-        t = _FIRST / 2**i
+    for t in _LAST * 2.0 ** np.arange(levels)[::-1]:
         (up, size), (down, _) = _value(subject, u, v, t), _value(subject, u, v, -t)
         row = [(up - down) / (2 * t)]
         gaps.append((abs(up + down - 2 * middle) / t, size / t))
@@ -48,7 +51,7 @@ def slope_along(subject: Subject, u: Sequence[Any], v: Sequence[Any]) -> Slope:
         before = row
     (far, _), (near, rough) = gaps[-2:]
     bent = near > 8 * rough and near > 0.01 * abs(value) / 100 and near > 0.6 * far
-    return Slope(value, 4 * bar, bent)
+    return Slope(value, 4 * bar, bent, before[0])
 
 
 def _value(subject: Subject, u: Sequence[Any], v: Sequence[Any], t: float) -> tuple[float, float]:

@@ -37,7 +37,8 @@ def heat_map(block: Mapping[str, Any], worst: tuple[int, int] | None = None) -> 
 
     Returns:
         A dictionary. ``of``: rows and columns of the whole; ``shape``: those of what is left. Then lists, row by row:
-        ``at``: where each entry was in the whole, counted through; ``analytic``, ``numeric``, ``bar``; ``off``:
+        ``at``: where each entry was in the whole, counted through; ``rows``, ``columns``: which coordinates of input and
+        output the rows and columns of the whole are of, None if of all; ``analytic``, ``numeric``, ``bar``; ``off``:
         analytic less numeric; ``mark``: 1 where that is more than the error bar allows, 2 at a kink, otherwise 0.
     """
     analytic, numeric, bar = (_matrix(block[k]) for k in ("analytic", "numeric", "bar"))
@@ -60,12 +61,20 @@ def heat_map(block: Mapping[str, Any], worst: tuple[int, int] | None = None) -> 
         "of": list(analytic.shape),
         "shape": [len(rows) - 1, len(columns) - 1],
         "at": at,
+        "rows": _some(block.get("rows")),
+        "columns": _some(block.get("columns")),
         "analytic": numbers(analytic.flat[at]),
         "numeric": numbers(numeric.flat[at]),
         "bar": numbers(bar.flat[at]),
         "off": numbers(off.flat[at]),
         "mark": np.where(wrong, 1, 2 * kinks).flat[at].tolist(),
     }
+
+
+def _some(coordinates: Sequence[int] | None) -> list[int] | None:
+    """Coordinates, unless they are all there are."""
+    found = None if coordinates is None else [*map(int, coordinates)]
+    return None if found == [*range(len(found or ()))] else found
 
 
 def plot(diagnosis: Mapping[str, Any]) -> dict[str, Any] | None:

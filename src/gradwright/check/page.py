@@ -196,6 +196,7 @@ def _diagnosis(k: int, n: int, d: Mapping[str, Any], unfolded: bool) -> Markup:
         tag("summary", _mark(verdict), tag("span", *_dotted(*what)), tag("span", _WORDS[verdict], class_="verdict")),
         tag("p", tag("code", d["sample"]), class_="sample") if d.get("sample") else None,
         tag("p", prose(d["summary"]), class_="summary"),
+        tag("p", d["sampled"][0].upper() + d["sampled"][1:], class_="sampled") if d.get("sampled") else None,
         causes,
         _worst(d["worst"], verdict) if d["worst"] else None,
         tag("div", class_="figures", data_figure=f"{k}-{n}"),

@@ -1,8 +1,9 @@
 """`import torch` on gradwright: an import hook that serves gradwright's modules under PyTorch's names.
 
 Each ``torch.a.b`` of `SHARED` is a module of its own that holds the public names of ``gradwright.a.b``, where that
-exists; each of `ELSEWHERE` holds names that gradwright keeps in other modules. Asking for anything else fails with "gradwright has no torch.X yet": AttributeError for ``torch.X``,
-ModuleNotFoundError, which is an ImportError, for ``import torch.X`` and ``from torch import X``.
+exists; each of `ELSEWHERE` holds those of the module that stands there. Asking for anything else fails with
+"gradwright has no torch.X yet": AttributeError for ``torch.X``, ModuleNotFoundError, which is an ImportError, for
+``import torch.X`` and ``from torch import X``.
 """
 
 from __future__ import annotations
@@ -29,51 +30,29 @@ SHARED = frozenset({
     "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.parameter", "torch.nn.utils",
     "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.parametrizations",
     "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
-    "torch.optim", "torch.optim.lbfgs", "torch.optim.lr_scheduler", "torch.optim.optimizer",
+    "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer",
     "torch.profiler", "torch.serialization", "torch.utils", "torch.utils.checkpoint", "torch.utils.data",
     "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
 })  # fmt: skip
 
-# PyTorch's modules whose public names gradwright keeps in other modules, or in several.
-ELSEWHERE = {
-    f"torch.{name}": tuple(f"gradwright.{source}" for source in sources.split())
-    for name, sources in {
-        "nn.modules": "nn",
-        "nn.modules.activation": "nn.activation nn.softmax nn.attention",
-        "nn.modules.batchnorm": "nn.norm nn.lazy_layers",
-        "nn.modules.container": "nn.container nn.parameters",
-        "nn.modules.conv": "nn.conv nn.lazy_layers",
-        "nn.modules.distance": "nn.distance",
-        "nn.modules.dropout": "nn.dropout",
-        "nn.modules.flatten": "nn.shape",
-        "nn.modules.fold": "nn.fold",
-        "nn.modules.instancenorm": "nn.norm nn.lazy_layers",
-        "nn.modules.lazy": "nn.lazy",
-        "nn.modules.linear": "nn.linear nn.lazy_layers",
-        "nn.modules.loss": "nn.loss nn.classification",
-        "nn.modules.module": "nn.module",
-        "nn.modules.normalization": "nn.norm nn.response",
-        "nn.modules.padding": "nn.pad",
-        "nn.modules.pixelshuffle": "nn.pixel",
-        "nn.modules.pooling": "nn.pool nn.adaptive",
-        "nn.modules.rnn": "nn.recurrent nn.cell",
-        "nn.modules.sparse": "nn.embedding",
-        "nn.modules.transformer": "nn.transformer",
-        "nn.modules.upsampling": "nn.resize",
-        "optim.adam": "optim.adam",
-        "optim.adamw": "optim.adam",
-        "optim.rmsprop": "optim.adagrad",
-        "optim.sgd": "optim.sgd",
-    }.items()
-}
+# PyTorch's modules whose public names are also those of a larger one, which serves them here.
+ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
+    "activation", "batchnorm", "container", "conv", "distance", "dropout", "flatten", "fold", "instancenorm", "lazy",
+    "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling", "rnn", "sparse", "transformer",
+    "upsampling",
+)} | {f"torch.optim.{name}": "gradwright.optim" for name in (
+    "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "lbfgs", "nadam", "radam", "rmsprop", "rprop", "sgd",
+)} | {"torch.nn.modules": "gradwright.nn"}  # fmt: skip
 
-# Private names that programs take from PyTorch all the same, to derive from or for isinstance; and what they are here.
+# Private names that programs take from PyTorch all the same, to derive from or for isinstance.
 _PRIVATE = {
-    "torch.nn.modules.batchnorm": {"_BatchNorm": "_BatchNorm"},
-    "torch.nn.modules.conv": {"_ConvNd": "_ConvNd"},
-    "torch.nn.modules.loss": {"_Loss": "Loss", "_WeightedLoss": "_WeightedLoss"},
-    "torch.optim.lr_scheduler": {"_LRScheduler": "LRScheduler"},
-}
+    "torch.nn.modules.batchnorm": {"_BatchNorm": "gradwright.nn.norm:_BatchNorm"},
+    "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.conv:_ConvNd"},
+    "torch.nn.modules.loss": {
+        "_Loss": "gradwright.nn.loss:Loss", "_WeightedLoss": "gradwright.nn.classification:_WeightedLoss",
+    },
+    "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
+}  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
 OURS = frozenset({
@@ -104,7 +83,8 @@ _ABSENT: dict[str, Callable[..., Any]] = {"is_available": _is_available, "device
 _SUBSTITUTES: dict[str, Mapping[str, Any]] = {
     "torch.accelerator": _ABSENT,
     "torch.backends": {},
-    "torch.backends.cudnn": {"benchmark": False, "deterministic": False, "enabled": False, "is_available": _is_available},
+    "torch.backends.cudnn": dict.fromkeys(("benchmark", "deterministic", "enabled"), False)
+    | {"is_available": _is_available},
     "torch.backends.mps": {"is_available": _is_available, "is_built": _is_available},
     "torch.cuda": _ABSENT | {"manual_seed": _manual_seed, "manual_seed_all": _manual_seed},
     "torch.version": {"__version__": VERSION, "cuda": None, "hip": None},
@@ -147,12 +127,12 @@ def _exists(name: str) -> bool:
     if name not in SHARED and name not in ELSEWHERE:
         return name in _SUBSTITUTES
     above = name.rpartition(".")[0]
-    return (not above or _exists(above)) and all(importlib.util.find_spec(source) for source in _sources(name))
+    return (not above or _exists(above)) and importlib.util.find_spec(_source(name)) is not None
 
 
-def _sources(name: str) -> tuple[str, ...]:
-    """The modules of gradwright behind a module of PyTorch's name."""
-    return ELSEWHERE.get(name, ("gradwright" + name.removeprefix("torch"),))
+def _source(name: str) -> str:
+    """The module of gradwright behind a module of PyTorch's name."""
+    return ELSEWHERE.get(name, "gradwright" + name.removeprefix("torch"))
 
 
 def _lacking(name: str) -> str:
@@ -163,14 +143,15 @@ def _names(module: str) -> dict[str, Any]:
     """What a module of PyTorch's name holds besides the modules below it."""
     if module in _SUBSTITUTES:
         return dict(_SUBSTITUTES[module])
-    sources = [importlib.import_module(source) for source in _sources(module)]
-    names = {name: value for source in sources for name, value in _public(source).items()}
-    about = {"__doc__": sources[0].__doc__, "__file__": sources[0].__file__}
+    source = importlib.import_module(_source(module))
+    names = _public(source)
+    about = {"__doc__": source.__doc__, "__file__": source.__file__}
     if module == "torch":
         names = {name: value for name, value in names.items() if name not in OURS}
         about["__version__"] = VERSION
     for private, ours in _PRIVATE.get(module, {}).items():
-        about[private] = next(vars(source)[ours] for source in sources if ours in vars(source))
+        home, _, name = ours.partition(":")
+        about[private] = getattr(importlib.import_module(home), name)
     return names | about | {"__all__": sorted(names)}
 
 

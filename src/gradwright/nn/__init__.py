@@ -2,22 +2,13 @@
 
 from gradwright.nn import functional, init, utils
 from gradwright.nn.activation import (
-    CELU,
-    ELU,
     GELU,
     GLU,
-    SELU,
     Hardshrink,
     Hardsigmoid,
     Hardswish,
-    Hardtanh,
-    LeakyReLU,
     LogSigmoid,
     Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    RReLU,
     Sigmoid,
     SiLU,
     Softplus,
@@ -25,7 +16,6 @@ from gradwright.nn.activation import (
     Softsign,
     Tanh,
     Tanhshrink,
-    Threshold,
 )
 from gradwright.nn.adaptive import (
     AdaptiveAvgPool1d,
@@ -136,6 +126,7 @@ from gradwright.nn.pool import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from gradwright.nn.rectifier import CELU, ELU, SELU, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, RReLU, Threshold
 from gradwright.nn.recurrent import GRU, LSTM, RNN, RNNBase
 from gradwright.nn.resize import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from gradwright.nn.response import CrossMapLRN2d, LocalResponseNorm

@@ -45,6 +45,16 @@ class RNNBase(Parametric):
     dims or another dtype than the parameters, RuntimeError if sizes do not fit.
     """
 
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
+
     def __init__(
         self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -92,7 +102,8 @@ class RNNBase(Parametric):
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         rows, out = GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
-        places, found = self._places(), {}
+        places = self._places()
+        found: dict[str, tuple[int, ...]] = {}
         directions = len(places) // self.num_layers
         for k, place in enumerate(places):
             found[f"weight_ih{place}"] = (rows, self.input_size if k < directions else out * directions)
@@ -130,8 +141,8 @@ class RNNBase(Parametric):
         packed = isinstance(input, PackedSequence)
         data, lengths, order, back = input if packed else (input, None, None, None)
         if not packed and data.dim() not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.dim()}D tensor instead: shape "
-                             f"{tuple(data.shape)}")  # fmt: skip
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.dim()}D tensor instead: "
+                             f"shape {tuple(data.shape)}")  # fmt: skip
         given = None if hx is None else tuple(hx) if self.mode == "LSTM" else (hx,)
         single = not packed and data.dim() == 2
         given = given if packed else self._with_batch(given, single)

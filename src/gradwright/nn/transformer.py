@@ -40,6 +40,7 @@ class _Layer(Module):
     """The parts of a layer, each with a norm and a dropout: attentions, and the small network."""
 
     _attentions: ClassVar[tuple[str, ...]]
+    activation: Callable[[Any], Any]
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -63,7 +64,7 @@ class _Layer(Module):
         if isinstance(activation, str):
             if activation not in ("relu", "gelu"):
                 raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-            activation = getattr(F, activation)
+            activation = F.relu if activation == "relu" else F.gelu
         self.activation = activation
 
     def _past(self, norm: Any, x: Any, part: Callable[..., Any], *args: Any) -> Any:

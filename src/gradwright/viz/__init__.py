@@ -7,10 +7,14 @@ torchviz.py  `make_dot`, as the torchviz package has it
 summary.py   `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_gradients`
 """
 
-from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Place, Saved, Stats
+from gradwright.viz import dot, explorer, mermaid, svg, text
+from gradwright.viz.plots import plot_gradients, plot_jacobian
+from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Place, Saved, Stats, forms
 from gradwright.viz.summary import Layer, Summary, summary
 from gradwright.viz.trace import trace
 from gradwright.viz.walk import graph
 
-__all__ = ["Edge", "Gradient", "Graph", "GraphNode", "Layer", "Place", "Saved", "Stats", "Summary", "graph", "summary",
-           "trace"]  # fmt: skip
+__all__ = ["Edge", "Gradient", "Graph", "GraphNode", "Layer", "Place", "Saved", "Stats", "Summary", "graph",
+           "plot_gradients", "plot_jacobian", "summary", "trace"]  # fmt: skip
+
+forms.update(text=text.text, dot=dot.dot, mermaid=mermaid.mermaid, svg=svg.svg, html=explorer.page)

@@ -13,6 +13,7 @@ from gradwright.pages.document import document
 from gradwright.pages.markup import Markup, data, join, prose, tag
 from gradwright.pages.numbers import number
 from gradwright.profiler.table import in_bytes
+from gradwright.viz.fold import fold
 from gradwright.viz.levels import Group, levels
 from gradwright.viz.play import CELLS, Play, Step, Values, record
 from gradwright.viz.sizes import EXPLODING, VANISHING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gradwright.viz.records import Graph, GraphNode, Saved
 
 SCRIPTS = ["data.js", "place.js", "draw.js", "view.js", "panel.js", "outline.js", "play.js", "main.js"]
-SHOWN = 20_000
+SHOWN = 25_000
 """A page has no more nodes than about this: of a larger graph, it shows what is left when the rest is folded."""
 BUDGET = 200_000
 """So many entries of gradients a page may have."""
@@ -99,8 +100,11 @@ def page(graph: Graph, play: Play | None = None, *, title: str | None = None, no
     """The page as HTML, of a graph and, if there is one, a backward pass through it."""
     stats = graph.stats
     notes = [*notes, *_stopped(play)]
+    if len(graph.nodes) > SHOWN:
+        graph, play = fold(graph, SHOWN), None
+        notes.append("What repeats has been folded into one node each: the graph is too large to be shown whole.")
     about = [f"{stats.nodes:,} nodes", f"{in_bytes(stats.saved_bytes)} saved" if stats.saved_bytes else "nothing saved",
-             f"at most {stats.depth:,} in a row"]  # fmt: skip
+             f"{stats.depth:,} deep"]  # fmt: skip
     whole = levels(graph)
     return document(
         "gradwright.viz",

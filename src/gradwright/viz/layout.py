@@ -49,6 +49,35 @@ def layered(count: int, edges: _Edges) -> tuple[list[Point], list[list[Point]]]:
     return places[:count], routes
 
 
+def spread(points: Sequence[Point], halves: Sequence[float], gap: float) -> list[float]:
+    """Columns as distances: where the middles of things stand that reach as far to both sides as ``halves`` says.
+
+    What is in one column stays in one line, what is in one layer stays ``gap`` apart. From the left as near as can be,
+    and from the right, and in the middle between these.
+    """
+    columns: dict[int, list[int]] = {}
+    for k, (column, _) in enumerate(points):
+        columns.setdefault(round(column * 50), []).append(k)
+    order = [columns[c] for c in sorted(columns)]
+
+    def sweep(order: Sequence[list[int]]) -> list[float]:
+        taken: dict[int, float] = {}
+        at, found = 0.0, []
+        for column in order:
+            at = max([at, *(taken[points[k][1]] + gap + halves[k] for k in column if points[k][1] in taken)])
+            taken.update((points[k][1], at + halves[k]) for k in column)
+            found.append(at)
+        return found
+
+    left, right = sweep(order), sweep(order[::-1])[::-1]
+    middles = [(a - b + left[-1]) / 2 for a, b in zip(left, right, strict=True)]
+    found = [0.0] * len(points)
+    for column, x in zip(order, middles, strict=True):
+        for k in column:
+            found[k] = x
+    return found
+
+
 def _layers(count: int, edges: _Edges) -> list[int]:
     """The longest way to each vertex from one to which no edge goes, in edges."""
     targets: list[list[int]] = [[] for _ in range(count)]

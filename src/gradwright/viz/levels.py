@@ -15,11 +15,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from math import ceil, log
+from typing import Any
 
 from gradwright.viz.layout import layered
 from gradwright.viz.records import Graph
 
-MOST = 24
+MOST = 28
 """A group with more members than this is divided into parts; leaves are not counted."""
 LARGE = 80
 """A graph with more nodes than this is divided into forward, backward and double backward, if it has them."""
@@ -87,8 +89,9 @@ def levels(graph: Graph) -> Group:
     home = _homes(whole)
     _place_ends(graph, whole, home)
     _connect(graph, home)
+    known: dict[Any, Any] = {}
     for group in whole.walk():
-        _lay_out(group)
+        _lay_out(group, known)
     return whole
 
 
@@ -143,13 +146,17 @@ def _divided(graph: Graph, members: list[int | Group]) -> list[int | Group]:
         if isinstance(m, Group):
             m.members = _divided(graph, m.members)
     while len(members) > MOST:
-        pieces = _cut(graph, members)
+        depth = ceil(log(len(members)) / log(MOST))
+        pieces = _cut(graph, members, ceil(len(members) ** (1 / depth)))
         members = [p[0] if len(p) == 1 else Group(_described(graph, p), "part", p) for p in pieces]
+        parts = [m for m in reversed(members) if isinstance(m, Group) and m.kind == "part"]
+        for k, part in enumerate(parts, 1):
+            part.title = f"part {k}: {part.title}"
     return members
 
 
-def _cut(graph: Graph, members: list[int | Group]) -> list[list[int | Group]]:
-    """Pieces of about equal length, cut where few edges cross."""
+def _cut(graph: Graph, members: list[int | Group], length: int) -> list[list[int | Group]]:
+    """Pieces of about this length, and not longer, cut where few edges cross."""
     at = {i: k for k, m in enumerate(members) for i in ([m] if isinstance(m, int) else m.nodes())}
     change = [0] * (len(members) + 1)
     for source, k in at.items():
@@ -161,20 +168,21 @@ def _cut(graph: Graph, members: list[int | Group]) -> list[list[int | Group]]:
         now += c
         crossing.append(now)
     pieces, start = [], 0
-    while len(members) - start > MOST:
-        best = min(range(start + MOST // 2, start + MOST + 1), key=lambda k: (crossing[k], abs(k - start - MOST)))
+    while len(members) - start > length:
+        near = range(start + (3 * length + 3) // 4, start + length + 1)
+        best = min(near, key=lambda k: (crossing[k], -k))
         pieces.append(members[start:best])
         start = best
     return [*pieces, members[start:]]
 
 
 def _described(graph: Graph, members: list[int | Group]) -> str:
-    """What there is in a part, the most frequent first: ``12 Mul, 8 Add, …``."""
+    """What there is in a part: ``24 × Mul``, or the most frequent of several: ``Mul, Add, …``."""
     names = Counter(graph.nodes[i].name.split("Backward")[0] for i in Group("", "part", members).nodes())
     common = names.most_common(3)
     if len(names) == 1:
         return f"{common[0][1]} × {common[0][0]}"
-    return ", ".join(f"{count} {name}" for name, count in common[:2]) + (", …" if len(names) > 2 else "")
+    return ", ".join(name for name, _ in common) + (", …" if len(names) > 3 else "")
 
 
 def _homes(whole: Group) -> dict[int, Group]:
@@ -251,15 +259,18 @@ def _connect(graph: Graph, home: dict[int, Group]) -> None:
         line(below[shared - 1], index[lower], index[upper])
 
 
-def _lay_out(group: Group) -> None:
-    """Places for the members of a group and for its rims, bends for its lines."""
+def _lay_out(group: Group, known: dict[Any, Any]) -> None:
+    """Places for the members of a group and for its rims, bends for its lines; groups often look alike."""
     group.rims = [rim for rim in (TOP, BOTTOM) if any(rim in (s.lower, s.upper) for s in group.segments)]
     count = len(group.members) + len(group.rims)
     at = {rim: len(group.members) + k for k, rim in enumerate(group.rims)}
     edges = [(at.get(s.lower, s.lower), at.get(s.upper, s.upper)) for s in group.segments]
     if TOP in at:  # nothing lies above it
         edges.append((_highest(count, edges, at[TOP]), at[TOP]))
-    places, routes = layered(count, edges)
+    key = count, tuple(edges)
+    if key not in known:
+        known[key] = layered(count, edges)
+    places, routes = known[key]
     group.places = list(places)
     for s, route in zip(group.segments, routes, strict=False):
         s.bends = tuple(x for x, _ in route)

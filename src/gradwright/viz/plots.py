@@ -7,6 +7,7 @@ change pyplot's state; styles that are on (``matplotlib.style.context``) hold.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -128,10 +129,11 @@ def _draw(figure: Any, axes: Sequence[Any], panel: Panel) -> None:
         ax.grid(visible=False)
         _number(ax.xaxis, panel.columns)
         _number(ax.yaxis, panel.rows)
-        if max(matrix.shape) <= WRITTEN:
+        if max(matrix.shape) <= WRITTEN and _largest(matrix) >= TOLERANCE * top:
             _write(ax, matrix, limit)
         if k:
-            figure.colorbar(image, ax=axes[:2] if k == 1 else ax, fraction=0.05, pad=0.02)
+            bar = figure.colorbar(image, ax=axes[:2] if k == 1 else ax, fraction=0.08, aspect=30, pad=0.02)
+            bar.formatter.set_powerlimits((-2, 4))
 
 
 def _largest(matrix: Matrix) -> float:
@@ -146,10 +148,15 @@ def _number(axis: Any, labels: list[str]) -> None:
 
 
 def _write(ax: Any, matrix: Matrix, limit: float) -> None:
+    """The numbers, as many decimals as it takes to write the largest with three digits."""
+    if not 1e-3 <= limit < 1e4:
+        return
     background, ink = ax.get_facecolor(), ax.xaxis.label.get_color()
+    decimals = max(0, 2 - math.floor(math.log10(limit)))
     for (i, j), value in np.ndenumerate(matrix):
         deep = not np.isfinite(value) or abs(value) > 0.55 * limit
-        ax.text(j, i, f"{value:.3g}", ha="center", va="center", fontsize="small", color=background if deep else ink)
+        text = f"{value:.{decimals}f}" if value else "0"
+        ax.text(j, i, text, ha="center", va="center", fontsize="small", color=background if deep else ink)
 
 
 # ---- gradients --------------------------------------------------------------------------------------------
@@ -191,29 +198,27 @@ def plot_gradients(module: Any, *, figure: Any = None) -> Any:
     entries, norms = figure.subplots(1, 2, width_ratios=(3, 2))
     low, high = _range(row.sizes for row in rows)
     edges = np.geomspace(low, high, 61)
-    small, large = _pair(entries)
+    large, small = _pair(entries)
+    ink = norms.xaxis.label.get_color()
+    marks = []
     for y, row in enumerate(rows):
         said = "no gradient" if row.missing else judged(row.rms)
-        colour = {"": norms.xaxis.label.get_color(), "vanishing": large, "zero": large}.get(said, small)
+        colour = {"vanishing": small, "zero": small, "exploding": large, "not finite": large}.get(said, ink)
         if row.sizes.size:
             counts = np.histogram(row.sizes, edges)[0]
             entries.stairs(y + 0.4 - 0.85 * counts / counts.max(), edges, baseline=y + 0.4, fill=True, color=colour,
                            alpha=0.75)  # fmt: skip
         if np.isfinite(row.norm) and row.norm > 0:
             norms.plot(row.norm, y, "o", color=colour, markersize=5)
-        norms.annotate(said, (1, y), (-3, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
-                       ha="right", va="center", fontsize="small", color=colour)  # fmt: skip
-    entries.set_xlim(low, high)
-    for ax, title in ((entries, "size of the entries"), (norms, "norm")):
-        _rows(ax, [row.name for row in rows] if ax is entries else [""] * len(rows))
-        ax.set_xscale("log")
-        ax.set_title(title, fontsize="medium")
-    for bounds, colour in (((low, VANISHING), large), ((EXPLODING, high), small)):
+        marks.append((said, colour))
+    for bounds, colour in (((low, VANISHING), small), ((EXPLODING, high), large)):
         if bounds[0] < bounds[1]:
             entries.axvspan(*bounds, color=colour, alpha=0.12, linewidth=0)
-    known = [row.norm for row in rows if np.isfinite(row.norm) and row.norm > 0]
-    if known:
-        norms.set_xlim(min(known) / 10, max(known) * 10 ** (1 + 0.25 * np.log10(max(known) / min(known) * 10)))
+    entries.set_xlim(low, high)
+    norms.yaxis.tick_right()
+    norms.margins(x=0.1)
+    _rows(entries, "size of the entries", [(row.name, ink) for row in rows])
+    _rows(norms, "norm", marks)
     return figure
 
 
@@ -231,17 +236,21 @@ def _range(sizes: Iterator[Matrix]) -> tuple[float, float]:
     """From where to where the sizes go, and at least over three powers of ten."""
     found = [(float(s.min()), float(s.max())) for s in sizes if s.size]
     low, high = min((a for a, _ in found), default=1e-3), max((b for _, b in found), default=1.0)
-    return min(low, high / 1e3) / 1.5, high * 1.5
+    return min(low, high / 1e3) / 2, high * 2
 
 
-def _rows(ax: Any, names: list[str]) -> None:
-    """A row for each name; of many not each has its name written."""
-    apart = 1 + (len(names) - 1) // 60
-    ax.set_yticks(range(0, len(names), apart), [_plain(n) for n in names[::apart]])
+def _rows(ax: Any, title: str, labels: list[tuple[str, Any]]) -> None:
+    """A row for each label, in its colour; of many not each is written."""
+    apart = 1 + (len(labels) - 1) // 60
+    ax.set_yticks(range(0, len(labels), apart), [_plain(name) for name, _ in labels[::apart]])
+    for text, (_, colour) in zip(ax.get_yticklabels(), labels[::apart], strict=True):
+        text.set_color(colour)
     ax.tick_params(axis="y", labelsize="small", length=0)
-    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(visible=True, axis="x", alpha=0.25, linewidth=0.6)
     ax.grid(visible=False, axis="y")
+    ax.set_xscale("log")
+    ax.set_title(title, fontsize="medium")
 
 
 # ---- figures ----------------------------------------------------------------------------------------------
@@ -278,12 +287,12 @@ def _pair(ax: Any) -> tuple[str, str]:
 
 def _colours(ax: Any) -> Any:
     """From negative over the background of these axes to positive."""
-    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415 - an optional dependency
+    from matplotlib.colors import ListedColormap, to_rgba  # noqa: PLC0415 - an optional dependency
 
-    negative, positive = _pair(ax)
-    return LinearSegmentedColormap.from_list("signed", [negative, ax.get_facecolor(), positive], 255).with_extremes(
-        bad="grey"
-    )
+    middle, (negative, positive) = np.array(ax.get_facecolor()), map(np.array, map(to_rgba, _pair(ax)))
+    share = np.linspace(-1, 1, 255)[:, None]
+    deep = np.abs(share) ** 0.7  # so that small numbers are seen
+    return ListedColormap(middle + deep * (np.where(share < 0, negative, positive) - middle)).with_extremes(bad="grey")
 
 
 def _plain(name: str) -> str:

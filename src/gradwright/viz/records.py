@@ -1,8 +1,4 @@
-"""What a picture of a graph is made from: plain records, of numbers and strings, that hold no tensor.
-
-The modules that write a `Graph` down (`text`, `dot`, `mermaid`, `svg`, `explorer`) are imported here, so they know its
-records by name only.
-"""
+"""What a picture of a graph is made from: plain records, of numbers and strings, that hold no tensor."""
 
 from __future__ import annotations
 
@@ -15,8 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from gradwright.errors import LayoutError
 from gradwright.pages import files
-from gradwright.viz import dot, mermaid, svg, text
+
+forms: dict[str, Callable[..., str]] = {}
+"""What writes a graph down, by the names of `Graph`'s methods. They need these records, so the package fills it in."""
 
 Kind = Literal["op", "custom", "surrogate", "accumulate", "output", "stop", "group"]
 """What a node is: an operation, a user's Function or Op, one whose gradient is declared untrue (`surrogate`), a leaf, a
@@ -134,11 +133,13 @@ class Graph:
         nodes: the `GraphNode` of each id, in order of ids.
         edges: from each node to those its gradient flows to, in order of ``source`` and ``input``.
         roots: the ids of the tensors that were asked for.
+        whole: how large the graph is that this one was folded from; None if it was not.
     """
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[Edge, ...]
     roots: tuple[int, ...]
+    whole: Stats | None = None
 
     @cached_property
     def outgoing(self) -> tuple[list[Edge], ...]:
@@ -151,10 +152,11 @@ class Graph:
     @cached_property
     def stats(self) -> Stats:
         """How large it is. A group counts as the nodes it stands for, and as one on the way."""
-        held: dict[int | None, int] = {}
+        held: dict[Any, int] = {}
         for node in self.nodes:
             for s in node.saved:
-                held[s.memory] = max(held.get(s.memory, 0), s.nbytes)
+                key = (node.id, s.name) if s.memory is None else s.memory
+                held[key] = max(held.get(key, 0), s.nbytes)
         depths = [1] * len(self.nodes)
         for e in self.edges:
             depths[e.target] = max(depths[e.target], depths[e.source] + 1)
@@ -174,43 +176,58 @@ class Graph:
         return json.dumps(self.as_dict(), allow_nan=False, separators=(",", ":"))
 
     def text(self, width: int = 80) -> str:
-        """The graph as an indented tree: see `gradwright.viz.text.text`."""
-        return text.text(self, width)
+        """The graph as a tree for a terminal: see `gradwright.viz.text.text`."""
+        return forms["text"](self, width)
 
     def dot(self) -> str:
-        """The graph in Graphviz's language."""
-        return dot.dot(self)
+        """The graph in Graphviz's language: see `gradwright.viz.dot.dot`."""
+        return forms["dot"](self)
 
     def mermaid(self) -> str:
-        """The graph in Mermaid's language, which Markdown on many sites shows as a picture."""
-        return mermaid.mermaid(self)
+        """The graph in Mermaid's language, which many sites show as a picture: see `gradwright.viz.mermaid.mermaid`."""
+        return forms["mermaid"](self)
 
     def svg(self) -> str:
         """The graph as a picture: see `gradwright.viz.svg.svg`."""
-        return svg.svg(self)
+        return forms["svg"](self)
+
+    def html(self) -> str:
+        """The graph as a page to be explored: see `gradwright.viz.explorer.page`."""
+        return forms["html"](self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it to a file in the form that its suffix names: .txt, .json, .dot or .gv, .mmd, .svg.
+        """Write it to a file in the form that its suffix names: .txt, .json, .dot or .gv, .mmd, .svg, .html.
+
+        Returns:
+            The path.
 
         Raises:
             ValueError: for another suffix.
             OSError: if the file cannot be written; what was there before stays.
         """
-        forms: dict[str, Callable[[], str]] = {
-            ".txt": lambda: self.text() + "\n", ".json": self.json, ".dot": self.dot, ".gv": self.dot,
-            ".mmd": self.mermaid, ".mermaid": self.mermaid, ".svg": self.svg,
-        }  # fmt: skip
-        suffix = Path(path).suffix.lower()
-        if suffix not in forms:
-            known = ", ".join(forms)
-            raise ValueError(f"save: the suffix of {os.fspath(path)!r} names no form that there is; those are {known}")
-        return files.write(forms[suffix](), path)
+        form = _SUFFIXES.get(Path(path).suffix.lower())
+        if form is None:
+            raise ValueError(f"save: the suffix of {os.fspath(path)!r} names no form of a graph; these do: "
+                             f"{', '.join(_SUFFIXES)}")  # fmt: skip
+        return files.write(f"{getattr(self, form)()}\n", path)
 
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
         return f"<Graph of {len(self.nodes):,} nodes and {len(self.edges):,} edges>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook shows: a picture, or the tree where nothing can lay one out."""
+        shown = {"text/plain": str(self)}
+        try:
+            return {**shown, "image/svg+xml": self.svg()}
+        except LayoutError:
+            return shown
+
+
+_SUFFIXES = {".txt": "text", ".json": "json", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".svg": "svg",
+             ".html": "html"}  # fmt: skip
 
 
 def _plain(record: Any) -> Any:

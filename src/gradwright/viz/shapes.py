@@ -114,7 +114,7 @@ class Shapes(dict[Any, Meta]):
         elif shape is None and plan.whole and all(s is not None for s, _ in metas):
             shape = np.broadcast_shapes(*(s for s, _ in metas))
         dtypes = {d for _, d in metas}
-        if dtype is None and plan.keeps and len(dtypes) == 1:
+        if dtype is None and len(dtypes) == 1 and plan.keeps(*dtypes):
             dtype = dtypes.pop()
         self[node] = shape, dtype
 
@@ -138,7 +138,7 @@ class _Plan:
         shapes: which saved values are the shapes of inputs, and of which.
         tensors, out: which are tensors, and which of them the result.
         elementwise: whether the operation is. even: whether it does not broadcast. whole: whether all its inputs need
-            gradients. keeps: whether its result is of the dtype of its inputs.
+            gradients.
     """
 
     def __init__(self, node: Any) -> None:
@@ -150,4 +150,9 @@ class _Plan:
         self.elementwise = op.kind == "elementwise"
         self.even = not any(n.endswith("_shape") for n in names)
         self.whole = all(node._mask)
-        self.keeps = op.name != "astype" and op.complex != "general"
+        self._op = op
+
+    def keeps(self, dtype: str | None) -> bool:
+        """Whether the result for inputs of this dtype is of it, too."""
+        real = dtype is not None and not dtype.startswith("complex")
+        return self._op.name != "astype" and (real or self._op.complex == "holomorphic")

@@ -81,7 +81,7 @@ class trace(Watch):
         >>> with viz.trace():
         ...     y = (x * x.detach()).sum()
         >>> [(node.name, node.reason) for node in viz.graph(y).nodes if node.kind == "stop"]
-        [('detach()', 'detach() takes its history away')]
+        [('detach()', 'the history is taken away')]
     """
 
     def __init__(self) -> None:
@@ -129,11 +129,11 @@ class trace(Watch):
             if stop is not None:
                 note.stops.append((k, stop))
         for array in outputs:
-            self._known[array] = None
+            self._known.note(array, True, None)
 
     def parted(self, t: Any, how: str) -> None:
         if t._node is not None and not is_severed(t._node):
-            self._known[t.array] = Stop(how, f"{how} takes its history away", here(3))
+            self._known.note(t.array, True, Stop(how, "the history is taken away", here(3)))
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
         if type(node) is Output:
@@ -149,34 +149,40 @@ class trace(Watch):
             _module.reset(token)
 
 
-class _Known(dict[int, tuple[Any, Stop | None]]):
-    """What is known of arrays, by their ids, for as long as they live: None if they have a history, or a `Stop`."""
+class _Known(dict[int, Any]):
+    """What is known of arrays, by their ids, for as long as they live: whether they have a history, and any `Stop`."""
 
-    def __setitem__(self, array: Any, stop: Any) -> None:
+    def note(self, array: Any, live: bool, stop: Stop | None) -> None:
+        """Note of an array whether there is a tensor of it with a history, and whether one that has lost it."""
         key = id(array)
         if not isinstance(array, np.generic):
-            super().__setitem__(key, (weakref.ref(array, lambda _: self.pop(key, None)), stop))
+            self[key] = weakref.ref(array, lambda _: self.pop(key, None)), live, stop
         elif stop is not None:  # NumPy's scalars can only be kept, and there may be many
-            super().__setitem__(key, (array, stop))
+            self[key] = array, live, stop
+
+    def live(self, array: Any) -> bool:
+        """Whether there is a tensor of an array with a history."""
+        return bool(self.get(id(array), (None, False, None))[1])
 
     def stop(self, array: Any) -> Stop | None:
         """Where the history of an array was lost."""
-        return self.get(id(array), (None, None))[1]
+        found: Stop | None = self.get(id(array), (None, False, None))[2]
+        return found
 
     def follow(self, name: str, inputs: Sequence[Any], result: Any) -> None:
         """An operation made ``result``, perhaps not recorded: what its inputs lack, it lacks."""
         given, made = list(_arrays(inputs)), list(_arrays([result]))
         stop = next((s for a in given if (s := self.stop(a)) is not None), None)
-        if stop is None and made and all(of(a.dtype).category < FLOAT for a in made):
+        if made and all(of(a.dtype).category < FLOAT for a in made):
             floating = [a for a in given if of(a.dtype).category >= FLOAT]
-            certain = any(id(a) in self for a in floating)
-            sources = [] if certain else [weakref.ref(a) for a in floating if not isinstance(a, np.generic)]
-            if certain or sources:
-                reason = f"{name} makes whole numbers or booleans, which have no gradient"
-                stop = Stop(name, reason, here(3), tuple(sources))
+            certain = any(map(self.live, floating))
+            sources = () if certain else tuple(weakref.ref(a) for a in floating if not isinstance(a, np.generic))
+            if certain or (stop is None and sources):
+                how = f"to {of(made[0].dtype).name}" if name == "astype" else name
+                stop = Stop(how, "whole numbers have no gradient", here(3), sources)
         if stop is not None:
             for array in made:
-                self[array] = stop
+                self.note(array, False, stop)
 
 
 class _Listening(Guard):
@@ -189,10 +195,10 @@ class _Listening(Guard):
         self._arrays = known
 
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
-        stop = Stop("no_grad()", "computed in a no_grad() block, where nothing is recorded", here(3))
+        stop = Stop("no_grad()", "nothing is recorded there", here(3))
         if any(t._node is not None and not is_severed(t._node) for t in tensors):
             for array in _arrays([out]):
-                self._arrays[array] = stop
+                self._arrays.note(array, False, stop)
 
 
 def magnitude(gradients: Sequence[Any]) -> tuple[float, float] | None:

@@ -40,10 +40,11 @@ def graph(tensors: Any, params: Any = None, saved: bool = True) -> Graph:
         >>> from gradwright import viz
         >>> x = gw.tensor([1.0, 2.0], requires_grad=True)
         >>> print(viz.graph((x * x).sum(), params={"x": x}))
-        Output  float32 []
-        └ SumBackward0  float32 []
-          └ MulBackward0  float32 [2]  saved self, other
-            └ x  float32 [2]
+        Output          float32 []
+        │ SumBackward0  float32 []
+        │ MulBackward0  float32 [2]  saves 8 B
+        └ x             float32 [2]
+        4 nodes, depth 4, 8 B saved
 
     Raises:
         TypeError: there is no tensor among ``tensors``, or something else among ``params``.
@@ -133,7 +134,7 @@ class _Walk:
         node, k = t._node, len(self.nodes)
         reason = None
         if node is None or is_severed(node):
-            reason = "it has no history: its requires_grad is False"
+            reason = "no history: its requires_grad is False"
         else:
             target, output = node._edge()
             self.edges.append(Edge(k, self.ids[target], output, 0))

@@ -13,7 +13,7 @@ import gradwright
 from gradwright.autograd import Function, diagnose
 from gradwright.autograd.diagnosis import Verdict
 from tests.autograd.diagnosis.right import RIGHT, UNSETTLED
-from tests.autograd.diagnosis.wrong import Scale, function, t
+from tests.autograd.diagnosis.wrong import Scale, function, signed, t
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -105,6 +105,66 @@ def test_worst_entry_is_named_and_placed():
     assert found.error == pytest.approx(0.25 * worst.numeric)
     assert found.bar == worst.bar < 1e-6
     np.testing.assert_allclose(found.ladder, worst.numeric, rtol=1e-6)
+
+
+class Spot(Function):
+    """Right but for one entry in a thousand, and that by 1 %."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        g = 3 * g * x * x
+        g[17, 23] *= 1.01
+        return g
+
+
+def test_large_inputs_are_sampled_and_that_is_said():
+    x = t(100, 300)
+    found = diagnose(lambda x: x**3, x, budget=0.2)
+    assert found.verdict is Verdict.VERIFIED
+    assert "compared are " in found.sampled
+    assert "of 30,000 coordinates of the inputs" in found.sampled
+    assert "on a grid, and random sums of all; all one by one would take about" in found.sampled
+    assert found.sampled.split(",")[0] in str(found)
+    assert "entries compared agree" in found.summary
+    (block,) = found.blocks
+    assert block.analytic.shape == (len(block.rows), len(block.columns))
+    np.testing.assert_allclose(np.diag(block.analytic), 3 * x.array.reshape(-1)[block.rows] ** 2)
+    assert diagnose(lambda x: x**3, t(5)).sampled == ""
+
+
+def test_one_wrong_entry_of_many_is_found_though_it_is_on_no_grid():
+    found = diagnose(Spot, t(100, 300), budget=0.2)
+    assert found.verdict is Verdict.WRONG
+    assert found.worst.index == found.worst.output_index == (17, 23)
+    assert found.worst.analytic == pytest.approx(1.01 * found.worst.numeric)
+    assert f"wrong at 1 of {len(found.blocks[0].rows)} entries compared" in found.summary
+
+
+@pytest.mark.parametrize(("f", "shapes", "cause"), [
+    (function(lambda x: x.sin(), lambda g, x: -g * x.cos()), [(200, 150)], "sign"),
+    (function(lambda x: x.exp(), lambda g, x: 2 * g * x.exp()), [(200, 150)], "factor"),
+    (function(lambda x, b: x + b, lambda g, x, b: (g, g[0])), [(200, 150), (150,)], "missing sum"),
+    (function(lambda x, w: x @ w, lambda g, x, w: (g @ w, x.mT @ g)), [(150, 150), (150, 150)], "transpose"),
+    (function(lambda x: x.flip(0), lambda g, x: g), [(20000,)], "reversed"),
+    (function(lambda x, y: x * y, lambda g, x, y: (g * x, g * y)), [(20000,), (20000,)], "swapped"),
+    (function(lambda x: x.abs(), lambda g, x: g * (1 - 3 * (x < 0))), [(200, 150)], "region"),
+])  # fmt: skip
+def test_causes_are_found_on_a_grid_too(f, shapes, cause):
+    found = diagnose(f, tuple(signed(*s, seed=k) for k, s in enumerate(shapes)), budget=0.2)
+    assert found.sampled
+    assert found.reason == cause, str(found)
+
+
+def test_second_derivatives_on_a_grid():
+    found = diagnose(lambda x: x.sin() * x, t(60, 50), order=2, budget=0.2)
+    assert (found.verdict, found.order) == (Verdict.VERIFIED, 2)
+    assert "of 6,000 coordinates of the inputs" in found.sampled
 
 
 def test_names():

@@ -20,7 +20,7 @@ CALLS = 20
 """How many calls of the function it takes to measure the derivatives by one coordinate, typically."""
 ENTRY = 400
 """How many bytes it takes to measure one entry of a Jacobian."""
-ROOM = 2**29
+ROOM = 2**27
 """How many bytes the Jacobians may take while they are measured."""
 
 

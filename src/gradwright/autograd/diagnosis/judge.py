@@ -31,7 +31,7 @@ _UNSETTLED = {"doubtful sums", "empty", "kink", "edge", "precision", "noise", "o
 """Causes that leave a derivative undecided; they say nothing of one that is wrong elsewhere."""
 
 
-BUDGET = 10.0
+BUDGET = 5.0
 """How many seconds it may take to compare entries."""
 
 
@@ -48,12 +48,12 @@ def diagnose(
         names: what to call the arguments; by default as the signature does.
         outputs: what to call the outputs that require grad; by default ``out`` or ``out[0]``, ``out[1]``, ...
         order: 2 to look at the second derivative, if the first is right.
-        budget: how many seconds it may take to compare entries. Where all of them would take longer, or more than half
-            a gigabyte, entries on a grid are compared, and random sums of all; where those are off, what makes them so
+        budget: how many seconds it may take to compare entries. Where all of them would take longer, or more than
+            128 MB, entries on a grid are compared, and random sums of all; where those are off, what makes them so
             is looked for, and compared, too. The diagnosis says so.
 
     Returns:
-        A `Diagnosis`. VERIFIED if every entry of every Jacobian agrees, within error bars narrow enough to tell, and
+        A `Diagnosis`. VERIFIED if every entry compared of every Jacobian agrees, within error bars narrow enough to tell, and
         backward also behaves: it is linear in its grad_output, the same when run again, right at a second point, and
         other calls in between do not disturb it. SURROGATE if the gradient is declared to be no derivative (see
         `surrogate`): then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say

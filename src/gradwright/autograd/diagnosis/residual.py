@@ -134,14 +134,31 @@ class Residual:
 
         ``doubt`` is how much larger than that of the numeric Jacobian the uncertainty of the guess is.
         """
-        if not self.wrong.any():
+        if not self.wrong.any() or not self.whole:
             return 0.0
+        doubt = max(1.0, doubt)
         with np.errstate(all="ignore"):
-            miss = np.abs(np.where(self.sound, self.analytic - guess, 0)) - max(1.0, doubt) * self.allowed
+            at = self.worst
+            miss = np.abs(self.analytic[at] - guess[at]) - doubt * self.allowed[at]
+            most = 1 - float(np.linalg.norm(np.maximum(miss, 0))) / self.whole
+            if not most >= 0.5:  # few entries tell of most guesses that they are none
+                return max(most, 0.0) if most == most else 0.0
+            miss = np.abs(np.where(self.sound, self.analytic - guess, 0)) - doubt * self.allowed
             if not np.isfinite(miss[self.sound]).all():
                 return 0.0
-            whole = float(np.linalg.norm(self.error))
-            return float(np.clip(1 - np.linalg.norm(np.maximum(miss, 0)) / whole, 0, 1)) if whole else 0.0
+            return float(np.clip(1 - np.linalg.norm(np.maximum(miss, 0)) / self.whole, 0, 1))
+
+    @cached_property
+    def whole(self) -> float:
+        """How large the error is."""
+        return float(np.linalg.norm(self.error))
+
+    @cached_property
+    def worst(self) -> Any:
+        """Where the largest errors are."""
+        flat = np.abs(self.error).reshape(-1)
+        few = min(64, flat.size)
+        return np.unravel_index(np.argpartition(-flat, few - 1)[:few], self.error.shape)
 
     def blocks(self) -> Iterator[tuple[Part, Any, Any]]:
         """For each output its part of the columns, analytic and numeric."""

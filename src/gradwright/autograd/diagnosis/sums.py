@@ -13,8 +13,9 @@ import numpy as np
 
 from gradwright.autograd.diagnosis.case import Case
 from gradwright.autograd.diagnosis.grid import Grid
+from gradwright.autograd.extrapolation import extrapolated
 from gradwright.autograd.jacobian import Subject, as_coordinates, coordinates, pullback, rounding, step
-from gradwright.autograd.slope import Slope, slope_along
+from gradwright.autograd.slope import LEVELS, Slope, slope_along
 
 
 def itself(case: Case) -> Subject:
@@ -22,31 +23,52 @@ def itself(case: Case) -> Subject:
     return case.elsewhere([x.array for x in case.varied])
 
 
+LEAST = (0.0, 0.05)
+"""How far small entries are moved: not over kinks at 0, and then so far that those of 0 move, too."""
+
+
 def overall(case: Case) -> tuple[float, float] | None:
-    """How far a random sum of all entries is off, and how far it may be; None if that cannot be had."""
-    off, room = Sums(case).off(None, None)
-    return (abs(off), room) if np.isfinite(off) else None
+    """How far a random sum of all entries is off, and how far it may be: the worst. None if that cannot be had."""
+    found = [Sums(case, least).off() for least in LEAST]
+    known = [(abs(off), room) for off, room in found if np.isfinite(off) and np.isfinite(room)]
+    return max(known, key=lambda k: k[0] / (k[1] or 1.0), default=None)
 
 
 class Sums:
     """Sums of entries of the Jacobians, with random weights, both ways."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, least: float) -> None:
         random = np.random.default_rng(13)
         self.subject = itself(case)
         self.cotangents = [random_like(random, a.array) for a in case.outputs]
-        self.direction = random_direction(self.subject)
+        self.direction = random_direction(self.subject, least)
+        self.said = gradient(self.subject, self.cotangents)
 
-    def off(self, rows: Any, columns: Any) -> tuple[float, float]:
-        """By how much the sum over these rows and columns is off, and how far it may be; None for all of them."""
+    def off(self, rows: Any = None, levels: int = LEVELS) -> tuple[float, float]:
+        """By how much the sum over these rows is off, and how far it may be; None for all of them."""
         direction = self.direction if rows is None else only(self.direction, rows)
-        cotangents, start = [], 0
-        for c in self.cotangents:
-            chosen = None if columns is None else columns[(columns >= start) & (columns < start + c.size)] - start
-            cotangents.append(c if chosen is None else only(c, chosen))
-            start += c.size
-        said = gradient(self.subject, cotangents)
-        return apart(self.subject, said, direction, along(self.subject, cotangents, direction))
+        return apart(self.subject, self.said, direction, along(self.subject, self.cotangents, direction, levels))
+
+    def wrong_row(self) -> int:
+        """A row that makes the sum be off."""
+        return _bisected(len(self.direction), lambda rows: self.off(rows, 3)[0])
+
+    def wrong_column(self, row: int) -> int:
+        """An entry of the outputs, all counted through, that is off in this row."""
+        sizes = [coordinates(x) for x in self.subject.varied]
+        j = int(np.searchsorted(np.cumsum(sizes), row, side="right"))
+        found = extrapolated(self.subject, self.subject.varied[j], [row - sum(sizes[:j])], levels=4)
+        due = np.concatenate([(np.conj(c.reshape(-1)) * e.value[0]).real
+                              for c, e in zip(self.cotangents, found, strict=True)])  # fmt: skip
+        ends = np.cumsum([c.size for c in self.cotangents])
+
+        def off(columns: Any) -> float:
+            parts = np.split(columns, np.searchsorted(columns, ends[:-1]))
+            starts = [0, *ends[:-1]]
+            chosen = [only(c, p - s) for c, p, s in zip(self.cotangents, parts, starts, strict=True)]
+            return float(gradient(self.subject, chosen)[row] - due[columns].sum())
+
+        return _bisected(int(ends[-1]), off)
 
 
 def apart(subject: Subject, said: Any, direction: Any, slope: Slope) -> tuple[float, float]:
@@ -55,7 +77,8 @@ def apart(subject: Subject, said: Any, direction: Any, slope: Slope) -> tuple[fl
     with np.errstate(all="ignore"):
         terms = said * direction
         room = 1e-7 * abs(slope.value) + unit ** (2 / 3) * np.linalg.norm(terms) + 4 * unit * np.abs(terms).sum()
-    return float(terms.sum()) - slope.value, np.inf if slope.bent else 2 * slope.bar + float(room)
+    room += 2 * slope.bar + abs(slope.last - slope.value)  # far apart where it is not smooth
+    return float(terms.sum()) - slope.value, np.inf if slope.bent else float(room)
 
 
 def gradient(subject: Subject, cotangents: Sequence[Any]) -> Any:
@@ -68,17 +91,17 @@ def gradient(subject: Subject, cotangents: Sequence[Any]) -> Any:
     return np.concatenate(rows).astype(np.float64)
 
 
-def random_direction(subject: Subject) -> Any:
-    """A way to move all inputs at once, in one row; large entries go further."""
+def random_direction(subject: Subject, least: float = 0.0) -> Any:
+    """A way to move all inputs at once, in one row: each entry by its size, or by so much if it is smaller."""
     random = np.random.default_rng(11)
     ways = [as_coordinates(random_like(random, x.array)).astype(np.float64) for x in subject.varied]
-    return np.concatenate([way * step(x, 1.0, small=0.05) for way, x in zip(ways, subject.varied, strict=True)])
+    return np.concatenate([way * step(x, 1.0, small=least) for way, x in zip(ways, subject.varied, strict=True)])
 
 
-def along(subject: Subject, cotangents: Sequence[Any], direction: Any) -> Slope:
+def along(subject: Subject, cotangents: Sequence[Any], direction: Any, levels: int = LEVELS) -> Slope:
     """How fast the outputs, weighted by cotangents, grow along a direction."""
     ends = np.cumsum([coordinates(x) for x in subject.varied])[:-1]
-    return slope_along(subject, np.split(direction, ends), cotangents)
+    return slope_along(subject, np.split(direction, ends), cotangents, levels)
 
 
 def random_like(random: np.random.Generator, like: Any) -> Any:
@@ -98,24 +121,20 @@ def only(array: Any, entries: Any) -> Any:
 
 
 def search(case: Case) -> Grid | None:
-    """The grid of a case with a wrong entry on it, too; None if random sums of all are right, or none is found."""
-    sums = Sums(case)
-    off, room = sums.off(None, None)
-    if not abs(off) > room:
-        return None
-    row = _bisected(len(sums.direction), lambda rows: sums.off(rows, None)[0])
-    column = _bisected(sum(c.size for c in sums.cotangents), lambda columns: sums.off(np.array([row]), columns)[0])
-    off, room = sums.off(np.array([row]), np.array([column]))
-    if not abs(off) > room:
-        return None
-    grid = case.grid
-    for k, tensors in ((row, case.varied), (column, case.outputs)):
-        for t in tensors:
-            size = coordinates(t) if tensors is case.varied else t.array.size
-            if 0 <= k < size:
-                grid = grid.through(t.array.shape, k % t.array.size)
-            k -= size
-    return grid
+    """The grid of a case with what makes a random sum of all be off on it, too; None if all such sums are right."""
+    for least in LEAST:
+        sums = Sums(case, least)
+        off, room = sums.off()
+        if abs(off) > room:
+            row = sums.wrong_row()
+            column = sums.wrong_column(row)
+            sizes = [[coordinates(x) for x in case.varied], [t.array.size for t in case.outputs]]
+            grid = case.grid
+            for k, tensors, of in zip((row, column), (case.varied, case.outputs), sizes, strict=True):
+                j = int(np.searchsorted(np.cumsum(of), k, side="right"))
+                grid = grid.through(tensors[j].array.shape, (k - sum(of[:j])) % tensors[j].array.size)
+            return grid
+    return None
 
 
 def _bisected(n: int, off: Callable[[Any], float]) -> int:

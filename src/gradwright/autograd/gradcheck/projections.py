@@ -9,7 +9,7 @@ here, nor where anything was noticed: then all entries are compared.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def project(subject: Subject, settings: Settings) -> Projected:
             return Projected(agree=False, missing=1.0)
         terms = np.concatenate([np.zeros_like(d) if g is None else g.astype(np.float64) * d
                                 for g, d in zip(grads, u, strict=True)] or [np.zeros(0)])  # fmt: skip
-        slope, bar, bent = slope_along(subject, u, v)
+        slope, bar, bent, _ = slope_along(subject, u, v)
         precision = max(rounding(t.array.dtype) for t in (*subject.varied, *subject.outputs))
         bar += 4 * precision * float(np.abs(terms).sum())
         if bent or not abs(float(terms.sum()) - slope) <= bar:

@@ -63,7 +63,8 @@
       here = k;
       const row = Math.floor(m.at[k] / m.of[1]), column = m.at[k] % m.of[1];
       const state = ["", ", wrong", ", a kink"][m.mark[k]];
-      readout.textContent = `${m.output} entry ${column} by ${m.input} entry ${row}: backward ${number(m.analytic[k])}, ` +
+      const of = (m.columns ?? [])[column] ?? column, by = (m.rows ?? [])[row] ?? row;
+      readout.textContent = `${m.output} entry ${of} by ${m.input} entry ${by}: backward ${number(m.analytic[k])}, ` +
         `finite differences ${number(m.numeric[k])} \u00b1 ${number(m.bar[k], 1)}, difference ${number(m.off[k], 3)}${state}`;
       for (const c of cursors) {
         c.setAttribute("x", (k % columns) * w + (w > 12 ? 3 : -1));

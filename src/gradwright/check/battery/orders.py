@@ -70,7 +70,7 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
     if (reason := reason_of(lab.subject.function)) is not None and d.verdict is not Verdict.VERIFIED:
         return skipped(f"declared a surrogate gradient: {reason}")
     if d.verdict is Verdict.VERIFIED:
-        return passed(d.summary)
+        return passed("; ".join(filter(None, (d.summary, d.sampled))))
     if d.verdict is Verdict.SURROGATE or d.reason == "empty":
         return skipped(d.summary)
     cause = d.hypotheses[0] if d.hypotheses else None
@@ -78,6 +78,8 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
     if d.worst is not None and any(b.wrong.any() or b.kinks.any() for b in d.blocks):
         said, due = apart(d.worst.analytic, d.worst.numeric)
         sentence += f"; {d.worst} is {due} ± {d.worst.bar:.1g}, and backward gives {said}"
+    if d.sampled:
+        sentence += f". {d.sampled[0].upper()}{d.sampled[1:]}"
     if cause is not None:
         sentence += f". {cause.sentence[0].upper()}{cause.sentence[1:]}"
     name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)

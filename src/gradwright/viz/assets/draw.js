@@ -5,8 +5,13 @@ const icon = (name, attributes = {}) => make("svg", { class: "icon", width: 14, 
 const fitted = (words, room, each) => {
   const most = Math.max(3, Math.floor(room / each));
   if (words.length <= most) return words;
-  const tail = Math.floor((most - 1) / 2);
+  const tail = Math.floor((most - 1) * (words.includes(".") ? 0.8 : 0.5));
   return `${words.slice(0, most - 1 - tail)}\u2026${tail ? words.slice(-tail) : ""}`;
+};
+// A leaf's name, less the path of the module that the picture shows it in.
+const within = (node) => {
+  const path_ = groups[home[node.id]].title.split(", ")[0].split(".").slice(1).join(".");
+  return node.label && path_ && node.label.startsWith(`${path_}.`) ? node.label.slice(path_.length + 1) : node.title;
 };
 const tiny = (v) => (v === 0 ? "0" : Number.isFinite(v) ? (v >= 1e-3 && v < 1e4 ? signed(String(Number(v.toPrecision(2)))) : signed(v.toExponential(0)).replace("+", "")) : signed(String(v)));
 
@@ -30,44 +35,45 @@ const drawScene = (state) => {
   scene.frames.clear();
   const placed = place(0, state.open);
   const root = make("g", {});
-  drawInside(root, placed, 0, 0, state, 0);
+  drawInside(root, placed, 0, 0, state);
   return { root, w: placed.w, h: placed.h };
 };
 
-const drawInside = (parent, placed, x, y, state, depth) => {
+const drawInside = (parent, placed, x, y, state) => {
   const holder = make("g", { transform: `translate(${r(x)},${r(y)})` });
   const lines = make("g", {}), items = make("g", {});
   const frame = placed.id === 0 ? {} : { top: 0, bottom: placed.h };
   placed.lines.forEach((line, k) => {
-    const rims = (line.upper.h === 0 ? " open" : "") + (line.lower.h === 0 ? " through" : "");
-    const p = make("path", { class: `line${rims}`, d: path(line, frame) });
+    const rims = (line.upper.h === 0 || line.upper.inner ? " open" : "") + (line.lower.h === 0 || line.lower.inner ? " through" : "");
+    const cut = nodes[line.upper.member]?.kind === "stop" ? " cut" : "";
+    const p = make("path", { class: `line${rims}${cut}`, d: path(line, frame) });
     if (line.count > 1) p.style.setProperty("--many", Math.min(4, 1.25 + Math.log2(line.count) / 2));
     scene.lines.set(`${placed.id}:${k}`, p);
     lines.append(p);
   });
   holder.append(lines, items);
   for (const item of placed.items) {
-    const left = item.x - item.w / 2, top = item.y - item.h / 2;
+    const left = item.x - item.left, top = item.y - item.h / 2;
     if (item.inner) {
       const g = make("g", {});
-      g.append(drawFrame(item, left, top, depth));
-      drawInside(g, item.inner, left, top, state, depth + 1);
+      g.append(drawFrame(item, left, top));
+      drawInside(g, item.inner, left, top, state);
       items.append(g);
     } else {
       const card = item.member >= 0 ? drawNode(nodes[item.member], state) : drawFolded(groups[groupOf(item.member)], state);
       card.setAttribute("transform", `translate(${r(left)},${r(top)})`);
       card.dataset.member = item.member;
-      scene.items.set(item.member, { card, x: x + item.x, y: y + item.y });
+      scene.items.set(item.member, { card, x: x + left + item.w / 2, y: y + item.y });
       items.append(card);
     }
   }
   parent.append(holder);
-  for (const item of placed.items) if (item.inner) scene.frames.set(groupOf(item.member), { x: x + item.x - item.w / 2, y: y + item.y - item.h / 2, w: item.w, h: item.h });
+  for (const item of placed.items) if (item.inner) scene.frames.set(groupOf(item.member), { x: x + item.x - item.left, y: y + item.y - item.h / 2, w: item.w, h: item.h });
 };
 
-const drawFrame = (item, left, top, depth) => {
+const drawFrame = (item, left, top) => {
   const group = groups[groupOf(item.member)];
-  const g = make("g", { class: `frame ${group.kind} ${depth % 2 ? "odd" : "even"}`, transform: `translate(${r(left)},${r(top)})` });
+  const g = make("g", { class: `frame ${group.kind}`, transform: `translate(${r(left)},${r(top)})` });
   const title = fitted(group.title, item.w - 76, 7.2);
   g.append(make("rect", { class: "box", width: r(item.w), height: r(item.h), rx: 12 }));
   const head = make("g", { class: "head", "data-fold": group.id });
@@ -83,6 +89,9 @@ const badge = (name, x, y) => {
   return g;
 };
 
+// As on the letter of a derivative: one for each backward pass.
+const primes = (many, x, y) => make("path", { class: "prime", d: Array.from({ length: many }, (_, k) => `M${x - 6 * k},${y}l-3,8`).join("") });
+
 const drawNode = (node, state) => {
   const g = make("g", { class: `card ${node.kind} order${Math.min(node.order, 3)}` });
   const { w, h } = CARD;
@@ -90,18 +99,18 @@ const drawNode = (node, state) => {
   const centred = node.kind === "accumulate" || node.kind === "output";
   const marked = node.kind === "custom" || node.kind === "surrogate" || node.kind === "stop";
   const left = centred ? w / 2 : 14;
-  if (marked) g.append(badge(node.kind, w - 27, 16));
+  if (marked) g.append(badge(node.kind, w - 27, 14));
   if (node.order > 1 && node.kind !== "output") {
     g.append(make("rect", { class: "stripe", x: 0, y: 9, width: 4, height: h - 18, rx: 2 }));
-    g.append(make("text", { class: "prime", x: w - (marked ? 36 : 12), y: 19, "text-anchor": "end" }, "\u2032".repeat(node.order - 1)));
+    g.append(primes(node.order - 1, w - (marked ? 38 : 14), 8));
   }
   const room = w - (marked ? 54 : 28) - (node.order > 1 ? 10 : 0) - (centred ? 12 : 0);
-  const title = make("text", { class: "name", x: left, y: 21 });
-  const [, stem, tail] = /^(.+?)(Backward\d*)?$/s.exec(node.title) ?? [null, node.title, ""];
+  const title = make("text", { class: "name", x: left, y: 19.5 });
+  const [, stem, tail] = /^(.+?)(Backward\d*)?$/s.exec(within(node)) ?? [null, node.title, ""];
   const head = fitted(stem, room, 7.5);
   title.append(make("tspan", {}, head));
   if (tail && head.length + tail.length * 0.92 <= room / 7.5) title.append(make("tspan", { class: "tail" }, tail));
-  g.append(title, make("text", { class: "more", x: left, y: 37 }, fitted(under(node, state), room + (node.order > 1 ? 10 : 0), 6.6)));
+  g.append(title, make("text", { class: "more", x: left, y: 35 }, fitted(under(node, state), room + (node.order > 1 ? 10 : 0), 6.6)));
   if (node.freed) g.append(make("path", { class: "freed", d: `M10,${h - 5.5}H${w - 10}` }));
   if (state.colour === "gradient" && node.gradient) colourCard(g, node.gradient.rms, judged(node.gradient.rms), centred);
   return g;
@@ -109,6 +118,7 @@ const drawNode = (node, state) => {
 
 const under = (node, state) => {
   if (state.colour === "gradient" && node.gradient) return `rms ${tiny(node.gradient.rms)}`;
+  if (node.count > 1) return `${node.count.toLocaleString("en")} nodes`;
   if (node.kind === "stop") return node.line ? `${base(node.file)}:${node.line}` : node.reason ?? "";
   if (node.kind === "output" && node.title !== "Output") return `output ${size(node.shape)}`;
   const parts = [size(node.shape)];
@@ -127,25 +137,25 @@ const colourCard = (g, rms, verdict, centred) => {
   if (!verdict) return;
   const more = g.querySelector(".more");
   if (centred) more.setAttribute("x", CARD.w / 2 + 9);
-  g.append(icon(verdict, { class: `icon verdict`, x: centred ? CARD.w / 2 - 5.6 - 3.4 * more.textContent.length : CARD.w - 28, y: centred ? 26 : 25 }));
+  g.append(icon(verdict, { class: `icon verdict`, x: centred ? CARD.w / 2 - 5.6 - 3.4 * more.textContent.length : CARD.w - 28, y: centred ? 24 : 23.5 }));
 };
 
 const drawFolded = (group, state) => {
   const g = make("g", { class: `card folded ${group.kind}` });
   const { w, h } = CARD;
   g.append(make("rect", { class: "under", x: 5, y: 4.5, width: w - 10, height: h, rx: 9 }), make("rect", { class: "box", width: w, height: h, rx: 9 }),
-    icon("unfold", { x: 10, y: 9, width: 15, height: 15 }));
+    icon("unfold", { x: 10, y: 7.5, width: 15, height: 15 }));
   let x = w - 10;
   for (const mark of ["custom", "surrogate", "stop"]) {
     if (!group.marks[mark]) continue;
-    g.append(badge(mark, x - 18, 8));
+    g.append(badge(mark, x - 18, 7));
     x -= 24;
   }
-  g.append(make("text", { class: "name", x: 29, y: 21 }, fitted(group.title, x - 34, 7.5)));
+  g.append(make("text", { class: "name", x: 29, y: 19.5 }, fitted(group.title, x - 34, 7.5)));
   const several = `${group.count.toLocaleString("en")} nodes`;
   const sized = state.colour === "gradient" && group.low !== null;
-  const range = sized ? `rms ${tiny(group.low)}${group.low === group.high ? "" : ` to ${tiny(group.high)}`}` : several;
-  g.append(make("text", { class: "more", x: 29, y: 37 }, range));
+  const range = sized ? `${tiny(group.low)}${group.low === group.high ? "" : ` to ${tiny(group.high)}`}` : several;
+  g.append(make("text", { class: "more", x: 29, y: 35 }, range));
   if (sized) {
     const worst = Math.abs(strength(group.low || 1)) > Math.abs(strength(group.high || 1)) ? group.low : group.high;
     colourCard(g, worst, ["odd", "exploding", "vanishing", "zero"].find((mark) => group.marks[mark]) ?? "", false);

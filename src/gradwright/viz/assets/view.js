@@ -2,7 +2,8 @@
 
 const view = { x: 0, y: 0, k: 1, w: 0, h: 0 };
 const canvas = document.getElementById("canvas");
-const marker = (id) => make("marker", { id, viewBox: "0 0 8 8", refX: 6.5, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" },
+const legend = document.getElementById("legend");
+const marker = (id) => make("marker", { id, viewBox: "0 0 8 8", refX: 6.5, refY: 4, markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" },
   make("path", { d: "M1,1L7,4L1,7z" }));
 const world = make("g", {});
 const svg = make("svg", { "aria-hidden": true, focusable: false }, make("defs", {}, marker("tip"), marker("flow")), world);
@@ -29,7 +30,7 @@ const moveTo = (x, y, k = view.k) => {
   view.frame = requestAnimationFrame(step);
 };
 
-const FAR = 0.05, NEAR = 3;
+const FAR = 0.05, NEAR = 3, READABLE = 0.62;
 const zoom = (factor, px = canvas.clientWidth / 2, py = canvas.clientHeight / 2) => {
   cancelAnimationFrame(view.frame ?? 0);
   const k = Math.min(NEAR, Math.max(FAR, view.k * factor));
@@ -41,10 +42,11 @@ const zoom = (factor, px = canvas.clientWidth / 2, py = canvas.clientHeight / 2)
 
 // All of it, if it can be read then; otherwise the outputs, where a backward pass begins.
 const fit = (whole = true) => {
-  const room = { w: canvas.clientWidth, h: canvas.clientHeight }, rim = room.w < 600 ? 14 : 32, over = 48;
-  const k = Math.min(1.25, (room.w - 2 * rim) / view.w, (room.h - rim - over) / view.h);
-  const used = Math.max(FAR, whole ? k : Math.max(k, room.w < 600 ? 0.72 : 0.6));
-  const y = view.h * used <= room.h - rim - over ? over + (room.h - rim - over - view.h * used) / 2 : room.h - rim - view.h * used;
+  const room = { w: canvas.clientWidth, h: canvas.clientHeight }, rim = room.w < 600 ? 12 : 32, over = room.w < 600 ? 88 : 52, under = legend.offsetHeight + 28;
+  const k = Math.min(1.1, (room.w - 2 * rim) / view.w, (room.h - under - over) / view.h);
+  const used = Math.max(FAR, whole ? k : Math.max(k, READABLE));
+  const free = room.h - under - over - view.h * used;
+  const y = free >= 0 ? over + free / 2 : over + free;
   const x = (room.w - view.w * used) / 2;
   return { x, y, k: used };
 };
@@ -91,8 +93,8 @@ const lifted = (e) => {
   fingers.delete(e.pointerId);
   if (!fingers.size) canvas.classList.remove("dragged");
 };
-canvas.addEventListener("pointerup", lifted);
-canvas.addEventListener("pointercancel", lifted);
+addEventListener("pointerup", lifted);
+addEventListener("pointercancel", lifted);
 canvas.addEventListener("wheel", (e) => {
   e.preventDefault();
   const box = canvas.getBoundingClientRect();

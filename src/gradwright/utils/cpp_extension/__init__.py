@@ -1,0 +1,24 @@
+"""Operations in C++, under the names of `torch.utils.cpp_extension`: built when they are asked for, or packaged.
+
+`load` and `load_inline` compile and import; `CppExtension` and `BuildExtension` are for a ``setup.py``. What C++ sees
+is ``gradwright/extension.h``, on nanobind: arrays without copies, Functions with their derivatives, elementwise
+operations as one expression. Needs a C++17 compiler, and nanobind: ``pip install "gradwright[cpp]"``.
+"""
+
+from importlib import import_module
+from typing import Any
+
+from gradwright.utils.cpp_extension.cache import get_default_build_root
+from gradwright.utils.cpp_extension.compiler import check_compiler, include_paths
+from gradwright.utils.cpp_extension.load import load, load_inline
+
+__all__ = [
+    "BuildExtension", "CppExtension", "check_compiler", "get_default_build_root", "include_paths", "load",
+    "load_inline",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("BuildExtension", "CppExtension"):  # they need setuptools
+        return getattr(import_module("gradwright.utils.cpp_extension.packaging"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -1,0 +1,251 @@
+"""The Python side of extension.h: what its runtime calls to make a module, and where a call is no longer fast.
+
+The runtime reads the entries of arrays by itself. It comes here for what tensors know (history, versions), for arrays
+that do not fit as they are, and for errors. ``whose`` says whose argument it is: a function, its method (of a Function:
+forward or backward), the names of its parameters, and which of them; the function is "" if that is not known.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.cut import brought, is_repeatable, leaves
+from gradwright.autograd.function import Function, FunctionMeta, once_differentiable
+from gradwright.autograd.grad_mode import recording
+from gradwright.autograd.version import bump
+from gradwright.autograd.view import check_writable, refresh, writable
+from gradwright.errors import kind, size
+from gradwright.utils.cpp_extension.elementwise import elementwise
+
+Whose = tuple[str, str, str, int]
+Wanted = tuple[str, int, int, bool, bool]
+
+_places: ContextVar[Mapping[str, tuple[str, int]]] = ContextVar("where inline sources are written", default={})
+
+
+@contextmanager
+def places(known: Mapping[str, tuple[str, int]]) -> Iterator[None]:
+    """While a module is imported: the file and line where each source begins that has a label for its file."""
+    token = _places.set(known)
+    try:
+        yield
+    finally:
+        _places.reset(token)
+
+
+# -- what a module is made of --
+
+
+def define(module: ModuleType, sort: str, name: str, arguments: str, count: int, entries: Sequence[Any], raw: bool,
+           file: str, line: int) -> Any:  # fmt: skip
+    """Make what one macro has registered, and set it on the module."""
+    if file in _places.get():
+        file, start = _places.get()[file]
+        line += start - 1
+    name = name.rpartition("::")[2]
+    names = _named(arguments)
+    if names and len(names) != count:
+        raise ImportError(
+            f"{name}, registered at {file}:{line}, takes {count} argument{'s' * (count != 1)}, but {len(names)} "
+            f"{'is' if len(names) == 1 else 'are'} named: {', '.join(names)}"
+        )
+    names = names or [f"arg{k}" for k in range(count)]
+    if sort == "function":
+        made = entries[0]
+    elif sort == "autograd":
+        made = _function(module.__name__, name, names, entries, raw, file, line)
+    else:
+        kernels = {(by_x, by_y): run for by_x, by_y, run in entries}
+        made = elementwise(module.__name__, name, kernels, count, f"{file}:{line}")
+    setattr(module, name, made)
+    return made
+
+
+def _named(arguments: str) -> list[str]:
+    return [name.strip() for name in arguments.split(",") if name.strip()]
+
+
+def _function(module: str, name: str, names: Sequence[str], entries: Sequence[Any], raw: bool, file: str,
+              line: int) -> type[Function]:  # fmt: skip
+    """The Function class of a C++ struct."""
+    forward, backward = (
+        _method(entry, part, f"{name}.{part}", file, line)
+        for entry, part in zip(entries, ("forward", "backward"), strict=True)
+    )
+    how = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    forward.__signature__ = inspect.Signature([inspect.Parameter(n, how) for n in ("ctx", *names)])  # type: ignore[attr-defined]
+    return FunctionMeta(name, (Function,), {
+        "__module__": module, "__doc__": f"The C++ Function {name}, registered at {file}:{line}.",
+        "forward": staticmethod(forward), "backward": staticmethod(once_differentiable(backward) if raw else backward),
+    })  # fmt: skip
+
+
+def _method(entry: Any, part: str, name: str, file: str, line: int) -> Callable[..., Any]:
+    """A function that calls C++, and is said to be written where that is."""
+    call = lambda ctx, *values: entry(ctx, *values)  # noqa: PLW0108 - a builtin has no code to be placed
+    call.__code__ = call.__code__.replace(co_filename=file, co_firstlineno=line, co_name=part, co_qualname=name)
+    call.__name__, call.__qualname__ = part, name
+    return call
+
+
+def ordered(values: Sequence[Any], named: Mapping[str, Any], name: str, arguments: str, count: int) -> tuple[Any, ...]:
+    """The arguments of a function by position. TypeError, in Python's words, if they do not fit."""
+    how = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = _named(arguments) or [f"arg{k}" for k in range(count)]
+    signature = inspect.Signature([inspect.Parameter(n, how) for n in names])
+    try:
+        return signature.bind(*values, **named).args
+    except TypeError as e:
+        raise TypeError(f"{name}({', '.join(names)}): {e}") from None
+
+
+# -- arguments --
+
+
+def array_of(value: Any, write: bool) -> Any:
+    """The memory of a Tensor or of a NumPy array, which C++ will read, or ``write``; None for whatever else it is."""
+    if not isinstance(value, TensorBase):
+        return value if isinstance(value, np.ndarray) else None
+    if value._view is not None:
+        refresh(value)
+    if not leaves(value, "C++ code", True) and recording.get() and value.requires_grad:
+        return None
+    if not write:
+        return value.array
+    check_writable(value, False)
+    array = writable(value)
+    bump(value._counter)
+    return array
+
+
+def refused(value: Any, write: bool, whose: Whose) -> Any:
+    """The memory of something else that is an array, on the CPU. Raises TypeError if it is none."""
+    function, argument = _who(whose)
+    if isinstance(value, TensorBase):
+        raise RuntimeError(
+            f"{function}: {argument} requires grad, but what C++ computes outside of a Function is not recorded, and its "
+            "gradient would be lost: pass x.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
+        )
+    if hasattr(value, "__dlpack_device__"):
+        device = value.__dlpack_device__()
+        if int(device[0]) != 1:
+            where = getattr(value, "device", None) or f"DLPack device {tuple(map(int, device))}"
+            raise RuntimeError(
+                f"{function}: expected {argument} to be on cpu, but found it on {where}: bring it there first"
+            )
+        try:
+            return np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as e:
+            raise TypeError(f"{function}: {argument}, {_a(value)}, cannot be read: {e}") from e
+    if isinstance(value, np.generic) or (hasattr(value, "__buffer__") or isinstance(value, (memoryview, bytearray))):
+        return np.asarray(value)
+    raise TypeError(f"{function}: {argument} must be a Tensor or an array, but got {_a(value)}")
+
+
+def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
+    """An array that does not fit, as one that does, if it is a Function's and only lies in memory otherwise.
+
+    Raises RuntimeError that says what does not fit.
+    """
+    letter, width, ndim, contiguous, write = wanted
+    function, argument = _who(whose)
+    found = array.dtype
+    if _kind(found) != letter or found.itemsize != width:
+        due, got = (_scalar(k, n) for k, n in ((letter, width), (_kind(found), found.itemsize)))
+        name = np.dtype(f"{letter}{width}").name if letter != "b" else "bool"
+        raise RuntimeError(f"{function}: expected scalar type {due} but found {got} for {argument}: convert it with "
+                           f"to(gradwright.{name})")  # fmt: skip
+    if ndim not in (-1, array.ndim) or array.ndim > 32:
+        due = f"{ndim} dim{'s' * (ndim != 1)}" if ndim >= 0 else "at most 32 dims"
+        raise RuntimeError(f"{function}: expected {argument} to have {due}, but it has {array.ndim}: its shape is "
+                           f"{size(array.shape)}")  # fmt: skip
+    if write and not array.flags.writeable:
+        raise RuntimeError(f"{function}: {argument} is changed in place, but its memory is read-only: pass a clone()")
+    if whose[1] and not write:
+        return np.require(array, array.dtype.newbyteorder("="), ["C", "A"] if contiguous else ["A"])
+    if contiguous and not array.flags.c_contiguous:
+        steps = tuple(step // width for step in array.strides)
+        raise RuntimeError(f"{function}: expected {argument} to be contiguous, but its strides are {steps}, with shape "
+                           f"{size(array.shape)}: pass x.contiguous()")  # fmt: skip
+    raise RuntimeError(f"{function}: the memory of {argument} is not aligned, or its bytes are in another order: pass a "
+                       "copy of it")  # fmt: skip
+
+
+def wrong_type(value: Any, wanted: str, whose: Whose) -> None:
+    """Raise TypeError for an argument that is no array."""
+    function, argument = _who(whose)
+    raise TypeError(f"{function}: {argument} must be {wanted}, but got {_a(value)}")
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a Tensor."""
+    return isinstance(value, TensorBase)
+
+
+def is_double(x: Any, whose: Whose) -> bool:
+    """Whether a tensor is float64, and not float32. TypeError if it is neither."""
+    d = np.asarray(x.array).dtype if isinstance(x, TensorBase) else None
+    if d not in (np.float32, np.float64):
+        function, argument = _who(whose)
+        raise TypeError(f"{function}: {argument} must be a Tensor of float32 or float64, but got "
+                        f"{_a(x) if d is None else f'one of {dtypes.of(d).name}'}")  # fmt: skip
+    return bool(d == np.float64)
+
+
+def _who(whose: Whose) -> tuple[str, str]:
+    """What messages call a function, and an argument of it."""
+    function, method, arguments, index = whose
+    function = function.rpartition("::")[2]
+    names = _named(arguments)
+    if method == "backward":
+        argument = f"grad_output {index - 1}" if index > 0 else "a tensor"
+    else:
+        index -= bool(method)
+        argument = f"argument {names[index]!r}" if 0 <= index < len(names) else f"argument {index}"
+        argument = argument if index >= 0 else "a tensor"
+    return (f"{function}.{method}" if method else f"{function}()") if function else "C++ code", argument
+
+
+def _a(value: Any) -> str:
+    return "None" if value is None else f"a {kind(value)}"
+
+
+def _kind(d: Any) -> str:
+    return str(d.kind)
+
+
+_SCALARS = {"b1": "Bool", "u1": "Byte", "i1": "Char", "i2": "Short", "i4": "Int", "i8": "Long", "f2": "Half",
+            "f4": "Float", "f8": "Double", "V2": "BFloat16", "c8": "ComplexFloat", "c16": "ComplexDouble",
+            "u2": "UInt16", "u4": "UInt32", "u8": "UInt64"}  # fmt: skip
+
+
+def _scalar(letter: str, width: int) -> str:
+    """What PyTorch's messages call a dtype."""
+    return _SCALARS.get(f"{letter}{width}", f"{letter}{width}")
+
+
+# -- results --
+
+
+def allocate(letter: str, width: int, shape: tuple[int, ...], zero: bool) -> Any:
+    """A new tensor, for C++ to fill."""
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {size(shape)}")
+    make = np.zeros if zero or is_repeatable() else np.empty
+    return brought(wrap(make(shape, np.dtype(f"{letter}{width}") if letter != "b" else np.dtype(bool))))
+
+
+def as_tensor(result: Any) -> Any:
+    """A result of C++: an array as a Tensor, anything else as it is."""
+    if isinstance(result, TensorBase) or not hasattr(result, "__dlpack__"):
+        return result
+    return brought(wrap(result if isinstance(result, np.ndarray) else np.from_dlpack(result)))

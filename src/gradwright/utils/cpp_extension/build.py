@@ -1,0 +1,204 @@
+"""Building an extension: its sources and the runtime compiled side by side, linked, and kept by what they are made of."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from gradwright.utils.cpp_extension.cache import digest, fingerprint, get_default_build_root, obtain
+from gradwright.utils.cpp_extension.compiler import (
+    INCLUDE,
+    RUNTIME,
+    CompileError,
+    Compiler,
+    check_compiler,
+    common_flags,
+    cpu,
+    find_compiler,
+    link_flags,
+    nanobind,
+    native_flags,
+    runtime_flags,
+)
+from gradwright.utils.cpp_extension.progress import Progress
+
+OBJECTS = ("nanobind.o", "runtime.o")
+"""What the runtime is."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to compile, or a text.
+
+    Attributes:
+        path: of the file; of a text, the name that it gets.
+        text: None for a file.
+        shown: a text with the same code that is compiled if the first cannot be: for the places that errors name.
+    """
+
+    path: Path
+    text: str | None = None
+    shown: str | None = None
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What is to be built.
+
+    Attributes:
+        name: of the module, or of the library.
+        sources: what it is compiled from.
+        flags, libraries: for the compiler and the linker, besides those that all have.
+        native: whether it is made for the CPU of this machine alone.
+        module: whether it is a module for Python, and not just a shared library.
+        keep: whether sources and objects are kept.
+        verbose: whether each command is printed.
+    """
+
+    name: str
+    sources: Sequence[Source]
+    flags: Sequence[str] = ()
+    libraries: Sequence[str] = ()
+    native: bool = True
+    module: bool = True
+    keep: bool = True
+    verbose: bool = False
+    compiler: Compiler = field(default_factory=find_compiler)
+
+    @property
+    def file(self) -> str:
+        """The name of what is built."""
+        return f"{self.name}{sysconfig.get_config_var('EXT_SUFFIX') if self.module else '.so'}"
+
+    @property
+    def arguments(self) -> list[str]:
+        """What each source is compiled with."""
+        native = native_flags() if self.native else []
+        return [*common_flags(), *native, f"-DGRADWRIGHT_EXTENSION_NAME={self.name}", *self.flags]
+
+    @property
+    def key(self) -> str:
+        """A name for all that it is made of; but not for headers, which the entry knows."""
+        texts = [part for s in self.sources for part in (s.path.name, s.path.read_bytes() if s.text is None else s.text)]
+        about = [*self.arguments, "|", *link_flags(), *self.libraries, str(self.keep), cpu() if self.native else ""]
+        return digest([self.file, *about, *_around(self.compiler), *texts])
+
+
+def build(extension: Extension, directory: str | os.PathLike[str] | None = None) -> Path:
+    """The file of an extension, built unless that is there; ``directory`` is where, if not in the default place.
+
+    Raises RuntimeError with what the compiler says if the code cannot be compiled.
+    """
+    home = Path(directory) if directory is not None else Path(get_default_build_root()) / extension.name
+    name = f"extension {extension.name!r}"
+    with Progress(f"looking for {name}") as progress:
+        entry = obtain(
+            home.absolute(), extension.key, partial(_make, extension, progress), [extension.file],
+            waiting=partial(setattr, progress, "what", f"waiting for the process that builds {name}"),
+        )  # fmt: skip
+    return entry / extension.file
+
+
+@cache
+def _headers() -> str:
+    """A name for what gradwright's own headers and runtime contain."""
+    return digest(fingerprint(path) or "" for path in sorted((INCLUDE / "gradwright").iterdir()))
+
+
+def _around(compiler: Compiler) -> list[str]:
+    """What all extensions depend on."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    return [compiler.identity, *compiler.command, nanobind().__version__, sys.version, suffix, _headers()]
+
+
+def _runtime(compiler: Compiler, verbose: bool) -> list[Path]:
+    """The objects that every extension is linked with, compiled once on a machine."""
+    flags = [*common_flags(), *runtime_flags()]
+
+    def make(folder: Path) -> list[str]:
+        check_compiler()
+        sources = (Path(nanobind().source_dir()) / "nb_combined.cpp", RUNTIME)
+        _each([
+            partial(_run, compiler, [*flags, "-c", str(source), "-o", str(folder / to)], verbose)
+            for source, to in zip(sources, OBJECTS, strict=True)
+        ])  # fmt: skip
+        return []
+
+    home = Path(get_default_build_root()) / "runtime"
+    entry = obtain(home, digest([*_around(compiler), *flags]), make, OBJECTS)
+    return [entry / name for name in OBJECTS]
+
+
+def _make(extension: Extension, progress: Progress, folder: Path) -> list[str]:
+    """Build into a folder; the paths of the headers, and of the sources, that were used."""
+    compiler, count = extension.compiler, len(extension.sources)
+    progress.what = f"building extension {extension.name!r} ({count} source{'s' * (count > 1)}, and what all share, once)"
+    objects = [folder / f"{k}_{source.path.stem}.o" for k, source in enumerate(extension.sources)]
+    compiling: list[Callable[[], Any]] = [
+        partial(_compile, extension, source, to) for source, to in zip(extension.sources, objects, strict=True)
+    ]
+    if extension.module:
+        compiling.append(partial(_runtime, compiler, extension.verbose))
+    try:
+        results = _each(compiling)
+        runtime = results.pop() if extension.module else []
+        whole = [*map(str, objects), *map(str, runtime), *link_flags(), *extension.libraries]
+        _run(compiler, [*whole, "-o", str(folder / extension.file)], extension.verbose)
+    except CompileError as e:
+        raise RuntimeError(f"Error building extension {extension.name!r}: {e}") from None
+    if not extension.keep:
+        for path in folder.iterdir():
+            if path.name != extension.file:
+                path.unlink()
+    return sorted({path for used in results for path in used})
+
+
+def _compile(extension: Extension, source: Source, to: Path) -> list[str]:
+    """Compile a source; the files that it is made of, as far as they are files."""
+    listed = to.with_suffix(".d")
+    path = source.path
+    if source.text is not None:
+        path = to.parent / path.name
+        path.write_text(source.text, encoding="utf-8")
+    command = [*extension.arguments, "-MMD", "-MF", str(listed), "-c", str(path), "-o", str(to)]
+    try:
+        _run(extension.compiler, command, extension.verbose)
+    except CompileError:
+        if source.shown is None:
+            raise
+        path.write_text(source.shown, encoding="utf-8")
+        _run(extension.compiler, command, False)
+        raise
+    names = re.findall(r"(?:[^\s\\]|\\.)+", listed.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2])
+    used = [os.path.abspath(re.sub(r"\\(.)", r"\1", name)) for name in names]
+    return [name for name in used if not name.startswith((str(to.parent) + os.sep, str(INCLUDE) + os.sep))]
+
+
+def _run(compiler: Compiler, arguments: Sequence[str], verbose: bool) -> None:
+    if verbose:
+        sys.stderr.write(" ".join([*compiler.command, *arguments]) + "\n")
+    compiler.run(arguments)
+
+
+def _each(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """What each call returns, made side by side. Raises one CompileError with what all those have said that failed."""
+    jobs = int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)
+    with ThreadPoolExecutor(max(1, min(jobs, len(calls)))) as pool:
+        futures = [pool.submit(call) for call in calls]
+        errors = [future.exception() for future in futures]
+    said: dict[str, CompileError] = {str(e): e for e in errors if isinstance(e, CompileError)}
+    for error in errors:
+        if error is not None and not isinstance(error, CompileError):
+            raise error
+    if said:
+        raise CompileError("\n".join(said), [])
+    return [future.result() for future in futures]
+

@@ -1,0 +1,158 @@
+"""The C++ compiler: which one, with what flags, and what it says when it fails."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+INCLUDE = Path(__file__).parent / "include"
+RUNTIME = INCLUDE / "gradwright" / "runtime.cpp"
+"""What every extension is linked with, besides nanobind."""
+OLDEST = {"gcc": (8,), "clang": (7,)}
+"""The first versions with all of C++17."""
+_ADVICE = """Install one:
+  Debian, Ubuntu:  sudo apt install g++
+  Fedora, RHEL:    sudo dnf install gcc-c++
+  macOS:           xcode-select --install
+  conda:           conda install -c conda-forge cxx-compiler
+or name one that is not on the PATH: export CXX=/path/to/c++"""
+
+
+class Compiler(NamedTuple):
+    """A C++ compiler.
+
+    Attributes:
+        command: the program, with arguments if ``CXX`` gives any.
+        identity: changes when another program is installed in its place.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+    def run(self, arguments: Iterable[str]) -> None:
+        """Run it. Raises CompileError with what it says if it fails."""
+        command = [*self.command, *arguments]
+        # in English, whatever the user's locale: messages are read
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
+        if done.returncode:
+            raise CompileError((done.stderr + done.stdout).strip() or f"it ended with status {done.returncode}", command)
+
+
+class CompileError(RuntimeError):
+    """What the compiler says of code that it does not compile, and the command."""
+
+    def __init__(self, message: str, command: Sequence[str]) -> None:
+        super().__init__(message)
+        self.command = shlex.join(command)
+
+
+def find_compiler() -> Compiler:
+    """The compiler that ``CXX`` names, or else the first of c++, g++ and clang++ that there is.
+
+    Raises RuntimeError that says what to install if there is none.
+    """
+    named = shlex.split(os.environ.get("CXX", ""))
+    if os.name != "posix":
+        raise RuntimeError("C++ extensions are built with GCC or Clang, on Linux and macOS: on Windows, use WSL")
+    for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
+        path = shutil.which(command[0])
+        if path is not None:
+            program = Path(path).resolve()
+            status = program.stat()
+            return Compiler((path, *command[1:]), f"{program} {status.st_size} {status.st_mtime_ns}")
+    what = f"the C++ compiler that CXX names, {named[0]!r}, is not there" if named else "no C++ compiler was found"
+    raise RuntimeError(f"{what}. {_ADVICE}")
+
+
+@cache
+def _version(compiler: Compiler) -> tuple[str, str, tuple[int, ...]]:
+    """The first line of what a compiler says of itself, its kind, and its version."""
+    said = subprocess.run([*compiler.command, "--version"], capture_output=True, text=True, errors="replace").stdout
+    line = said.partition("\n")[0].strip()
+    found = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", line)
+    version = tuple(int(n) for n in found.groups(default="0")) if found else ()
+    return line, "clang" if "clang" in said.lower() else "gcc", version
+
+
+def check_compiler() -> str:
+    """What the compiler that extensions are built with says of itself: ``g++ (Debian 12.2.0-14) 12.2.0``.
+
+    Raises RuntimeError that says what to install if there is none, or it is too old for C++17.
+    """
+    compiler = find_compiler()
+    line, kind, version = _version(compiler)
+    if version and version < OLDEST[kind]:
+        raise RuntimeError(
+            f"{compiler.command[0]} is too old for C++17: it is {line}, and GCC {OLDEST['gcc'][0]} or Clang "
+            f"{OLDEST['clang'][0]} is needed. {_ADVICE}"
+        )
+    return line
+
+
+def nanobind() -> ModuleType:
+    """nanobind; ModuleNotFoundError that names the extra if it is not installed."""
+    try:
+        return import_module("nanobind")
+    except ModuleNotFoundError as e:
+        raise ModuleNotFoundError(
+            'C++ extensions need nanobind, which is not installed: pip install "gradwright[cpp]"', name="nanobind"
+        ) from e
+
+
+def include_paths() -> list[str]:
+    """The folders of the headers: gradwright's, nanobind's and Python's, in this order.
+
+    In the first lies ``gradwright/extension.h``, and ``gradwright/runtime.cpp``, which other build systems compile
+    together with the sources of an extension.
+    """
+    return [str(INCLUDE), nanobind().include_dir(), sysconfig.get_path("include")]
+
+
+def common_flags() -> list[str]:
+    """What everything is compiled with. They leave results as they are: a NaN is a NaN, and nothing is reordered."""
+    ours, *others = include_paths()
+    return ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-fno-math-errno", "-fno-trapping-math",
+            "-ffp-contract=off", f"-I{ours}", *(f"-isystem{path}" for path in others)]  # fmt: skip
+
+
+def native_flags() -> list[str]:
+    """What makes code for the CPU of this machine, as JIT-built extensions are."""
+    arm = platform.machine() in ("arm64", "aarch64")
+    return ["-mcpu=native" if arm else "-march=native"]
+
+
+def runtime_flags() -> list[str]:
+    """What nanobind's own sources need besides the common flags."""
+    source = Path(nanobind().source_dir())
+    return [f"-isystem{source.parent / 'ext' / 'robin_map' / 'include'}", f"-isystem{source}", "-O2",
+            "-fno-strict-aliasing", "-DNB_COMPACT_ASSERTIONS"]  # fmt: skip
+
+
+def link_flags() -> list[str]:
+    """What a shared library that Python loads is linked with."""
+    if sys.platform == "darwin":
+        return ["-bundle", "-undefined", "dynamic_lookup"]
+    return ["-shared", "-Wl,-s", "-Wl,--gc-sections", "-pthread"]
+
+
+@cache
+def cpu() -> str:
+    """The CPU of this machine, as far as code made for it is not for others."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    told = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
+    return " ".join(line for line in lines if line.partition("\t")[0].partition(":")[0].strip() in told)

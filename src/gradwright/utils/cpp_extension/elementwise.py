@@ -1,0 +1,126 @@
+"""The operations that GRADWRIGHT_ELEMENTWISE registers, from the loops that C++ has for their values and derivatives.
+
+Each derivative that is given is an operation itself, with a factor u: u * f'(x) is the gradient of f, given that u of
+its result. The derivative of u * f'(x) is f'(x) by u, and u * f''(x) by x: so one rule makes all orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.autograd.base import wrap
+from gradwright.autograd.custom import CustomOp, custom_op
+
+Orders = tuple[int, int]
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., None]], inputs: int, place: str) -> Any:
+    """The operation, whose loops are given by how often they differentiate by x and by y; the rest it makes of them.
+
+    ``kernel(*arrays, out)`` writes into a new array.
+    """
+    made: dict[Orders, Any] = {}
+
+    def derivative(by_x: int, by_y: int) -> Any:
+        """The operation (u, x) or (u, x, y), u times a derivative."""
+        orders = by_x, by_y
+        if orders not in kernels:
+            which = "".join(["x"] * by_x + ["y"] * by_y)
+            raise NotImplementedError(
+                f"{name}(): its derivative by {which} is not given: add it to the macro that declares {name}, at {place}"
+            )
+        if orders not in made:
+            made[orders] = _scaled(module, name, kernels[orders], inputs, derivative, orders)
+        return made[orders]
+
+    op = _unary(name, kernels[0, 0]) if inputs == 1 else _binary(name, kernels[0, 0])
+    if inputs == 1 and (1, 0) in kernels:
+        op.vjp(x=lambda xp, g, x: derivative(1, 0)(g, x))
+        op.jvp(x=lambda xp, t, x: derivative(1, 0)(t, x))
+    elif (1, 0) in kernels:
+        op.vjp(x=lambda xp, g, x, y: derivative(1, 0)(g, x, y), y=lambda xp, g, x, y: derivative(0, 1)(g, x, y))
+        op.jvp(x=lambda xp, t, x, y: derivative(1, 0)(t, x, y), y=lambda xp, t, x, y: derivative(0, 1)(t, x, y))
+    return _placed(op, module, f"Elementwise, registered in C++ at {place}.")
+
+
+def _scaled(module: str, name: str, kernel: Callable[..., None], inputs: int, derivative: Callable[..., Any],
+            orders: Orders) -> Any:  # fmt: skip
+    """The operation u * (a derivative of the operation called ``name``)."""
+    i, j = orders
+    title = f"{name}_{'x' * i}{'y' * j}"
+    op: Any
+    if inputs == 1:
+
+        def unary(u: Any, x: Any) -> Any:
+            return _computed(name, kernel, u, x)
+
+        op = _named(unary, title).vjp(
+            u=lambda xp, g, x: derivative(i, j)(g, x), x=lambda xp, g, u, x: derivative(i + 1, j)(g * u, x)
+        )
+    else:
+
+        def binary(u: Any, x: Any, y: Any) -> Any:
+            return _computed(name, kernel, u, x, y)
+
+        op = _named(binary, title).vjp(
+            u=lambda xp, g, x, y: derivative(i, j)(g, x, y),
+            x=lambda xp, g, u, x, y: derivative(i + 1, j)(g * u, x, y),
+            y=lambda xp, g, u, x, y: derivative(i, j + 1)(g * u, x, y),
+        )
+    return _placed(op, module, f"u times a derivative of {name}.")
+
+
+def _unary(name: str, kernel: Callable[..., None]) -> Any:
+    def op(x: Any) -> Any:
+        return _computed(name, kernel, x)
+
+    return _named(op, name)
+
+
+def _binary(name: str, kernel: Callable[..., None]) -> Any:
+    def op(x: Any, y: Any) -> Any:
+        return _computed(name, kernel, x, y)
+
+    return _named(op, name)
+
+
+def _named(fn: Callable[..., Any], name: str) -> CustomOp[..., Any]:
+    fn.__name__ = fn.__qualname__ = name
+    return custom_op(fn, kind="elementwise")
+
+
+def _placed(op: Any, module: str, doc: str) -> Any:
+    for thing in (op, op.__wrapped__, op.function):
+        thing.__module__, thing.__doc__ = module, doc
+    return op
+
+
+def _computed(name: str, kernel: Callable[..., None], *tensors: Any) -> Any:
+    """What a loop makes of tensors, which are broadcast."""
+    arrays = [np.asarray(_array(name, t)) for t in tensors]
+    d = arrays[0].dtype
+    if d not in _FLOATS or any(a.dtype != d for a in arrays):
+        found = " and ".join(dict.fromkeys(dtypes.of(a.dtype).name for a in arrays))
+        raise RuntimeError(f"{name}(): expected float32 or float64 tensors, all of one dtype, but found {found}")
+    shape = arrays[0].shape
+    if any(a.shape != shape for a in arrays):
+        try:
+            arrays = list(np.broadcast_arrays(*arrays))
+        except ValueError:
+            shapes = ", ".join(str([*a.shape]) for a in arrays)
+            raise RuntimeError(f"{name}(): the shapes {shapes} cannot be broadcast together") from None
+        shape = arrays[0].shape
+    out = np.empty(shape, d)
+    kernel(*arrays, out)
+    return wrap(out)
+
+
+def _array(name: str, t: Any) -> Any:
+    if not hasattr(t, "array"):
+        raise TypeError(f"{name}(): expected a Tensor, but got {type(t).__name__}")
+    return t.array

@@ -1,0 +1,305 @@
+// What every extension is linked with: the module itself, arguments and errors, threads. Compiled once.
+#define GRADWRIGHT_EXTENSION_NAME gradwright_extension_runtime
+#include <gradwright/extension.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace gradwright {
+namespace detail {
+
+// What has been registered, in order, and the last of it.
+static Definition *first = nullptr, *last = nullptr;
+
+Register::Register(Definition &definition) {
+    (last ? last->next : first) = &definition;
+    last = &definition;
+}
+
+// A name of the Python side; never freed, since extensions stay until the process ends.
+static nb::handle python(const char *name) {
+    return nb::object(nb::module_::import_("gradwright.utils.cpp_extension.bind").attr(name)).release();
+}
+
+static nb::object tuple_of(int n, const int64_t *items) {
+    nb::object tuple = nb::steal(PyTuple_New(n));
+    for (int i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.ptr(), i, PyLong_FromLongLong(items[i]));
+    return tuple;
+}
+
+nb::object tuple_of(const Tensor *items, size_t n) {
+    nb::object tuple = nb::steal(PyTuple_New((Py_ssize_t) n));
+    for (size_t i = 0; i < n; ++i)
+        PyTuple_SET_ITEM(tuple.ptr(), i, (items[i].is_valid() ? nb::object(items[i]) : nb::none()).release().ptr());
+    return tuple;
+}
+
+// ------------------------------------------------------------------------------------------------------ arguments
+
+// The call that runs: what Array<T>(tensor) inside a function names in its errors.
+static thread_local const Arguments *running = nullptr;
+
+struct Running {
+    const Arguments *before = running;
+    explicit Running(const Arguments *now) { running = now; }
+    ~Running() { running = before; }
+};
+
+static nb::object call(Entry entry, const Arguments &arguments) {
+    Running now(&arguments);
+    return entry(arguments);
+}
+
+// Whose argument a value is, for Python to say so: the name of the function, its method, and of the argument.
+static nb::tuple whose(const Arguments *a, int index, nb::handle value) {
+    if (!a) a = running;
+    if (!a) return nb::make_tuple("", "", "", -1);
+    for (size_t k = 0; index < 0 && k < a->values.size(); ++k)
+        if (a->values[k].is(value)) index = (int) k;
+    return nb::make_tuple(a->of.name, a->method, a->of.arguments, index);
+}
+
+static char kind_of(const char *format) {
+    while (*format && std::strchr("@=<>!^", *format)) ++format;
+    if (*format == 'Z') return 'c';
+    if (std::strchr("efdg", *format)) return 'f';
+    if (std::strchr("bhilqn", *format)) return 'i';
+    if (std::strchr("BHILQN", *format)) return 'u';
+    return *format == '?' ? 'b' : 'V';
+}
+
+// Reads where the entries of an array are; false if it has none of the kind that is wanted.
+static bool read(nb::handle array, Wanted wanted, Memory &m) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(array.ptr(), &view, wanted.writable ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    bool native = view.format && *view.format != '>' && *view.format != '!';
+    bool fits = native && kind_of(view.format) == wanted.kind && view.itemsize == wanted.itemsize &&
+                (wanted.ndim < 0 ? view.ndim <= max_ndim : view.ndim == wanted.ndim);
+    bool contiguous = PyBuffer_IsContiguous(&view, 'C');
+    if (fits && wanted.contiguous && !contiguous) fits = false;
+    if (fits) {
+        m.array = nb::borrow(array);
+        m.data = view.buf;
+        m.ndim = view.ndim;
+        m.size = view.itemsize ? view.len / view.itemsize : 0;
+        for (int k = 0; k < view.ndim; ++k) {
+            m.shape[k] = view.shape[k];
+            m.strides[k] = view.strides[k] / view.itemsize;
+            if (view.strides[k] % view.itemsize) fits = false;
+        }
+    }
+    PyBuffer_Release(&view);
+    return fits;
+}
+
+Memory import(nb::handle value, Wanted wanted, const Arguments *arguments, int index) {
+    static const nb::handle array_of = python("array_of"), fitted = python("fitted"), refused = python("refused");
+    Memory m;
+    m.tensor = nb::borrow(value);
+    nb::object array = array_of(value, wanted.writable);
+    if (array.is_none()) array = refused(value, wanted.writable, whose(arguments, index, value));
+    if (read(array, wanted, m)) return m;
+    const char kind[] = {wanted.kind, 0};
+    array = fitted(array, nb::make_tuple(kind, wanted.itemsize, wanted.ndim, wanted.contiguous, wanted.writable),
+                   whose(arguments, index, value));
+    if (!read(array, wanted, m)) throw std::runtime_error("an array that cannot be read");
+    return m;
+}
+
+void wrong_type(const Arguments &arguments, int index, const char *wanted) {
+    static const nb::handle refuse = python("wrong_type");
+    refuse(arguments[(size_t) index], wanted, whose(&arguments, index, {}));
+    throw nb::type_error(wanted);
+}
+
+Tensor Argument<Tensor>::get(const Arguments &a, int i) {
+    static const nb::handle is_tensor = python("is_tensor");
+    if (a[(size_t) i].is_none() && !std::strcmp(a.method, "backward")) return Tensor();
+    if (!nb::cast<bool>(is_tensor(a[(size_t) i]))) wrong_type(a, i, "Tensor");
+    return Tensor(nb::borrow(a[(size_t) i]));
+}
+
+Memory allocate(Wanted wanted, const int64_t *shape, bool zero) {
+    static const nb::handle make = python("allocate");
+    const char kind[] = {wanted.kind, 0};
+    Memory m;
+    m.tensor = make(kind, wanted.itemsize, tuple_of(wanted.ndim, shape), zero);
+    read(m.tensor.attr("array"), wanted, m);
+    return m;
+}
+
+nb::object as_tensor(nb::object result) {
+    static const nb::handle make = python("as_tensor");
+    return make(result);
+}
+
+nb::object named(const char *function) { return nb::module_::import_("gradwright").attr(function); }
+
+nb::object applied(PyObject *made) {
+    if (!made) throw std::runtime_error("apply<F>: F is not registered: add GRADWRIGHT_FUNCTION(F, ...)");
+    return nb::borrow(made).attr("apply");
+}
+
+// -------------------------------------------------------------------------------------------------------- threads
+
+void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state) {
+    const bool locked = PyGILState_Check();
+    PyThreadState *python = locked ? PyEval_SaveThread() : nullptr;
+    int64_t most = std::max<int64_t>(1, std::thread::hardware_concurrency());
+    int64_t count = std::max<int64_t>(1, std::min(most, n / std::max<int64_t>(1, grain)));
+    std::vector<std::exception_ptr> errors((size_t) count);
+    auto part = [&](int64_t k) {
+        try {
+            body(state, n * k / count, n * (k + 1) / count);
+        } catch (...) {
+            errors[(size_t) k] = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    int64_t started = 1;
+    try {
+        for (; started < count; ++started) threads.emplace_back(part, started);
+    } catch (const std::system_error &) {  // no more threads to be had
+    }
+    part(0);
+    for (int64_t k = started; k < count; ++k) part(k);
+    for (auto &thread : threads) thread.join();
+    if (python) PyEval_RestoreThread(python);
+    for (auto &error : errors)
+        if (error) std::rethrow_exception(error);
+}
+
+// ---------------------------------------------------------------------------------------------------- elementwise
+
+constexpr int64_t block = 1024;
+
+// Copies entries begin ... end, in order, of an array of any strides.
+template <class Bits> static void gather(const Memory &m, int64_t begin, int64_t end, Bits *to) {
+    int64_t index[max_ndim], at = 0, rest = begin;
+    for (int k = m.ndim - 1; k >= 0; --k) {
+        index[k] = rest % m.shape[k];
+        rest /= m.shape[k];
+        at += index[k] * m.strides[k];
+    }
+    const Bits *from = static_cast<const Bits *>(m.data);
+    for (int64_t i = begin; i < end; ++i) {
+        *to++ = from[at];
+        for (int k = m.ndim - 1; k >= 0; --k) {
+            at += m.strides[k];
+            if (++index[k] < m.shape[k]) break;
+            at -= index[k] * m.strides[k];
+            index[k] = 0;
+        }
+    }
+}
+
+static bool is_contiguous(const Memory &m) {
+    int64_t step = 1;
+    for (int k = m.ndim - 1; k >= 0; step *= m.shape[k--])
+        if (m.shape[k] != 1 && m.strides[k] != step) return false;
+    return true;
+}
+
+// Runs one loop of an operation: on inputs of one shape and any strides, into a contiguous array.
+static void run(Loop loop, int itemsize, const std::vector<Memory> &inputs, const Memory &out) {
+    std::vector<char> whole;
+    for (auto &m : inputs) whole.push_back(is_contiguous(m));
+    const bool all = std::find(whole.begin(), whole.end(), 0) == whole.end();
+    auto body = [&](int64_t begin, int64_t end) {
+        alignas(64) char buffers[3][block * sizeof(double)];
+        for (int64_t next; begin < end; begin = next) {
+            next = all ? end : std::min(end, begin + block);
+            const void *from[3];
+            for (size_t k = 0; k < inputs.size(); ++k) {
+                from[k] = static_cast<char *>(inputs[k].data) + begin * itemsize;
+                if (whole[k]) continue;
+                if (itemsize == 4)
+                    gather(inputs[k], begin, next, reinterpret_cast<uint32_t *>(buffers[k]));
+                else
+                    gather(inputs[k], begin, next, reinterpret_cast<uint64_t *>(buffers[k]));
+                from[k] = buffers[k];
+            }
+            loop(from, static_cast<char *>(out.data) + begin * itemsize, next - begin);
+        }
+    };
+    gradwright::parallel(out.size, body);
+}
+
+static nb::object elementwise(const Term &term, nb::args arrays) {
+    Wanted wanted{'f', 8, -1, false, false};
+    nb::object target = arrays[arrays.size() - 1];
+    wanted.itemsize = nb::cast<int>(target.attr("itemsize"));
+    std::vector<Memory> inputs(arrays.size() - 1);
+    Memory out;
+    for (size_t k = 0; k < inputs.size(); ++k)
+        if (!read(arrays[k], wanted, inputs[k])) throw std::runtime_error("an array that cannot be read");
+    wanted.contiguous = wanted.writable = true;
+    if (!read(target, wanted, out)) throw std::runtime_error("an array that cannot be written");
+    run(term.loops[wanted.itemsize == 8], wanted.itemsize, inputs, out);
+    return nb::none();
+}
+
+// --------------------------------------------------------------------------------------------------------- module
+
+// The arguments in order, of those that came by position and by name.
+static nb::args ordered(const Definition &d, nb::args values, nb::kwargs named) {
+    if (named.size() == 0 && (int) values.size() == d.count) return values;
+    static const nb::handle order = python("ordered");
+    return nb::borrow<nb::args>(order(values, named, d.name, d.arguments, d.count));
+}
+
+static nb::object method(Entry entry, const Definition &d, const char *name) {
+    return nb::cpp_function([entry, &d, name](nb::args values) { return call(entry, {d, name, values}); },
+                            nb::name(name));
+}
+
+static nb::list entries(const Definition &d) {
+    nb::list made;
+    if (d.kind == Definition::function)
+        made.append(nb::cpp_function(
+            [&d](nb::args values, nb::kwargs named) { return call(d.call, {d, "", ordered(d, values, named)}); },
+            nb::name(d.name), d.doc ? d.doc : ""));
+    if (d.kind == Definition::autograd) {
+        made.append(method(d.call, d, "forward"));
+        made.append(method(d.backward, d, "backward"));
+    }
+    for (int k = 0; k < d.terms_count; ++k) {
+        const Term &term = d.terms[k];
+        made.append(nb::make_tuple(term.orders[0], term.orders[1],
+                                   nb::cpp_function([&term](nb::args arrays) { return elementwise(term, arrays); })));
+    }
+    return made;
+}
+
+static void populate(nb::module_ &m) {
+    nb::set_leak_warnings(false);  // modules are kept until the process ends
+    static const char *const kinds[] = {"function", "autograd", "elementwise"};
+    const nb::handle define = python("define");
+    for (Definition *d = first; d; d = d->next) {
+        if (d->kind == Definition::module) {
+            d->bind(m);
+            continue;
+        }
+        nb::object made =
+            define(m, kinds[d->kind], d->name, d->arguments, d->count, entries(*d), d->raw, d->file, d->line);
+        if (d->made) *d->made = made.release().ptr();
+    }
+}
+
+}  // namespace detail
+
+bool is_double(const Tensor &x) {
+    static const nb::handle is_double = detail::python("is_double");
+    return nb::cast<bool>(is_double(x, detail::whose(nullptr, -1, x)));
+}
+
+}  // namespace gradwright
+
+NB_MODULE(gradwright_extension, m) { gradwright::detail::populate(m); }

@@ -1,0 +1,156 @@
+"""`load` and `load_inline`: an extension built when a program asks for it, and imported."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from gradwright.utils.cpp_extension import bind, inline
+from gradwright.utils.cpp_extension.build import Extension, Source, build
+from gradwright.utils.cpp_extension.cache import fingerprint
+
+_loaded: dict[tuple[str, str | None], ModuleType] = {}
+_loading = threading.Lock()
+Path_ = str | os.PathLike[str]
+
+
+def load(
+    name: str,
+    sources: Path_ | Sequence[Path_],
+    extra_cflags: Sequence[str] | None = None,
+    *,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Path_ | Sequence[Path_] | None = None,
+    build_directory: Path_ | None = None,
+    verbose: bool = False,
+    is_python_module: bool = True,
+    keep_intermediates: bool = True,
+) -> Any:
+    """Build an extension from C++ files, unless that has been done, and import it.
+
+    What is built is kept by the contents of the sources and of the headers that they include, by the flags and the
+    compiler, and used again by every later call, of any process. When several ask for the same at once, one builds. Code
+    is made for the CPU of this machine (``-march=native``); a program built elsewhere is not used.
+
+    Args:
+        name: of the module, an identifier.
+        sources: the files; each includes ``gradwright/extension.h`` and registers what Python is to see.
+        extra_cflags: further arguments for the compiler. They come last: ``-O0 -g`` makes what a debugger wants.
+        extra_ldflags: further arguments for the linker: ``-lblas``.
+        extra_include_paths: folders of headers.
+        build_directory: where the build is kept, if not below `get_default_build_root`.
+        verbose: print the commands.
+        is_python_module: if False, a shared library is built of the sources, which need no header of ours; returned is
+            its path, for `ctypes.CDLL`.
+        keep_intermediates: keep objects and generated sources beside what is built.
+
+    Returns:
+        The module. It is the same one if the same is loaded again.
+
+    Raises:
+        RuntimeError: if the code does not compile, with what the compiler says; if there is no compiler, with what to
+            install.
+        ModuleNotFoundError: if nanobind is not installed.
+        FileNotFoundError: if a source is not there.
+        ValueError: if the name is no identifier, or there is no source.
+    """
+    paths = [Path(os.fspath(p)).absolute() for p in ([sources] if isinstance(sources, (str, os.PathLike)) else sources)]
+    if not paths:
+        raise ValueError(f"load: there are no sources for {name!r}")
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"load: there is no source {path}")
+    extension = _extension(name, [Source(path) for path in paths], extra_cflags, extra_ldflags, extra_include_paths,
+                           verbose, is_python_module, keep_intermediates)  # fmt: skip
+    return _import(extension, build_directory, {})
+
+
+def load_inline(
+    name: str,
+    cpp_sources: str | Sequence[str],
+    functions: str | Sequence[str] | Mapping[str, str] | None = None,
+    *,
+    extra_cflags: Sequence[str] | None = None,
+    extra_ldflags: Sequence[str] | None = None,
+    extra_include_paths: Path_ | Sequence[Path_] | None = None,
+    build_directory: Path_ | None = None,
+    verbose: bool = False,
+    is_python_module: bool = True,
+    keep_intermediates: bool = True,
+) -> Any:
+    """`load` of C++ in strings, before which ``gradwright/extension.h`` is included.
+
+    Args:
+        name: of the module, an identifier.
+        cpp_sources: the code; several are put together, in order.
+        functions: the names of functions in it to register, or names with docstrings. What the code registers by
+            itself, with ``GRADWRIGHT_DEF`` and its kind, need not be named.
+        extra_cflags, extra_ldflags, extra_include_paths, build_directory, verbose, is_python_module,
+            keep_intermediates: as in `load`.
+
+    Returns and raises what `load` does. An error of the compiler names the line of your own file.
+
+    Example:
+        >>> import gradwright as gw
+        >>> from gradwright.utils.cpp_extension import load_inline
+        >>> code = '''
+        ... gw::Tensor running_sum(gw::Array<double, 1> x) {
+        ...     auto y = gw::empty_like(x);
+        ...     double total = 0;
+        ...     for (int64_t i = 0; i < x.size(); ++i) y[i] = total += x[i];
+        ...     return y;
+        ... }
+        ... '''
+        >>> ext = load_inline("running", code, functions=["running_sum"])                     # doctest: +SKIP
+        >>> ext.running_sum(gw.tensor([1.0, 2.0, 3.0], dtype=gw.float64))                     # doctest: +SKIP
+        tensor([1., 3., 6.], dtype=torch.float64)
+    """
+    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    if isinstance(functions, str):
+        functions = [functions]
+    documented = functions if isinstance(functions, Mapping) else dict.fromkeys(functions or (), "")
+    labels, places = inline.labels(len(texts)), inline.found(texts, 1)
+    if is_python_module:
+        text, shown = (inline.source(texts, documented, where) for where in (labels, places))
+    else:
+        text = shown = "\n".join(texts)
+    extension = _extension(name, [Source(Path("main.cpp"), text, shown)], extra_cflags, extra_ldflags,
+                           extra_include_paths, verbose, is_python_module, keep_intermediates)  # fmt: skip
+    return _import(extension, build_directory, {label: at for (label, _), at in zip(labels, places, strict=True)})
+
+
+def _extension(name: str, sources: Sequence[Source], cflags: Sequence[str] | None, ldflags: Sequence[str] | None,
+               folders: Path_ | Sequence[Path_] | None, verbose: bool, module: bool, keep: bool) -> Extension:  # fmt: skip
+    if not name.isidentifier():
+        raise ValueError(f"the name of an extension must be an identifier, but got {name!r}")
+    for flags, argument in ((cflags, "extra_cflags"), (ldflags, "extra_ldflags")):
+        if isinstance(flags, str):
+            raise TypeError(f'{argument} must be a list of strings, one for each argument: ["-O2", "-g"]; got {flags!r}')
+    many = [folders] if isinstance(folders, (str, os.PathLike)) else folders or ()
+    include = [f"-I{Path(os.fspath(folder)).absolute()}" for folder in many]
+    return Extension(name, sources, [*include, *(cflags or ())], [*(ldflags or ())], module=module, keep=keep,
+                     verbose=verbose)  # fmt: skip
+
+
+def _import(extension: Extension, directory: Path_ | None, places: Mapping[str, tuple[str, int]]) -> Any:
+    """The module of an extension, or the path of the library."""
+    path = build(extension, directory)
+    if not extension.module:
+        return str(path)
+    key = str(path), fingerprint(path)
+    with _loading:
+        if key not in _loaded:
+            loader = importlib.machinery.ExtensionFileLoader(extension.name, str(path))
+            spec = importlib.util.spec_from_file_location(extension.name, path, loader=loader)
+            assert spec is not None
+            with bind.places(places):
+                module = importlib.util.module_from_spec(spec)
+                loader.exec_module(module)
+            _loaded[key] = module
+        return _loaded[key]
