@@ -104,11 +104,12 @@ def main():
     text = "\n".join(topics[name] for name in sorted(topics))
     alphabet = sorted(set(text))
     number = {c: i for i, c in enumerate(alphabet)}
-    text, held_out = gw.tensor([number[c] for c in text]).split([n := len(text) * 9 // 10, len(text) - n])
+    numbers = gw.tensor([number[c] for c in text])
+    text, held_out = numbers.tensor_split([len(numbers) * 9 // 10])
 
     model = CharModel(len(alphabet), width=64 if arguments.quick else 128)
-    windows, pieces = Windows(text), len(text) // CONTEXT * arguments.epochs // (4 if arguments.quick else 1)
-    draws = RandomSampler(windows, replacement=True, num_samples=pieces)
+    windows, drawn = Windows(text), arguments.epochs * len(text) // CONTEXT
+    draws = RandomSampler(windows, replacement=True, num_samples=drawn // 4 if arguments.quick else drawn)
     loader = DataLoader(windows, BATCH, sampler=draws, drop_last=True)
     optimiser = gw.optim.AdamW(model.parameters(), lr=0.01)
     schedule = gw.optim.lr_scheduler.OneCycleLR(optimiser, 0.01, total_steps=len(loader))

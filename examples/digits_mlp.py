@@ -49,7 +49,7 @@ def evaluate(model, dataset):
 
 def train(model, train_set, held_out, epochs, rate=0.01):
     """Train with AdamW, the learning rate rising to ``rate`` and falling again; the losses of each epoch."""
-    loader = DataLoader(train_set, batch_size=64, shuffle=True)
+    loader = DataLoader(train_set, batch_size=50, shuffle=True)
     optimiser = gw.optim.AdamW(model.parameters(), lr=rate)
     schedule = gw.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=epochs * len(loader))
     losses, held_out_losses = [], []

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -72,7 +73,8 @@ def draw(path, title, xlabel, ylabel, curves, log=True):
     axes.tick_params(which="both", color=GRID, labelcolor=INK)
     axes.xaxis.label.set_color(INK)
     axes.yaxis.label.set_color(INK)
-    axes.legend(frameon=False, labelcolor=INK)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(framealpha=1, edgecolor="none", labelcolor=INK)
     figure.savefig(path)
 
 

@@ -45,6 +45,15 @@ class Converter:
             return slice(self(value.start), self(value.stop), self(value.step))
         if isinstance(value, torch.nn.PairwiseDistance):
             return self._named("nn.PairwiseDistance", value)(value.norm, value.eps, value.keepdim)
+        if isinstance(value, torch.nn.TransformerEncoderLayer):
+            attention, inner = value.self_attn, value.linear1
+            return self._named("nn.TransformerEncoderLayer", value)(
+                attention.embed_dim, attention.num_heads, inner.out_features, value.dropout.p,
+                self(value.activation), batch_first=attention.batch_first, norm_first=value.norm_first,
+                bias=inner.bias is not None,
+            )  # fmt: skip
+        if callable(value) and getattr(torch.nn.functional, getattr(value, "__name__", ""), None) is value:
+            return self._named(f"nn.functional.{value.__name__}", value)
         return rewritten(value) if from_database(value) else value
 
     def _named(self, name: str, value: Any) -> Any:

@@ -26,6 +26,7 @@ KNOWN: dict[str, str] = {
     "normal": DRAWN,
     "normal.number_mean": DRAWN,
     "pca_lowrank": SIGNS,
+    "optim.LBFGS": "PyTorch's state holds scratch, too; in float32, once converged, both go by rounding errors",
     "svd_lowrank": SIGNS,
 }
 """Entry name (variant included) -> the reason, in a line."""

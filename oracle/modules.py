@@ -77,8 +77,6 @@ def _is_random(module: Any, called: Any) -> bool:
 
 
 def _unlike(expected: str, got: str) -> str | None:
-    # The name that PyTorch prints for a part of its attention, which is there for quantisation.
-    expected = expected.replace("NonDynamicallyQuantizableLinear", "Linear")
     return None if expected == got else f"printed as {got!r} instead of {expected!r}"
 
 

@@ -12,7 +12,7 @@ import torch
 
 import gradwright
 from oracle.check import Options, fault, listening, quietly
-from oracle.compare import value_difference
+from oracle.compare import tensors_in, value_difference
 from oracle.convert import Converter, UnconvertibleError
 from oracle.records import Record
 from oracle.refusals import KINDS
@@ -93,7 +93,10 @@ def _check_errors(record: Record, info: Any, build: Callable[..., Any]) -> None:
     for case in quietly(lambda: info.optim_error_inputs_func(device="cpu", dtype=torch.float64)):
         bad, kind = case.optimizer_error_input, case.error_type
         try:
-            given, kwargs = Converter()([bad.params, bad.kwargs])
+            convert = Converter()
+            given, kwargs = convert([bad.params, bad.kwargs])
+            for theirs, mine in zip(tensors_in(bad.params), tensors_in(given), strict=True):
+                mine.grad = convert(theirs.grad)
             with warnings.catch_warnings():
                 warnings.simplefilter("error" if issubclass(kind, Warning) else "ignore")
                 build(given, **kwargs).step()

@@ -13,7 +13,7 @@ from typing import Any
 
 SECONDS = 60
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38,
-        "ArrowRight": 39, "ArrowDown": 40, "/": 191}  # fmt: skip
+        "ArrowRight": 39, "ArrowDown": 40, "0": 48, "+": 187, "/": 191}  # fmt: skip
 
 
 class Browser:
@@ -116,6 +116,26 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             given = {"text": text} if text and kind == "keyDown" else {}
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **given)
+
+    def click(self, x: float, y: float, times: int = 1) -> None:
+        """Click with the mouse."""
+        for kind in ("mousePressed", "mouseReleased") * times:
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def drag(self, x: float, y: float, dx: float, dy: float) -> None:
+        """Press the mouse there, move it by so much, and let go."""
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+        for part in (0.5, 1):
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + part * dx, y=y + part * dy, button="left")
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + dx, y=y + dy, button="left", clickCount=1)
+
+    def wheel(self, x: float, y: float, by: float) -> None:
+        """Turn the wheel of the mouse there; up is negative."""
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=by)
+
+    def write(self, text: str) -> None:
+        """Type a text where the cursor is."""
+        self.call("Input.insertText", text=text)
 
     def picture(self, path: Path, height: int = 0) -> None:
         """Write a picture of the page, all of it or so much of its top."""

@@ -1,4 +1,4 @@
-"""The documentation holds: its programs run and print what it says, its links lead somewhere, the READMEs agree."""
+"""The documentation holds: its programs run and print what it says, its links lead somewhere, translations agree."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ import re
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
+TRANSLATED = [page for page in PAGES if page.with_suffix(".zh-CN.md").exists()]
+TUTORIALS = sorted(page.relative_to(ROOT).as_posix() for page in TRANSLATED
+                   if page.parent.name == "tutorials" and page.stem != "README")  # fmt: skip
 PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/checking.md", "docs/debugging.md", "docs/functions.md",
-            "docs/how-it-works.md"]  # fmt: skip
+            "docs/how-it-works.md", "docs/training.md", *TUTORIALS]  # fmt: skip
+PICTURES = ROOT / "docs/images/tutorials"
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]\[]*\]\(([^)\s]+)\)")
@@ -84,13 +89,31 @@ def run(block: Block, page: Path, scope: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("page", PROGRAMS)
-def test_programs_run_in_order_and_print_what_is_shown(page: str) -> None:
+def test_programs_run_in_order_and_print_what_is_shown(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {"__name__": "page"}
     programs = [b for b in blocks(ROOT / page) if b.language == "python"]
     assert programs
     for block in programs:
         printed = run(block, ROOT / page, scope)
         assert printed.rstrip() == (block.output or "").rstrip(), f"{page}:{block.line} does not print what is shown"
+    shown = {Path(link).name for link in LINK.findall(prose(ROOT / page)) if PICTURES.name in Path(link).parts}
+    assert {file.name for file in tmp_path.iterdir()} == shown, "it shows other pictures than it draws"
+    for picture in sorted(tmp_path.glob("*.svg")):
+        stale = f"{picture.name} has changed: run docs/tutorials/pictures.py"
+        assert words(picture) == words(PICTURES / picture.name), stale
+
+
+def words(picture: Path) -> list[str]:
+    """The texts to be seen in a picture, wherever they stand there."""
+    return sorted("".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_every_picture_of_a_tutorial_is_shown() -> None:
+    shown = {Path(link).name for page in TUTORIALS for link in LINK.findall(prose(ROOT / page))}
+    assert {file.name for file in PICTURES.iterdir()} <= shown
 
 
 def test_the_readme_example_stands_alone() -> None:
@@ -102,7 +125,8 @@ def test_the_readme_example_stands_alone() -> None:
 
 def test_no_other_page_has_programs() -> None:
     pages = [name(page) for page in PAGES if any(b.language == "python" for b in blocks(page))]
-    assert sorted(pages) == sorted([*PROGRAMS, name(CHINESE)]), "add the page to PROGRAMS"
+    both = [page.removesuffix(".zh-CN.md") + ".md" if page.endswith(".zh-CN.md") else page for page in pages]
+    assert sorted(set(both)) == sorted(PROGRAMS), "add the page to PROGRAMS"
 
 
 def test_the_miniature_is_small() -> None:
@@ -135,22 +159,35 @@ def test_files_named_exist(page: Path) -> None:
         assert any(place.exists() for place in places), f"{name(page)} names {path}, which does not exist"
 
 
-# -- the two READMEs --
+# -- the two languages --
 
 
-def test_both_readmes_show_the_same_code() -> None:
-    assert [b[:2] for b in blocks(README)] == [b[:2] for b in blocks(CHINESE)]
+def test_every_tutorial_is_there_in_both_languages() -> None:
+    pages = {page.name.replace(".zh-CN", "") for page in PAGES if page.parent.name == "tutorials"}
+    assert pages == {page.name for page in TRANSLATED if page.parent.name == "tutorials"}
 
 
-def test_both_readmes_have_the_same_sections() -> None:
-    assert [level for level, _ in headings(README)] == [level for level, _ in headings(CHINESE)]
+@pytest.mark.parametrize("page", TRANSLATED, ids=name)
+def test_both_languages_show_the_same_code(page: Path) -> None:
+    chinese = page.with_suffix(".zh-CN.md")
+    assert [b[:2] for b in blocks(page)] == [b[:2] for b in blocks(chinese)]
 
 
-def test_the_readmes_link_to_each_other_and_to_the_same_files() -> None:
-    links = [list(LINK.findall(prose(page))) for page in (README, CHINESE)]
-    assert links[0].pop(0) == CHINESE.name
-    assert links[1].pop(0) == README.name
-    assert sorted(links[0]) == sorted(links[1])
+@pytest.mark.parametrize("page", TRANSLATED, ids=name)
+def test_both_languages_have_the_same_sections(page: Path) -> None:
+    chinese = page.with_suffix(".zh-CN.md")
+    assert [level for level, _ in headings(page)] == [level for level, _ in headings(chinese)]
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=name)
+def test_both_languages_link_to_each_other_and_to_the_same_pages(page: Path) -> None:
+    chinese = page.with_suffix(".zh-CN.md")
+    links = [list(LINK.findall(prose(p))) for p in (page, chinese)]
+    assert links[0].pop(0) == chinese.name
+    assert links[1].pop(0) == page.name
+    assert sorted(links[0]) == sorted(link.replace(".zh-CN", "") for link in links[1])
+    targets = [(page.parent / link).resolve() for link in links[1]]
+    assert not set(targets) & set(TRANSLATED), "the Chinese page links to an English one that is there in Chinese"
 
 
 def test_every_page_counts_the_operations_alike() -> None:

@@ -5,7 +5,6 @@ The programs in a tutorial draw its pictures themselves, so they are run here, i
 
 import contextlib
 import io
-import linecache
 import os
 import re
 from pathlib import Path
@@ -22,11 +21,11 @@ def main():
         if page.stem == "README" or page.name.endswith(".zh-CN.md"):  # those have the same programs, or none
             continue
         scope = {"__name__": "tutorial"}
-        for k, program in enumerate(PROGRAM.findall(page.read_text("utf-8"))):
-            name = f"{page.name}, program {k}"
-            linecache.cache[name] = (len(program), None, program.splitlines(keepends=True), name)
+        text = page.read_text("utf-8")
+        for program in PROGRAM.finditer(text):
+            above = "\n" * text.count("\n", 0, program.start(1))  # so that lines have the numbers they have in the page
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(program, name, "exec"), scope)  # noqa: S102 - our own pages
+                exec(compile(above + program[1], str(page), "exec"), scope)  # noqa: S102 - our own pages
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import json
 import re
 import zipfile
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import gradwright
 from gradwright.autograd import diagnose
 from gradwright.check.page import aligned, page, write
 from gradwright.check.records import Checked, Finding, Outcome, Report
+from tests.pages.seen import Seen, contrast
 
 NASTY = "</script><img src=x onerror=alert(1)>\"'`<b>${title} $title &lt;"
 SOURCE = f'''class Cube(Function):
@@ -69,28 +69,6 @@ def report() -> Report:
 @pytest.fixture
 def written(report: Report, tmp_path: Path) -> Path:
     return write(report, tmp_path / "page.html")
-
-
-class Seen(HTMLParser):
-    """Elements, in order, and text, with what is in scripts kept apart."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text, self.scripts = "", [""]
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.elements and self.elements[-1][0] in ("script", "style"):
-            self.scripts[-1] += data
-        else:
-            self.text += data
 
 
 def test_the_page_stands_alone(report: Report) -> None:
@@ -147,20 +125,12 @@ def test_suspect_lines_are_marked_and_advice_is_no_failure() -> None:
     assert "passed, with advice" in text
 
 
-def luminance(colour: str) -> float:
-    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
 def test_every_text_stands_out_from_every_ground() -> None:
-    style = Seen(page(Report((), ()))).scripts[0]
-    colours = {name: values for name, *values in re.findall(r"--(\w+): light-dark\((#\w+), (#\w+)\)", style)}
+    colours = Seen(page(Report((), ()))).colours
     for theme in (0, 1):
         for text in ("ink", "soft", "right", "wrong", "unsure"):
             for ground in ("paper", "card", "well", "blush"):
-                low, high = sorted(luminance(colours[name][theme]) for name in (text, ground))
-                assert (high + 0.05) / (low + 0.05) >= 4.5, f"{text} on {ground}"  # WCAG AA
+                assert contrast(colours[text][theme], colours[ground][theme]) >= 4.5, f"{text} on {ground}"  # WCAG AA
 
 
 def test_numbers_stand_with_their_points_under_each_other() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ pytest.importorskip("igraph", reason="igraph is not installed: no layouts")
 
 
 @st.composite
-def graphs(draw: Any, largest: int = 150) -> Graph:
+def graphs(draw: Any, largest: int = 90) -> Graph:
     """Graphs without cycles, with modules that come and go."""
     count = draw(st.integers(1, largest))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -65,8 +67,8 @@ def test_every_node_is_in_one_group_and_every_edge_can_be_followed(graph: Graph)
         down = [*below[shared:], e.source]
         up = [*above[shared:], e.target]
         wanted = [(below[shared - 1], down[0], up[0])]
-        wanted += [(g, m, TOP) for g, m in zip(down, down[1:], strict=False)]
-        wanted += [(g, BOTTOM, m) for g, m in zip(up, up[1:], strict=False)]
+        wanted += [(g, m, TOP) for g, m in pairwise(down)]
+        wanted += [(g, BOTTOM, m) for g, m in pairwise(up)]
         for group, lower, upper in wanted:
             ends = [m if isinstance(m, int) and m < 0 else group.members.index(m) for m in (lower, upper)]
             assert any([s.lower, s.upper] == ends for s in group.segments)
@@ -87,7 +89,7 @@ def test_lines_go_up_layer_by_layer_between_things_that_stand_apart(graph: Graph
         layers: dict[int, list[float]] = {}
         for x, layer in group.places:
             layers.setdefault(layer, []).append(x)
-        assert all(b - a > 0.99 for row in map(sorted, layers.values()) for a, b in zip(row, row[1:], strict=False))
+        assert all(b - a > 0.99 for row in map(sorted, layers.values()) for a, b in pairwise(row))
 
 
 @given(graphs())
@@ -136,4 +138,4 @@ def test_a_long_chain_is_folded_into_parts_of_parts() -> None:
     whole = levels(viz.graph(y.sum()))
     assert max(len(g.members) for g in whole.walk()) <= MOST + 1
     assert sorted(whole.nodes()) == list(range(3003))
-    assert any(g.title == f"{MOST} × Mul" for g in whole.walk())
+    assert any(re.fullmatch(r"part 3: \d+ × Mul", g.title) for g in whole.walk())

@@ -38,10 +38,13 @@ class Subject:
         names: how to call each of them: by the parameter of ``func``, ``pair[0]``; or ``input 0``.
         outputs: the tensors that ``func`` returned that require grad; if none does, all that are of floating point.
         differentiable: whether any does.
+        sampled: what is called for values alone: `func`, or an attribute ``for_values`` of it, which computes the same
+            for less.
     """
 
     def __init__(self, func: Callable[..., Any], inputs: Any, names: Sequence[str] | None = None) -> None:
         self.func = func
+        self.sampled = getattr(func, "for_values", func)
         self.inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
         labels = parameters(func, len(self.inputs)) if names is None else names
         found = [(n, t) for n, x in zip(labels, self.inputs, strict=True) for n, t in named(x, n) if t.requires_grad]
@@ -52,7 +55,7 @@ class Subject:
     def run(self) -> None:
         """Call the function anew: ``outputs`` with a fresh graph."""
         result = self.func(*self.inputs)
-        returned = list(tensors(result))
+        returned = tensors(result)
         if not returned and not isinstance(result, (tuple, list, dict)):
             raise TypeError(f"expected a function that returns a Tensor or a tuple of them, but got {kind(result)}")
         which = [i for i, t in enumerate(returned) if t.requires_grad]
@@ -68,8 +71,7 @@ class Subject:
 
         Raises AssertionError if their shapes or dtypes are not what they were.
         """
-        result = self.func(*self.inputs)
-        returned = [result] if isinstance(result, TensorBase) else list(tensors(result))
+        returned = tensors(self.sampled(*self.inputs))
         try:
             arrays = [returned[i].array for i in self._which]
         except IndexError:
@@ -92,11 +94,15 @@ def _check_alike(array: Any, shape: tuple[int, ...], dtype: Any) -> None:
             )
 
 
-def tensors(value: Any) -> Iterator[Any]:
+def tensors(value: Any) -> Sequence[Any]:
     """The tensors in nested containers, in order."""
+    if isinstance(value, TensorBase):
+        return (value,)
+    if type(value) is tuple and all(isinstance(v, TensorBase) for v in value):
+        return value
     leaves: list[Any] = []
     take_apart(value, leaves)
-    yield from leaves
+    return leaves
 
 
 def named(value: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -238,7 +238,7 @@ class _Reader:
         return [spot for spot in self._spots.values() if spot.key in stored or _may_hold(spot.get())] + new
 
 
-_LIBRARIES = sys.stdlib_module_names | {"gradwright", "numpy", "scipy", "torch"}
+_LIBRARIES = sys.stdlib_module_names | {"gradwright", "nanobind", "numpy", "scipy", "torch"}
 
 
 def _root(value: Any) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.autograd.jacobian import Subject, as_coordinates, here, movable, rounding
+from gradwright.autograd.jacobian import Subject, here, movable, rounding
 
 LEVELS = 8
 """How many steps are tried, each half the one before."""
@@ -30,49 +30,58 @@ class Slope(NamedTuple):
     last: float
 
 
-def slope_along(subject: Subject, u: Sequence[Any], v: Sequence[Any], levels: int = LEVELS) -> Slope:
+def slope_along(
+    subject: Subject, u: Sequence[Any], v: Sequence[Any], levels: int = LEVELS, enough: float = 0.0
+) -> Slope:
     """The derivative of ``v . outputs`` along ``u``, extrapolated from central differences.
 
-    ``u`` has for each input a row with how far to go by each coordinate, ``v`` an array of weights for each output.
+    ``u`` has for each input a row with how far to go by each coordinate, ``v`` an array of weights for each output. The
+    steps are halved until the value is known to within ``enough``, or that often.
     """
-    middle, _ = _value(subject, u, v, 0.0)
-    value, bar, gaps = 0.0, np.inf, []
+    with ExitStack() as stack, np.errstate(all="ignore"):
+        arrays = [stack.enter_context(movable(x)) for x in subject.varied]
+        start = [a.copy() for a in arrays]
+        for a, at in zip(arrays, start, strict=True):
+            stack.callback(a.__setitem__, ..., at)
+        ways = [_shaped(d, a) for d, a in zip(u, arrays, strict=True)]
+        weights = [np.conj(here(w.reshape(-1))) for w in v]
+
+        def value(t: float) -> tuple[float, float]:
+            """The weighted sum with the inputs so far away, and what rounding may do to it."""
+            for a, at, way in zip(arrays, start, ways, strict=True):
+                np.copyto(a, at + t * way, casting="unsafe")
+            total, size = 0.0, 0.0
+            for o, w in zip(subject.values(), weights, strict=True):
+                terms = w * o.reshape(-1)
+                total += float(terms.real.sum())
+                size += rounding(o.dtype) * float(np.linalg.norm(terms))
+            return total, size
+
+        return _extrapolated(value, levels, enough)
+
+
+def _extrapolated(value: Callable[[float], tuple[float, float]], levels: int, enough: float) -> Slope:
+    middle, _ = value(0.0)
+    found, bar, far, near, rough = 0.0, np.inf, 0.0, 0.0, 0.0
     before: list[float] = []
-    for t in _LAST * 2.0 ** np.arange(levels)[::-1]:
-        (up, size), (down, _) = _value(subject, u, v, t), _value(subject, u, v, -t)
+    for k, t in enumerate(_LAST * 2.0 ** np.arange(levels)[::-1]):
+        (up, size), (down, _) = value(t), value(-t)
         row = [(up - down) / (2 * t)]
-        gaps.append((abs(up + down - 2 * middle) / t, size / t))
+        far, near, rough = near, abs(up + down - 2 * middle) / t, size / t
         for j, corner in enumerate(before):
             better = row[j] + (row[j] - corner) / (4.0 ** (j + 1) - 1)
-            off = max(abs(better - row[j]), abs(better - corner)) + size / t
+            off = max(abs(better - row[j]), abs(better - corner)) + rough
             if off < bar:
-                value, bar = better, off
+                found, bar = better, off
             row.append(better)
         before = row
-    (far, _), (near, rough) = gaps[-2:]
-    bent = near > 8 * rough and near > 0.01 * abs(value) / 100 and near > 0.6 * far
-    return Slope(value, 4 * bar, bent, before[0])
+        if k > 1 and 4 * bar <= enough:
+            break
+    bent = near > 8 * rough and near > 1e-4 * abs(found) and near > 0.6 * far
+    return Slope(found, 4 * bar, bent, before[0])
 
 
-def _value(subject: Subject, u: Sequence[Any], v: Sequence[Any], t: float) -> tuple[float, float]:
-    """``v . outputs`` with all inputs moved by ``t u``, and what rounding may do to it."""
-    with ExitStack() as stack:
-        for x, d in zip(subject.varied, u, strict=True):
-            array = stack.enter_context(movable(x))
-            stack.callback(array.__setitem__, ..., array.copy())
-            array[...] = _moved(array, t * d)
-        outs = [np.array(o) for o in subject.values()]
-    total, size = 0.0, 0.0
-    with np.errstate(all="ignore"):
-        for o, w in zip(outs, v, strict=True):
-            flat, weights = here(o.reshape(-1)), np.conj(w.reshape(-1))
-            total += float((weights * flat).real.sum())
-            size += rounding(o.dtype) * float(np.sqrt((np.abs(weights * flat) ** 2).sum()))
-    return total, size
-
-
-def _moved(array: Any, by: Any) -> Any:
+def _shaped(way: Any, array: Any) -> Any:
+    """A row of coordinates as an array."""
     n = array.size
-    if array.dtype.kind == "c":
-        return (as_coordinates(array)[:n] + by[:n] + 1j * (as_coordinates(array)[n:] + by[n:])).reshape(array.shape)
-    return (array.astype(np.float64) + by.reshape(array.shape)).astype(array.dtype)
+    return (way[:n] + 1j * way[n:] if array.dtype.kind == "c" else way).reshape(array.shape)

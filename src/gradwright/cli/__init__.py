@@ -1,4 +1,4 @@
-"""The command line: `gradwright run`, `gradwright check` and `gradwright demo`."""
+"""The command line: `gradwright run`, `gradwright check`, `gradwright graph` and `gradwright demo`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import gradwright
-from gradwright.cli import check
+from gradwright.cli import check, graph
 from gradwright.cli.run import run
 
 _EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
@@ -21,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(arguments.script, arguments.args)
     if arguments.command == "check":
         return check.run(arguments)
+    if arguments.command == "graph":
+        return graph.run(arguments)
     if arguments.command == "demo":
         try:
             from gradwright.cli import demo  # noqa: PLC0415 - rich is optional
@@ -47,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     rest.required = False
 
     check.add(commands)
+    graph.add(commands)
 
     about = "check the examples' derivatives and run a fit"
     commands.add_parser("demo", help=about, description=f"{about.capitalize()} (from a checkout of the repository).")

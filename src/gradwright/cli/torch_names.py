@@ -44,13 +44,17 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "lbfgs", "nadam", "radam", "rmsprop", "rprop", "sgd",
 )} | {"torch.nn.modules": "gradwright.nn"}  # fmt: skip
 
-# Private names that programs take from PyTorch all the same, to derive from or for isinstance.
-_PRIVATE = {
+# What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
+_MORE = {
     "torch.nn.modules.batchnorm": {"_BatchNorm": "gradwright.nn.norm:_BatchNorm"},
     "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.conv:_ConvNd"},
     "torch.nn.modules.loss": {
         "_Loss": "gradwright.nn.loss:Loss", "_WeightedLoss": "gradwright.nn.classification:_WeightedLoss",
     },
+    "torch.nn.modules.module": {name: f"gradwright.nn.hooks:{name}" for name in (
+        "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+        "register_module_full_backward_pre_hook",
+    )},
     "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
 }  # fmt: skip
 
@@ -149,9 +153,9 @@ def _names(module: str) -> dict[str, Any]:
     if module == "torch":
         names = {name: value for name, value in names.items() if name not in OURS}
         about["__version__"] = VERSION
-    for private, ours in _PRIVATE.get(module, {}).items():
+    for theirs, ours in _MORE.get(module, {}).items():
         home, _, name = ours.partition(":")
-        about[private] = getattr(importlib.import_module(home), name)
+        about[theirs] = getattr(importlib.import_module(home), name)
     return names | about | {"__all__": sorted(names)}
 
 

@@ -1,4 +1,4 @@
-"""What helps around training: loading data (`data`), trading computation for memory (`checkpoint`)."""
+"""What helps around training: `data` to load, `checkpoint` to save memory, operations in C++ (`cpp_extension`)."""
 
 from importlib import import_module
 
@@ -6,6 +6,6 @@ from gradwright.utils import checkpoint as checkpoint
 
 
 def __getattr__(name: str) -> object:
-    if name == "data":  # for those who load data: it brings multiprocessing
-        return import_module("gradwright.utils.data")
+    if name in ("data", "cpp_extension"):  # for those who want them: they bring multiprocessing, threads, hashes
+        return import_module(f"gradwright.utils.{name}")
     raise AttributeError(f"gradwright.utils has no {name!r}", name=name)

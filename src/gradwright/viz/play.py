@@ -176,8 +176,10 @@ class _Recorder(Watch):
     def __init__(self, graph: Graph, ids: dict[Node, int], cells: int) -> None:
         self.ids, self.cells = ids, cells
         self.edges = {(e.source, e.input): k for k, e in enumerate(graph.edges)}
+        self.targets = [e.target for e in graph.edges]
         self.steps: list[Step] = []
         self.arrived: dict[int, Any] = {}
+        self.sent: dict[int, tuple[Any, Values]] = {}  # by target: what was sent there last
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
         id_ = self.ids.get(node)
@@ -186,7 +188,8 @@ class _Recorder(Watch):
         if type(node) is AccumulateGrad:
             self.arrived[id_] = g.copy()
             return call()
-        incoming = tuple((k, values(v, self.cells)) for k, v in _by_output(g))
+        known = self.sent.pop(id_, (None, None))
+        incoming = tuple((k, known[1] if v is known[0] else values(v, self.cells)) for k, v in _by_output(g))
         sent: tuple[Flow, ...] = ()
         try:
             results = call()
@@ -198,11 +201,16 @@ class _Recorder(Watch):
 
     def flows(self, id_: int, results: Any) -> tuple[Flow, ...]:
         """What flows from a node, by input."""
-        return tuple(
-            Flow(self.edges[id_, i], None if r is None else values(r, self.cells))
-            for i, r in results
-            if (id_, i) in self.edges
-        )
+        found = []
+        for i, result in results:
+            k = self.edges.get((id_, i))
+            if k is None:
+                continue
+            record = None if result is None else values(result, self.cells)
+            if record is not None:
+                self.sent[self.targets[k]] = result, record
+            found.append(Flow(k, record))
+        return tuple(found)
 
 
 def _by_output(g: Any) -> Iterator[tuple[int, Any]]:
@@ -217,10 +225,12 @@ def values(array: Any, cells: int = CELLS) -> Values:
     if not a.size:
         return Values(shape, dtype, 0.0, 0.0, None, None, None, (), 0, 0, True)
     with np.errstate(all="ignore"):
-        largest = float(np.max(np.abs(a)))
+        low, high = float(a.min()), float(a.max())
+        largest = max(abs(low), abs(high))
         scale = largest if 0 < largest < np.inf else 1.0  # squares may underflow or overflow
-        norm = float(np.linalg.norm(np.ravel(a) / scale)) * scale
-        summary = (norm, norm / a.size**0.5, float(a.min()), float(a.max()), float(a.mean()))
+        scaled = a.ravel() / scale
+        norm = float(np.dot(scaled, scaled)) ** 0.5 * scale
+        summary = (norm, norm / a.size**0.5, low, high, float(a.sum()) / a.size)
     table = a.reshape(-1, shape[-1] if shape else 1) if a.ndim > 1 else a.reshape(1, -1)
     rows, columns = table.shape
     whole = a.size <= cells and max(rows, columns) <= 4 * SIDE

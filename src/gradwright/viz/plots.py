@@ -239,7 +239,7 @@ def _range(sizes: Iterator[Matrix]) -> tuple[float, float]:
     return min(low, high / 1e3) / 2, high * 2
 
 
-def _rows(ax: Any, title: str, labels: list[tuple[str, Any]]) -> None:
+def _rows(ax: Any, title: str, labels: Sequence[tuple[str, Any]]) -> None:
     """A row for each label, in its colour; of many not each is written."""
     apart = 1 + (len(labels) - 1) // 60
     ax.set_yticks(range(0, len(labels), apart), [_plain(name) for name, _ in labels[::apart]])

@@ -25,7 +25,7 @@ _short.maxstring = _short.maxother = 40
 
 
 @functools.cache
-def _called(name: str) -> str:
+def called(name: str) -> str:
     """What PyTorch calls a saved value."""
     argument, _, shape = name.partition("_shape")
     return SAVED_AS.get(name, name) if shape or argument == name else f"{SAVED_AS.get(argument, argument)}_shape"
@@ -51,7 +51,7 @@ class Memories:
         values = node._saved if packed else node._kept  # type: ignore[attr-defined]
         found: list[Saved] = []
         for k, value in enumerate(getattr(values, "entries", values) or ()):
-            name = _called(node._names[k])
+            name = called(node._names[k])
             if k < packed:
                 found += self._packed(name, value)
             elif not callable(value):

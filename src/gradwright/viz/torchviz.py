@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.node import AccumulateGrad, Node
-from gradwright.autograd.record import SAVED_AS, OpNode
+from gradwright.autograd.record import OpNode
 from gradwright.autograd.saved import Entry
 from gradwright.errors import kind
 from gradwright.ops.index import write_view
 from gradwright.pages.markup import printable
+from gradwright.viz.saved import called
 
 _NODE = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10", "ranksep": "0.1", "height": "0.2",
          "fontname": "monospace"}  # fmt: skip
@@ -202,14 +203,18 @@ def _saved(node: Any) -> Iterator[tuple[str, Any]]:
         count = len(entries) if node._replay is None else node._replay.count
         yield from (("", _of_saved(entry)) for entry in entries[:count] if entry is not None)
     elif isinstance(node, OpNode):
-        yield from sorted((SAVED_AS.get(name, name), value) for name, value in _of_operation(node))
+        yield from sorted((called(name), value) for name, value in _of_operation(node))
 
 
 def _of_operation(node: Any) -> Iterator[tuple[str, Any]]:
     values = node._saved if node._packed else node._kept
     for k, (name, value) in enumerate(zip(node._names, getattr(values, "entries", values) or (), strict=False)):
         several = k < node._packed and not isinstance(value, Entry) and not isinstance(value[1], list)
-        yield name, [_of_saved(v) for v in value] if several else _of_saved(value) if k < node._packed else value
+        if k >= node._packed:
+            if not callable(value):
+                yield name, value
+        else:
+            yield name, [_of_saved(v) for v in value] if several else _of_saved(value)
     tensors = {n for rule in node._op.rules.values() for n in rule.names if n in node._op.inputs}
     yield from ((name, None) for name in tensors - set(node._names))  # PyTorch has these, too
 

@@ -53,7 +53,7 @@ def diagnose(
             is looked for, and compared, too. The diagnosis says so.
 
     Returns:
-        A `Diagnosis`. VERIFIED if every entry compared of every Jacobian agrees, within error bars narrow enough to tell, and
+        A `Diagnosis`. VERIFIED if every entry compared agrees, within error bars narrow enough to tell, and
         backward also behaves: it is linear in its grad_output, the same when run again, right at a second point, and
         other calls in between do not disturb it. SURROGATE if the gradient is declared to be no derivative (see
         `surrogate`): then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say

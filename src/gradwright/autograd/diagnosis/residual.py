@@ -136,10 +136,10 @@ class Residual:
         """
         if not self.wrong.any() or not self.whole:
             return 0.0
-        doubt = max(1.0, doubt)
+        guess, doubt = np.asarray(guess), max(1.0, doubt)
         with np.errstate(all="ignore"):
             at = self.worst
-            miss = np.abs(self.analytic[at] - guess[at]) - doubt * self.allowed[at]
+            miss = np.abs(np.where(self.sound[at], self.analytic[at] - guess[at], 0)) - doubt * self.allowed[at]
             most = 1 - float(np.linalg.norm(np.maximum(miss, 0))) / self.whole
             if not most >= 0.5:  # few entries tell of most guesses that they are none
                 return max(most, 0.0) if most == most else 0.0

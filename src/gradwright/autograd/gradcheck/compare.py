@@ -65,6 +65,7 @@ class Comparison:
         self.backward: list[Backward] = []
         self.numeric: list[list[Matrix]] = []
         self.at = [np.array(o.array).reshape(-1) for o in subject.outputs]
+        self.steps = [settings.steps(x) for x in subject.varied]
 
     def run(self) -> None:
         """Raise GradcheckError unless everything agrees."""
@@ -78,7 +79,7 @@ class Comparison:
         bends = []
         for j, x in enumerate(self.subject.varied):
             rows = self._rows(j)
-            steps = self.settings.steps(x)[rows]
+            steps = self.steps[j][rows]
             differences = central(self.subject, x, steps, None if self.picked is None else rows)
             bends.append(rows[suspects(differences, self.at, steps, self.settings)])
             self.numeric.append([self._columns(i, s) for i, s in enumerate(differences.slopes)])
@@ -101,7 +102,7 @@ class Comparison:
 
     def _check_deterministic(self) -> None:
         settings = self.settings
-        step = min((np.min(settings.steps(x), initial=1.0) for x in self.subject.varied), default=1.0)
+        step = min((float(np.min(s, initial=1.0)) for s in self.steps), default=1.0)
         for i, (before, now) in enumerate(zip(self.at, self.subject.values(), strict=True)):
             off = np.abs(here(now.reshape(-1)) - here(before))
             allowed = max(settings.nondet_tol, 2 * abs(step) * settings.atol)
@@ -136,7 +137,7 @@ class Comparison:
         """Look closely at these rows of the matrices: raise if an entry is wrong, note what cannot be known."""
         subject, settings, x = self.subject, self.settings, self.subject.varied[j]
         rows, said = self._rows(j)[chunk], a[chunk]
-        steps = settings.steps(x)
+        steps = self.steps[j]
         corner = corners(subject, x, rows, self.at, steps, settings)[part.output]
         corner = type(corner)(*(self._columns(part.output, m) for m in corner))
         left, right = part.of(corner.left), part.of(corner.right)
@@ -167,7 +168,7 @@ class Comparison:
         if self.settings.eps is None:
             found = extrapolated(self.subject, x, rows)[part.output]
             return self._columns(part.output, part.of(found.value)), self._columns(part.output, found.bar)
-        d: Differences = central(self.subject, x, self.settings.steps(x)[rows], rows)
+        d: Differences = central(self.subject, x, self.steps[j][rows], rows)
         size = np.maximum(np.abs(here(d.up[part.output])), np.abs(here(d.down[part.output])))
         apart = (d.ahead + d.behind)[:, None]
         with np.errstate(all="ignore"):
@@ -176,7 +177,7 @@ class Comparison:
 
     def _look_for_kinks(self, j: int, rows: Matrix) -> None:
         """Entries may agree at a kink by chance: backward and the difference may both be half-way."""
-        steps = self.settings.steps(self.subject.varied[j])
+        steps = self.steps[j]
         for begin in range(0, len(rows), _CHUNK):
             chunk = rows[begin : begin + _CHUNK]
             for i, c in enumerate(corners(self.subject, self.subject.varied[j], chunk, self.at, steps, self.settings)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,11 +53,20 @@ def alone(subject: Subject, output: int, cotangent: Any) -> list[Matrix | None]:
 
 def draw(array: Any, seed: int) -> Any:
     """Random numbers like an array, none near 0: of either sign, or of any direction."""
+    drawn = _kept if array.size < _SMALL else _kept.__wrapped__
+    return drawn(array.shape, array.dtype.kind == "c", seed).copy()
+
+
+_SMALL = 1000
+
+
+@functools.lru_cache(256)
+def _kept(shape: tuple[int, ...], is_complex: bool, seed: int) -> Any:
     random = np.random.default_rng(seed)
-    lengths = random.uniform(0.5, 1.5, array.shape)
-    if array.dtype.kind == "c":
-        return lengths * np.exp(2j * np.pi * random.uniform(0, 1, array.shape))
-    return lengths * random.choice((-1.0, 1.0), array.shape)
+    lengths = random.uniform(0.5, 1.5, shape)
+    if is_complex:
+        return lengths * np.exp(2j * np.pi * random.uniform(0, 1, shape))
+    return lengths * random.choice((-1.0, 1.0), shape)
 
 
 def _same(a: Sequence[Any], b: Sequence[Any], tolerance: float) -> bool:

@@ -47,12 +47,13 @@ def project(subject: Subject, settings: Settings) -> Projected:
             return Projected(agree=False, missing=1.0)
         terms = np.concatenate([np.zeros_like(d) if g is None else g.astype(np.float64) * d
                                 for g, d in zip(grads, u, strict=True)] or [np.zeros(0)])  # fmt: skip
-        slope, bar, bent, _ = slope_along(subject, u, v)
+        entries = sum(o.array.size for o in subject.outputs)
+        typical = float(np.sqrt(np.mean(terms**2) / max(entries, 1))) if terms.any() else np.inf
+        noticed = 0.01 * np.sqrt(3) * typical
+        slope, bar, bent, _ = slope_along(subject, u, v, enough=1e-3 * noticed)
         precision = max(rounding(t.array.dtype) for t in (*subject.varied, *subject.outputs))
         bar += 4 * precision * float(np.abs(terms).sum())
         if bent or not abs(float(terms.sum()) - slope) <= bar:
             return Projected(agree=False, missing=1.0)
-        entries = sum(o.array.size for o in subject.outputs)
-        typical = float(np.sqrt(np.mean(terms**2) / max(entries, 1))) if terms.any() else np.inf
-        missing *= min(1.0, 0.8 * bar / (0.01 * np.sqrt(3) * typical))
+        missing *= min(1.0, 0.8 * bar / noticed)
     return Projected(agree=True, missing=missing)

@@ -29,7 +29,7 @@ from gradwright.utils.cpp_extension.elementwise import elementwise
 Whose = tuple[str, str, str, int]
 Wanted = tuple[str, int, int, bool, bool]
 
-_places: ContextVar[Mapping[str, tuple[str, int]]] = ContextVar("where inline sources are written", default={})
+_places: ContextVar[Mapping[str, tuple[str, int]]] = ContextVar("where inline sources are written")
 
 
 @contextmanager
@@ -48,8 +48,9 @@ def places(known: Mapping[str, tuple[str, int]]) -> Iterator[None]:
 def define(module: ModuleType, sort: str, name: str, arguments: str, count: int, entries: Sequence[Any], raw: bool,
            file: str, line: int) -> Any:  # fmt: skip
     """Make what one macro has registered, and set it on the module."""
-    if file in _places.get():
-        file, start = _places.get()[file]
+    known = _places.get({})
+    if file in known:
+        file, start = known[file]
         line += start - 1
     name = name.rpartition("::")[2]
     names = _named(arguments)
@@ -75,7 +76,7 @@ def _named(arguments: str) -> list[str]:
 
 
 def _function(module: str, name: str, names: Sequence[str], entries: Sequence[Any], raw: bool, file: str,
-              line: int) -> type[Function]:  # fmt: skip
+              line: int) -> Any:  # fmt: skip
     """The Function class of a C++ struct."""
     forward, backward = (
         _method(entry, part, f"{name}.{part}", file, line)
@@ -91,7 +92,7 @@ def _function(module: str, name: str, names: Sequence[str], entries: Sequence[An
 
 def _method(entry: Any, part: str, name: str, file: str, line: int) -> Callable[..., Any]:
     """A function that calls C++, and is said to be written where that is."""
-    call = lambda ctx, *values: entry(ctx, *values)  # noqa: PLW0108 - a builtin has no code to be placed
+    call = lambda ctx, *values: entry(ctx, *values)  # a builtin has no code that could be placed
     call.__code__ = call.__code__.replace(co_filename=file, co_firstlineno=line, co_name=part, co_qualname=name)
     call.__name__, call.__qualname__ = part, name
     return call
@@ -132,8 +133,8 @@ def refused(value: Any, write: bool, whose: Whose) -> Any:
     function, argument = _who(whose)
     if isinstance(value, TensorBase):
         raise RuntimeError(
-            f"{function}: {argument} requires grad, but what C++ computes outside of a Function is not recorded, and its "
-            "gradient would be lost: pass x.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
+            f"{function}: {argument} requires grad, but what C++ computes outside of a Function is not recorded, and "
+            "its gradient would be lost: pass x.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
         )
     if hasattr(value, "__dlpack_device__"):
         device = value.__dlpack_device__()
@@ -176,8 +177,8 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
         steps = tuple(step // width for step in array.strides)
         raise RuntimeError(f"{function}: expected {argument} to be contiguous, but its strides are {steps}, with shape "
                            f"{size(array.shape)}: pass x.contiguous()")  # fmt: skip
-    raise RuntimeError(f"{function}: the memory of {argument} is not aligned, or its bytes are in another order: pass a "
-                       "copy of it")  # fmt: skip
+    raise RuntimeError(f"{function}: the memory of {argument} is not aligned, or its bytes are in another order: pass "
+                       "a copy of it")  # fmt: skip
 
 
 def wrong_type(value: Any, wanted: str, whose: Whose) -> None:

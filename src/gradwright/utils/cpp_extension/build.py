@@ -1,4 +1,4 @@
-"""Building an extension: its sources and the runtime compiled side by side, linked, and kept by what they are made of."""
+"""Building an extension: sources and runtime compiled side by side, linked, and kept by what they are made of."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from gradwright.utils.cpp_extension.compiler import (
     nanobind,
     native_flags,
     runtime_flags,
+    terse_flags,
 )
 from gradwright.utils.cpp_extension.progress import Progress
 
@@ -87,9 +88,10 @@ class Extension:
     @property
     def key(self) -> str:
         """A name for all that it is made of; but not for headers, which the entry knows."""
-        texts = [part for s in self.sources for part in (s.path.name, s.path.read_bytes() if s.text is None else s.text)]
+        texts = [s.path.read_bytes() if s.text is None else s.text for s in self.sources]
+        names = [s.path.name for s in self.sources]
         about = [*self.arguments, "|", *link_flags(), *self.libraries, str(self.keep), cpu() if self.native else ""]
-        return digest([self.file, *about, *_around(self.compiler), *texts])
+        return digest([self.file, *about, *_around(self.compiler), *names, *texts])
 
 
 def build(extension: Extension, directory: str | os.PathLike[str] | None = None) -> Path:
@@ -119,11 +121,12 @@ def _around(compiler: Compiler) -> list[str]:
     return [compiler.identity, *compiler.command, nanobind().__version__, sys.version, suffix, _headers()]
 
 
-def _runtime(compiler: Compiler, verbose: bool) -> list[Path]:
+def _runtime(compiler: Compiler, verbose: bool, progress: Progress) -> list[Path]:
     """The objects that every extension is linked with, compiled once on a machine."""
     flags = [*common_flags(), *runtime_flags()]
 
     def make(folder: Path) -> list[str]:
+        progress.what += ", and nanobind, once on this machine"
         check_compiler()
         sources = (Path(nanobind().source_dir()) / "nb_combined.cpp", RUNTIME)
         _each([
@@ -140,13 +143,13 @@ def _runtime(compiler: Compiler, verbose: bool) -> list[Path]:
 def _make(extension: Extension, progress: Progress, folder: Path) -> list[str]:
     """Build into a folder; the paths of the headers, and of the sources, that were used."""
     compiler, count = extension.compiler, len(extension.sources)
-    progress.what = f"building extension {extension.name!r} ({count} source{'s' * (count > 1)}, and what all share, once)"
+    progress.what = f"building extension {extension.name!r} of {count} source{'s' * (count > 1)}"
     objects = [folder / f"{k}_{source.path.stem}.o" for k, source in enumerate(extension.sources)]
     compiling: list[Callable[[], Any]] = [
         partial(_compile, extension, source, to) for source, to in zip(extension.sources, objects, strict=True)
     ]
     if extension.module:
-        compiling.append(partial(_runtime, compiler, extension.verbose))
+        compiling.append(partial(_runtime, compiler, extension.verbose, progress))
     try:
         results = _each(compiling)
         runtime = results.pop() if extension.module else []
@@ -171,11 +174,10 @@ def _compile(extension: Extension, source: Source, to: Path) -> list[str]:
     command = [*extension.arguments, "-MMD", "-MF", str(listed), "-c", str(path), "-o", str(to)]
     try:
         _run(extension.compiler, command, extension.verbose)
-    except CompileError:
-        if source.shown is None:
-            raise
-        path.write_text(source.shown, encoding="utf-8")
-        _run(extension.compiler, command, False)
+    except CompileError:  # once more, for a better message
+        if source.shown is not None:
+            path.write_text(source.shown, encoding="utf-8")
+        _run(extension.compiler, [*terse_flags(extension.compiler), *command], False)
         raise
     names = re.findall(r"(?:[^\s\\]|\\.)+", listed.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2])
     used = [os.path.abspath(re.sub(r"\\(.)", r"\1", name)) for name in names]

@@ -45,9 +45,12 @@ class Compiler(NamedTuple):
         """Run it. Raises CompileError with what it says if it fails."""
         command = [*self.command, *arguments]
         # in English, whatever the user's locale: messages are read
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
+        )
         if done.returncode:
-            raise CompileError((done.stderr + done.stdout).strip() or f"it ended with status {done.returncode}", command)
+            said = (done.stderr + done.stdout).strip()
+            raise CompileError(said or f"it ended with status {done.returncode}", command)
 
 
 class CompileError(RuntimeError):
@@ -79,7 +82,8 @@ def find_compiler() -> Compiler:
 @cache
 def _version(compiler: Compiler) -> tuple[str, str, tuple[int, ...]]:
     """The first line of what a compiler says of itself, its kind, and its version."""
-    said = subprocess.run([*compiler.command, "--version"], capture_output=True, text=True, errors="replace").stdout
+    command = [*compiler.command, "--version"]
+    said = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace").stdout
     line = said.partition("\n")[0].strip()
     found = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", line)
     version = tuple(int(n) for n in found.groups(default="0")) if found else ()
@@ -125,6 +129,13 @@ def common_flags() -> list[str]:
     ours, *others = include_paths()
     return ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-fno-math-errno", "-fno-trapping-math",
             "-ffp-contract=off", f"-I{ours}", *(f"-isystem{path}" for path in others)]  # fmt: skip
+
+
+def terse_flags(compiler: Compiler) -> list[str]:
+    """What keeps messages short: where a macro or a template is used says enough."""
+    if _version(compiler)[1] == "gcc":
+        return ["-ftrack-macro-expansion=0", "-fmax-errors=5"]
+    return ["-fmacro-backtrace-limit=1", "-ferror-limit=5"]
 
 
 def native_flags() -> list[str]:

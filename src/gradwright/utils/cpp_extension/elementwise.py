@@ -13,7 +13,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.autograd.base import wrap
-from gradwright.autograd.custom import CustomOp, custom_op
+from gradwright.autograd.custom import CustomOp
 
 Orders = tuple[int, int]
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -32,7 +32,8 @@ def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., N
         if orders not in kernels:
             which = "".join(["x"] * by_x + ["y"] * by_y)
             raise NotImplementedError(
-                f"{name}(): its derivative by {which} is not given: add it to the macro that declares {name}, at {place}"
+                f"{name}(): its derivative by {which} is not given: add it to the macro that declares {name}, at "
+                f"{place}"
             )
         if orders not in made:
             made[orders] = _scaled(module, name, kernels[orders], inputs, derivative, orders)
@@ -91,7 +92,7 @@ def _binary(name: str, kernel: Callable[..., None]) -> Any:
 
 def _named(fn: Callable[..., Any], name: str) -> CustomOp[..., Any]:
     fn.__name__ = fn.__qualname__ = name
-    return custom_op(fn, kind="elementwise")
+    return CustomOp(fn, kind="elementwise")
 
 
 def _placed(op: Any, module: str, doc: str) -> Any:

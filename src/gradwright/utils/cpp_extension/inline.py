@@ -19,6 +19,8 @@ def source(texts: Sequence[str], functions: Mapping[str, str], places: Sequence[
         parts.append('#line 1 "load_inline(functions=...)"')
     whole = _without_comments("\n".join(texts))
     for name, doc in functions.items():
+        if not re.search(rf"\b{re.escape(name.rpartition('::')[2])}\b", whole):
+            raise ValueError(f"functions names {name!r}, which is nowhere in cpp_sources")
         arguments = ", ".join(parameters(whole, name))
         parts.append(f"GRADWRIGHT_DEF_DOC({name}, {json.dumps(doc)}, {arguments})")
     return "\n".join([*parts, ""])

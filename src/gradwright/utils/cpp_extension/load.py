@@ -35,8 +35,8 @@ def load(
     """Build an extension from C++ files, unless that has been done, and import it.
 
     What is built is kept by the contents of the sources and of the headers that they include, by the flags and the
-    compiler, and used again by every later call, of any process. When several ask for the same at once, one builds. Code
-    is made for the CPU of this machine (``-march=native``); a program built elsewhere is not used.
+    compiler, and used again by every later call, of any process. When several ask for the same at once, one builds.
+    Code is made for the CPU of this machine (``-march=native``); what was built for another one is not used.
 
     Args:
         name: of the module, an identifier.
@@ -126,12 +126,13 @@ def load_inline(
 
 
 def _extension(name: str, sources: Sequence[Source], cflags: Sequence[str] | None, ldflags: Sequence[str] | None,
-               folders: Path_ | Sequence[Path_] | None, verbose: bool, module: bool, keep: bool) -> Extension:  # fmt: skip
+               folders: Path_ | Sequence[Path_] | None, verbose: bool, module: bool,
+               keep: bool) -> Extension:  # fmt: skip
     if not name.isidentifier():
         raise ValueError(f"the name of an extension must be an identifier, but got {name!r}")
     for flags, argument in ((cflags, "extra_cflags"), (ldflags, "extra_ldflags")):
         if isinstance(flags, str):
-            raise TypeError(f'{argument} must be a list of strings, one for each argument: ["-O2", "-g"]; got {flags!r}')
+            raise TypeError(f'{argument} must be a list of strings, one an argument: ["-O2", "-g"]; but got {flags!r}')
     many = [folders] if isinstance(folders, (str, os.PathLike)) else folders or ()
     include = [f"-I{Path(os.fspath(folder)).absolute()}" for folder in many]
     return Extension(name, sources, [*include, *(cflags or ())], [*(ldflags or ())], module=module, keep=keep,

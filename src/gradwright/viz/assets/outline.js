@@ -1,6 +1,6 @@
 // The list: the same nodes and groups in words, as a tree that folds with the picture; and the search.
 
-const list = document.getElementById("list");
+const list = document.getElementById("list"), scroller = document.querySelector(".outline");
 const searchBox = document.getElementById("search");
 const found = document.getElementById("found");
 const MOST_FOUND = 200;
@@ -51,10 +51,10 @@ const row = (member, level) => {
 
 const showList = () => {
   const focused = list.contains(document.activeElement) ? Number(document.activeElement.dataset.member) : null;
-  const at = list.scrollTop;
+  const at = scroller.scrollTop;
   if (state.query) list.replaceChildren(...state.matches.slice(0, MOST_FOUND).map((id) => row(id, 1)));
   else list.replaceChildren(...inOrder(groups[0]).map((m) => row(m, 1)));
-  list.scrollTop = at;
+  scroller.scrollTop = at;
   const items = rows();
   const current = items.find((li) => Number(li.dataset.member) === (focused ?? state.selected)) ?? items[0];
   if (current) current.tabIndex = 0;
@@ -66,8 +66,8 @@ const markList = () => {
   const li = state.selected === null ? null : list.querySelector(`[data-member="${state.selected}"]`);
   if (!li) return;
   li.setAttribute("aria-selected", true);
-  const line = li.firstElementChild.getBoundingClientRect(), box = list.getBoundingClientRect();
-  if (line.top < box.top || line.bottom > box.bottom) list.scrollTop += line.top - box.top - box.height / 2;
+  const line = li.firstElementChild.getBoundingClientRect(), box = scroller.getBoundingClientRect();
+  if (line.top < box.top + 36 || line.bottom > box.bottom) scroller.scrollTop += line.top - box.top - box.height / 2;
 };
 
 list.addEventListener("click", (e) => {

@@ -51,6 +51,7 @@ const link = (node, text = node.title) => {
 };
 
 const showPanel = () => {
+  panel.scrollTop = 0;
   const { selected } = state;
   if (selected === null) panel.replaceChildren(...welcome());
   else if (selected < 0) panel.replaceChildren(...groupDetails(groups[groupOf(selected)]));
@@ -72,6 +73,8 @@ const nodeDetails = (node) => {
   if (hasOrders.size > 1 && node.kind !== "output") badges.push(make("span", { class: `kind order${node.order}` }, `recorded by the ${orderOf(node)}${node.order > 1 ? " pass" : " computation"}`));
   if (node.freed) badges.push(make("span", { class: "kind freed" }, "freed by a backward pass"));
   found.push(make("div", { class: "head" }, make("h2", { tabindex: -1 }, node.title), make("p", { class: "badges" }, ...badges)));
+  const stepped = state.step >= 0 && node.step === state.step;
+  if (stepped) found.push(played(node));
   if (node.reason) {
     const why = node.kind === "surrogate" ? "Its gradient is declared to be no derivative: " : node.kind === "stop" ? "No gradient goes on from here: " : "";
     found.push(make("p", { class: `reason ${node.kind}` }, why + node.reason));
@@ -90,7 +93,7 @@ const nodeDetails = (node) => {
     found.push(section("Source", make("p", { class: "where" }, make("code", {}, `${base(node.file)}:${node.line}`), node.function ? ` in ${node.function}` : ""),
       ...(node.code ? [make("pre", { tabindex: 0, role: "region", "aria-label": "Line of source" }, make("code", {}, node.code))] : []), make("p", { class: "path" }, node.file)));
   }
-  if (steps.length) found.push(played(node));
+  if (steps.length && !stepped) found.push(played(node));
   if (node.saved.length) found.push(saved(node));
   found.push(around(node));
   return found.filter(Boolean);

@@ -92,6 +92,7 @@ const offset = (element) => {
   return { x, y };
 };
 
+const pace = { least: 90, most: 1000, whole: 60000 };  // milliseconds: of a step, of all
 let timer = 0;
 const running = () => timer !== 0;
 const stop = () => {
@@ -104,7 +105,7 @@ const start = () => {
   if (state.step === steps.length - 1) goTo(-1);
   player.run.querySelector("use").setAttribute("href", "#icon-pause");
   player.run.querySelector("span").textContent = "Pause";
-  const pause = Math.max(90, Math.min(1100, 60000 / steps.length));
+  const pause = Math.min(pace.most, Math.max(pace.least, pace.whole / steps.length));
   const tick = () => {
     goTo(state.step + 1);
     if (state.step === steps.length - 1) stop();

@@ -13,7 +13,7 @@
 // x and y are `Real<T>`, a number of the tensor's dtype, whatever it is combined with: 1.702 * x does not become a
 // double because 1.702 is one. The functions below are found without std::. The loops are vectorised, exp and its
 // kind included where the C library has vector forms of them (glibc's libmvec, within 4 ulp), and run in several
-// threads from 32,768 entries on.
+// threads from 131,072 entries on.
 #pragma once
 
 // The vector forms that glibc's libmvec has. Declared here because <math.h> does so under -ffast-math alone, which

@@ -264,8 +264,11 @@ template <auto F, class R, class... A> struct Callable<F, R (*)(A...)> {
 };
 
 // The same of forward or backward, whose first argument is the ctx.
-template <auto F, class = decltype(F)> struct Method {
-    static_assert(F != F, "forward and backward are static, and their first parameter is a gradwright::Context &");
+template <auto F, class T = decltype(F)> struct Method {
+    static_assert(std::is_void_v<T>, "forward and backward are static, and their first parameter is gw::Context &");
+    static constexpr int count = 0;
+    static constexpr bool raw = false;
+    static nb::object call(const Arguments &);
 };
 template <auto F, class R, class... A> struct Method<F, R (*)(Context &, A...)> {
     static constexpr int count = sizeof...(A);
@@ -344,7 +347,7 @@ template <class F, class... A> Tensor apply(const A &...arguments) {
 
 // body(begin, end) over parts of 0 ... n, in threads if n is over `grain`, without the GIL: body must use no Python.
 // What it throws is thrown here.
-template <class Body> void parallel(int64_t n, Body &&body, int64_t grain = 1 << 15) {
+template <class Body> void parallel(int64_t n, Body &&body, int64_t grain = 1 << 17) {
     using B = std::remove_reference_t<Body>;
     detail::parallel(n, grain, [](void *b, int64_t begin, int64_t end) { (*static_cast<B *>(b))(begin, end); },
                      const_cast<void *>(static_cast<const void *>(&body)));

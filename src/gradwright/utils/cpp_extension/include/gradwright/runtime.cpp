@@ -150,10 +150,10 @@ nb::object applied(PyObject *made) {
 // -------------------------------------------------------------------------------------------------------- threads
 
 void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state) {
-    const bool locked = PyGILState_Check();
-    PyThreadState *python = locked ? PyEval_SaveThread() : nullptr;
+    if (n <= grain) return body(state, 0, n);
+    PyThreadState *python = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
     int64_t most = std::max<int64_t>(1, std::thread::hardware_concurrency());
-    int64_t count = std::max<int64_t>(1, std::min(most, n / std::max<int64_t>(1, grain)));
+    int64_t count = std::max<int64_t>(1, std::min(most, n / std::max<int64_t>(1, grain) + 1));
     std::vector<std::exception_ptr> errors((size_t) count);
     auto part = [&](int64_t k) {
         try {

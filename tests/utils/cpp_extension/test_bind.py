@@ -1,0 +1,231 @@
+"""What C++ functions and Functions do with their arguments, and Python with what they register."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.autograd import grad, gradcheck, gradgradcheck
+from gradwright.errors import CutError
+from gradwright.utils.cpp_extension import bind
+
+
+def doubles(*shape: int, requires_grad: bool = False) -> Any:
+    return gw.tensor(np.random.uniform(0.5, 2.0, shape), dtype=gw.float64, requires_grad=requires_grad)
+
+
+def test_a_function_takes_and_gives_tensors(ext: Any) -> None:
+    x = doubles(5)
+    y = ext.running_sum(x)
+    assert type(y) is gw.Tensor
+    np.testing.assert_array_equal(y.numpy(), np.cumsum(x.numpy()))
+    assert ext.running_sum.__name__ == "running_sum"
+    assert "sums of the first" in ext.running_sum.__doc__
+    np.testing.assert_array_equal(ext.running_sum(x=x.numpy()).numpy(), y.numpy())
+
+
+def test_arrays_are_not_copied(ext: Any) -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    at = a.__array_interface__["data"][0]
+    assert ext.address(a) == ext.address(gw.from_numpy(a)) == at
+    assert ext.address(a.T) == at
+    assert ext.address(a[1:, ::-2]) == at + 8 * 7
+    still = a[:]
+    still.flags.writeable = False
+    assert ext.address(still) == at
+    y = ext.running_sum(a[0])
+    assert y.array.flags.owndata
+
+
+def test_arrays_of_other_libraries_are_not_copied(ext: Any, torch: Any) -> None:
+    t = torch.arange(4.0, dtype=torch.float64)
+    assert ext.address(t) == t.data_ptr()
+
+
+def test_any_strides_and_no_entries(ext: Any) -> None:
+    a = np.arange(12.0).reshape(3, 4)
+    assert ext.trace(a) == ext.trace(a.T) == np.trace(a)
+    assert ext.trace(a[::-1, ::2]) == np.trace(a[::-1, ::2])
+    assert ext.running_sum(np.empty(0)).shape == (0,)
+    assert ext.address(gw.tensor(2.0, dtype=gw.float64) * 2) != 0
+
+
+def test_optional_and_other_dtypes(ext: Any) -> None:
+    x = gw.tensor([-1, 2, 3])
+    y = ext.counts(x, None, 2)
+    assert y.dtype is gw.int32
+    assert y.tolist() == [[2], [4]]
+    assert ext.counts(x, gw.tensor([True, False, True]), times=1).tolist() == [[1], [1]]
+    for dtype in (gw.float32, gw.float64):
+        assert ext.twice(gw.tensor([1.5], dtype=dtype)).dtype is dtype
+
+
+def test_a_tensor_written_in_place_is_known_to_be(ext: Any) -> None:
+    x = doubles(3)
+    ext.fill(x, 2.0)
+    assert x.tolist() == [2.0, 2.0, 2.0]
+    w = doubles(3, requires_grad=True)
+    y = (w * x).sum()
+    ext.fill(x, 3.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="requires grad"):
+        ext.fill(w, 1.0)
+    with gw.no_grad():
+        ext.fill(w, 1.0)
+    assert w.tolist() == [1.0, 1.0, 1.0]
+
+
+class OnGpu:
+    device = "cuda:0"
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+X = np.arange(6.0)
+BAD: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+    (lambda e: e.running_sum(X.astype(np.float32)), RuntimeError,
+     r"running_sum\(\): expected scalar type Double but found Float for argument 'x'.*gradwright\.float64"),
+    (lambda e: e.running_sum(gw.arange(3)), RuntimeError, "Double but found Long for argument 'x'"),
+    (lambda e: e.running_sum(gw.ones(3).bfloat16()), RuntimeError, "Double but found BFloat16"),
+    (lambda e: e.running_sum(X > 1), RuntimeError, "Double but found Bool"),
+    (lambda e: e.running_sum(X.reshape(2, 3)), RuntimeError,
+     r"running_sum\(\): expected argument 'x' to have 1 dim, but it has 2: its shape is \[2, 3\]"),
+    (lambda e: e.running_sum(X[::2]), RuntimeError,
+     r"running_sum\(\): expected argument 'x' to be contiguous, but its strides are \(2,\).*contiguous\(\)"),
+    (lambda e: e.running_sum(X.astype(">f8")), RuntimeError, "another order"),
+    (lambda e: e.running_sum(OnGpu()), RuntimeError, "expected argument 'x' to be on cpu, but found it on cuda:0"),
+    (lambda e: e.running_sum([1.0]), TypeError, "argument 'x' must be a Tensor or an array, but got a list"),
+    (lambda e: e.running_sum(None), TypeError, "argument 'x' must be a Tensor or an array, but got None"),
+    (lambda e: e.running_sum(doubles(2, requires_grad=True)), RuntimeError,
+     "argument 'x' requires grad, but what C\\+\\+ computes outside of a Function is not recorded"),
+    (lambda e: e.counts(gw.arange(3), None, "a"), TypeError, r"counts\(\): argument 'times' must be int, but got a str"),
+    (lambda e: e.fill(np.broadcast_to(1.0, 3), 1.0), RuntimeError, "'x' is changed in place, but its memory is read-only"),
+    (lambda e: e.running_sum(), TypeError, r"running_sum\(x\): missing a required argument: 'x'"),
+    (lambda e: e.running_sum(X, y=1), TypeError, "got an unexpected keyword argument 'y'"),
+    (lambda e: e.twice(gw.arange(3)), TypeError, r"twice\(\): argument 'x' must be a Tensor of float32 or float64, but got"),
+    (lambda e: e.twice(X), TypeError, "argument 'x' must be Tensor, but got a ndarray"),
+    (lambda e: e.unnamed("a", 1), TypeError, r"unnamed\(\): argument 0 must be float"),
+    (lambda e: e.Square.apply(gw.ones(2, requires_grad=True)), RuntimeError,
+     r"Square\.forward: expected scalar type Double but found Float for argument 'x'"),
+    (lambda e: e.Scale.apply(doubles(2), "two"), TypeError, r"Scale\.forward: argument 'factor' must be float"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), BAD)
+def test_what_does_not_fit_is_an_error_that_names_it(
+    ext: Any, call: Callable[[Any], Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        call(ext)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "message"),
+    [(0, RuntimeError, "the tank is empty"), (1, ValueError, "no such tank"), (2, IndexError, "a leak in a thread")],
+)
+def test_an_exception_of_cpp_is_one_of_python(ext: Any, how: int, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^{message}$"):
+        ext.fails(how)
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000, (1 << 18) + 1])
+def test_a_parallel_loop_visits_everything_once_without_the_gil(ext: Any, n: int) -> None:
+    visits = ext.visits(n).numpy()
+    assert (visits[:n] == 1).all()
+    assert visits[n] == 0
+
+
+def test_further_bindings_are_nanobinds(ext: Any) -> None:
+    counter = ext.Counter()
+    assert (counter.next(), counter.next(), ext.answer) == (1, 2, 42)
+
+
+def test_a_cpp_function_is_a_function(ext: Any) -> None:
+    x = doubles(2, 3, requires_grad=True)
+    y = ext.Square.apply(x)
+    assert issubclass(ext.Square, gw.autograd.Function)
+    assert y.grad_fn.name() == "SquareBackward"
+    assert y.grad_fn.needs_input_grad == (True,)
+    assert y.grad_fn.saved_tensors[0] is x
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.detach().numpy())
+    assert gradcheck(ext.Square.apply, (x,))
+    assert gradgradcheck(ext.Square.apply, (x,))
+    third = [x]
+    for _ in range(3):
+        third.append(grad(third[-1].sum() if third[1:] else ext.Square.apply(x).sum(), x, create_graph=True)[0])
+        if not third[-1].requires_grad:
+            break
+    assert (third[2].numpy(force=True) == 2).all()
+
+
+def test_a_backward_may_be_made_of_operations(ext: Any) -> None:
+    x = doubles(3, requires_grad=True)
+    assert gradcheck(lambda x: ext.Scale.apply(x, 3.0), (x,))
+    assert gradgradcheck(lambda x: ext.Scale.apply(x, factor=3.0), (x,))
+
+
+def test_several_outputs_and_only_the_gradients_that_are_needed(ext: Any) -> None:
+    x, y = doubles(3, requires_grad=True), doubles(3, requires_grad=True)
+    assert gradcheck(ext.Both.apply, (x, y))
+    product, _ = ext.Both.apply(x, y.detach())
+    product.sum().backward()
+    assert y.grad is None
+    np.testing.assert_array_equal(x.grad.numpy(), y.detach().numpy())
+
+
+def test_a_backward_on_bare_entries_has_no_derivative(ext: Any) -> None:
+    x = doubles(3, requires_grad=True)
+    (g,) = grad(ext.Both.apply(x, x)[0].sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable: BothBackward"):
+        g.sum().backward()
+
+
+def test_an_intermediate_is_not_taken_for_a_constant(ext: Any) -> None:
+    x = doubles(3, requires_grad=True)
+    (g,) = grad(ext.Intermediate.apply(x).sum(), x, create_graph=True)
+    np.testing.assert_allclose(g.detach().numpy(), 2 * np.exp(2 * x.detach().numpy()))
+    with pytest.raises(CutError, match=r"C\+\+ code.*\n.*shared\.cpp:\d+"):
+        g.sum().backward()
+
+
+def test_functions_take_any_strides(ext: Any) -> None:
+    x = doubles(4, 3, requires_grad=True)
+    ext.Square.apply(x.t()).backward(gw.ones(1, 1, dtype=gw.float64).expand(3, 4))
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.detach().numpy())
+
+
+def test_a_saved_tensor_that_is_changed_is_noticed(ext: Any) -> None:
+    x = doubles(3)
+    w = doubles(3, requires_grad=True)
+    product, _ = ext.Both.apply(x, w)
+    x += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+
+
+def test_nothing_is_leaked(ext: Any, no_gc: None) -> None:
+    a = np.ones(3)
+    kept = [a]
+    x = gw.from_numpy(a).requires_grad_()
+    ext.Square.apply(x).sum().backward()
+    ext.address(a)
+    del x
+    assert len([o for o in gc.get_referrers(a) if o is not kept and not hasattr(o, "f_code")]) <= 1
+
+
+def test_definitions_with_the_wrong_number_of_names_are_refused() -> None:
+    with pytest.raises(ImportError, match=r"Square, registered at a\.cpp:7, takes 1 argument, but 2 are named: x, y"):
+        bind.define(np, "autograd", "Square", "x, y", 1, [], False, "a.cpp", 7)
+
+
+def test_definitions_in_inline_sources_are_placed() -> None:
+    with bind.places({"cpp_sources[0]": ("mine.py", 10)}), pytest.raises(ImportError, match=r"at mine\.py:12"):
+        bind.define(np, "function", "f", "x", 2, [], False, "cpp_sources[0]", 3)
