@@ -37,7 +37,7 @@ _FORMS = {"text": "the tree (as by default)", "json": "records for programs", "d
           "mermaid": "Mermaid's language"}  # fmt: skip
 
 
-class _Refused(Exception):
+class _RefusalError(Exception):
     """There is nothing to show, for this reason."""
 
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         with redirect_stdout(sys.stderr):  # what the program prints is no part of what was asked for
             result, names = _called(_function(arguments.target))
         _show(result, names, arguments)
-    except _Refused as e:
+    except _RefusalError as e:
         print(f"gradwright graph: {e}", file=sys.stderr)
         return 2
     finally:
@@ -74,21 +74,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _function(target: str) -> Callable[[], Any]:
     if not target.rpartition(":")[2].isidentifier() or ":" not in target:
-        raise _Refused(f"expected FILE.py:FUNCTION, but got {target}: which function is it?")
+        raise _RefusalError(f"expected FILE.py:FUNCTION, but got {target}: which function is it?")
     try:
         module, name = load(target)
     except (FileNotFoundError, ModuleNotFoundError) as e:
-        raise _Refused(f"cannot read {target.rpartition(':')[0]}: {e}") from e
+        raise _RefusalError(f"cannot read {target.rpartition(':')[0]}: {e}") from e
     function = getattr(module, name, None)
     if function is None:
-        raise _Refused(f"there is no {name} in {target.rpartition(':')[0]}")
+        raise _RefusalError(f"there is no {name} in {target.rpartition(':')[0]}")
     if not callable(function):
-        raise _Refused(f"{name} is no function, but {kind(function)}")
+        raise _RefusalError(f"{name} is no function, but {kind(function)}")
     try:
         inspect.signature(function).bind()
     except TypeError as e:
-        raise _Refused(f"{name} must be a function that needs no arguments, which builds the graph: {e}") from e
-    return function  # type: ignore[no-any-return]
+        raise _RefusalError(f"{name} must be a function that needs no arguments, which builds the graph: {e}") from e
+    return function
 
 
 def _called(function: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
@@ -136,9 +136,9 @@ def _show(result: Any, names: dict[str, Any], arguments: argparse.Namespace) -> 
         else:
             print(getattr(graph, arguments.form)())
     except (TypeError, LayoutError) as e:
-        raise _Refused(str(e)) from e
+        raise _RefusalError(str(e)) from e
     except OSError as e:
-        raise _Refused(f"cannot write {e.filename}: {e.strerror}") from e
+        raise _RefusalError(f"cannot write {e.filename}: {e.strerror}") from e
 
 
 def _print(graph: Any) -> None:

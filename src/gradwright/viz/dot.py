@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import COLOURS, line, shape, title
-
-if TYPE_CHECKING:
-    from gradwright.viz.records import Graph
+from gradwright.viz.records import Graph
 
 MOST = 5_000
 """A graph with more nodes than this is folded first."""
 
 
 def dot(graph: Graph) -> str:
-    """The graph in Graphviz's language: leaves above, arrows along the forward pass, modules in frames.
+    r"""The graph in Graphviz's language: leaves above, arrows along the forward pass, modules in frames.
 
     A graph with more than `MOST` nodes is folded first.
 
@@ -26,9 +22,9 @@ def dot(graph: Graph) -> str:
     digraph graph {
       node [shape=box style="rounded,filled" fontname="sans-serif" fontsize=11 margin="0.12,0.06"];
       edge [color="#5b6570" arrowsize=0.7];
-      n0 [label="Output\\nfloat32 []" color="#3d7a35" fillcolor="#e8f3e4"];
-      n1 [label="ExpBackward0\\nfloat32 []" color="#aab2ba" fillcolor="#ffffff"];
-      n2 [label="x\\nfloat32 []" color="#1f6f8b" fillcolor="#e3f0f4"];
+      n0 [label="Output\nfloat32 []" color="#3d7a35" fillcolor="#e8f3e4"];
+      n1 [label="ExpBackward0\nfloat32 []" color="#aab2ba" fillcolor="#ffffff"];
+      n2 [label="x\nfloat32 []" color="#1f6f8b" fillcolor="#e3f0f4"];
       n1 -> n0;
       n2 -> n1;
     }

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gradwright.viz.records import Graph, GraphNode
+from gradwright.viz.records import Graph, GraphNode, Saved
 
 PERIOD = 12
 """So many operations may be what repeats along a chain."""
@@ -226,11 +225,9 @@ def _group(k: int, members: list[GraphNode], name: str | None) -> GraphNode:
             values += 1
             held[s.memory if s.memory is not None else (node.id, s.name)] = s.nbytes
     count = sum(n.count for n in members)
-    kept = {"name": f"{values:,} values", "shape": None, "dtype": None, "value": None, "memory": None, "changed": False}
-    saved = next((replace(s, nbytes=sum(held.values()), **kept) for n in members for s in n.saved), None)
     return replace(
         first, id=k, kind="group", name=name or _common(members), count=count, label=None, formula=None, reason=None,
-        saved=() if saved is None else (saved,), freed=all(n.freed for n in members),
+        saved=(Saved(f"{values:,} values", nbytes=sum(held.values())),) if values else (), freed=all(n.freed for n in members),
         place=first.place if all(n.place == first.place for n in members) else None,
         module=first.module if all(n.module == first.module for n in members) else name or None,
     )  # fmt: skip

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gradwright.errors import size
 from gradwright.profiler.table import in_bytes
-
-if TYPE_CHECKING:
-    from gradwright.viz.records import Graph, GraphNode
+from gradwright.viz.records import Graph, GraphNode
 
 COLOURS = {
     "accumulate": ("#1f6f8b", "#e3f0f4", "#6cb8d6", "#1b333d"),
@@ -75,9 +72,9 @@ def about(graph: Graph) -> str:
 
 
 def line(text: str) -> str:
-    """A text as one line that is not too long, without characters that are not to be seen.
+    r"""A text as one line that is not too long, without characters that are not to be seen.
 
-    >>> line("a\\n\\x1b[31mb")
+    >>> line("a\n\x1b[31mb")
     'a �[31mb'
     """
     shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)

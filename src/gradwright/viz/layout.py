@@ -62,7 +62,8 @@ def spread(points: Sequence[Point], halves: Sequence[float], gap: float) -> list
 
     def sweep(order: Sequence[list[int]]) -> list[float]:
         taken: dict[int, float] = {}
-        at, found = 0.0, []
+        at = 0.0
+        found = []
         for column in order:
             at = max([at, *(taken[points[k][1]] + gap + halves[k] for k in column if points[k][1] in taken)])
             taken.update((points[k][1], at + halves[k]) for k in column)

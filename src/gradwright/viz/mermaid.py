@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import COLOURS, shape, title
-
-if TYPE_CHECKING:
-    from gradwright.viz.records import Graph
+from gradwright.viz.records import Graph
 
 MOST = 250
 """A graph with more nodes than this is folded first: Mermaid refuses one with more than 500 edges."""

@@ -48,7 +48,7 @@ class Memories:
 
     def _of_op(self, node: OpNode) -> list[Saved]:
         packed = node._packed
-        values = node._saved if packed else node._kept  # type: ignore[attr-defined]
+        values = node._saved if packed else node._kept
         found: list[Saved] = []
         for k, value in enumerate(getattr(values, "entries", values) or ()):
             name = called(node._names[k])

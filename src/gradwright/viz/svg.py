@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradwright.pages.markup import Markup, join, tag
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import COLOURS, MEANINGS, ORDERS, about, remarks, shape, title
 from gradwright.viz.layout import layered, spread
+from gradwright.viz.records import Graph, GraphNode
 from gradwright.viz.text import cells, clipped
-
-if TYPE_CHECKING:
-    from gradwright.viz.records import Graph, GraphNode
 
 MOST = 150
 """A graph with more nodes than this is folded first."""
-_PAPER, _INK, _SOFT, _LINE = ("#f7f7f5", "#15171a"), ("#1d2126", "#e6e8ea"), ("#5b6570", "#a0a9b3"), ("#8b95a0", "#6b747e")
+_PAPER, _INK, _SOFT, _LINE = (
+    ("#f7f7f5", "#15171a"), ("#1d2126", "#e6e8ea"), ("#5b6570", "#a0a9b3"), ("#8b95a0", "#6b747e"),
+)  # fmt: skip
 _STRIPES = {2: ("#1f5fa8", "#66a8f0"), 3: ("#6d4aa8", "#b79ce6")}
 """For the orders of nodes that a backward pass recorded, the colour at their side."""
 _NARROW, _WIDE, _HIGH, _LANE = 84, 240, 42, 14
@@ -114,8 +114,8 @@ class _Picture:
             tag("rect", x=f"{left:g}", y=f"{top:g}", **box, stroke_dasharray=dashed),
             stripe and tag("rect", x=f"{left + 5:g}", y=f"{top + 8:g}", width=3, height=_HIGH - 16, rx=1.5, fill=stripe[0],
                            class_=f"order-{min(node.order, 3)}"),
-            _text(clipped(title(node), int((wide - 20) / _LETTER)), x, y - 3 if below else y + 4.5, 12.5, "middle"),
-            _text(clipped(below, int((wide - 16) / _SMALL)), x, y + 13, 11, "middle") if below else None,
+            _text(clipped(title(node), int(wide / _LETTER) - 2), x, y - 3 if below else y + 4.5, 12.5, "middle"),
+            below and _text(clipped(below, int(wide / _SMALL) - 2), x, y + 13, 11, "middle"),
             class_=f"node {node.kind}",
         )  # fmt: skip
 
@@ -136,10 +136,11 @@ class _Picture:
     def _edges(self) -> list[Markup]:
         above: dict[int, list[tuple[int, int]]] = {}
         below: dict[int, list[tuple[int, int]]] = {}
-        for pair, line in self.lines.items():
+        for pair in self.lines:
             above.setdefault(pair[0], []).append(pair)
             below.setdefault(pair[1], []).append(pair)
-        starts, ends = {}, {}
+        starts: dict[tuple[int, int], float] = {}
+        ends: dict[tuple[int, int], float] = {}
         for found, side, places in ((above, 0, ends), (below, 1, starts)):
             for k, pairs in found.items():
                 pairs.sort(key=lambda p: self._next(p, side)[0])
@@ -154,7 +155,7 @@ class _Picture:
         return line[-side] if line else self.at[pair[1 - side]]
 
     def _edge(self, pair: tuple[int, int], line: list[tuple[float, float]], start: float, end: float) -> Markup:
-        """From the bottom of a node, straight through the layers that are passed, to the top of the one that used it."""
+        """From the bottom of a node, straight through the layers it passes, to the top of the one that used it."""
         points = [(start, self.at[pair[1]][1] + _HIGH / 2)]
         for x, y in reversed(line):
             points += [(x, y - _HIGH / 2), (x, y + _HIGH / 2)]
@@ -178,7 +179,8 @@ class _Picture:
         for kind in (k for k in MEANINGS if k in kinds):
             frame, ground, *_ = COLOURS[kind]
             dashed = "4 3" if kind in ("stop", "surrogate") else None
-            box = tag("rect", x=0.5, y=0.5, width=20, height=13, rx=3, fill=ground, stroke=frame, stroke_dasharray=dashed)
+            size = {"width": 20, "height": 13, "rx": 3}
+            box = tag("rect", x=0.5, y=0.5, **size, fill=ground, stroke=frame, stroke_dasharray=dashed)
             yield tag("g", box, _text(MEANINGS[kind], 28, 11, 11), class_=f"node {kind}")
         for order in sorted({min(n.order, 3) for n in self.graph.nodes} - {1}):
             bar = tag("rect", x=8, width=3, height=14, rx=1.5, fill=_STRIPES[order][0], class_=f"order-{order}")

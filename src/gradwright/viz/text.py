@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gradwright.viz.fold import chains, fold
 from gradwright.viz.labels import about, line, remarks, shape, title
-
-if TYPE_CHECKING:
-    from gradwright.viz.records import Graph, GraphNode
+from gradwright.viz.records import Graph, GraphNode
 
 LONG = 400
 """A graph with more nodes than this is folded as far as `fold` can; runs of one operation are, at any size."""
@@ -80,8 +77,7 @@ class _Tree:
             yield self._mark(first, main is None, alone), node, self._number(k) if self.users[k] > 1 else ""
             if main is not None:
                 stack.append((rest, rest, main, False))
-            for t in reversed([t for t in follow if t != main]):
-                stack.append((f"{rest}├", f"{rest}│ ", t, True))
+            stack += ((f"{rest}├", f"{rest}│ ", t, True) for t in reversed(follow) if t != main)
 
     def _mark(self, first: str, last: bool, alone: bool) -> str:
         if alone:

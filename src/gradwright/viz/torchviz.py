@@ -78,9 +78,7 @@ def _names(params: Any) -> dict[Any, str]:
 
 
 class _Drawn(NamedTuple):
-    """A tensor in the drawing: its shape; what tells it from others, as it may be another object each time; and that
-    what this is the id of is not to be freed meanwhile.
-    """
+    """A tensor in the drawing: its shape, what tells it from others, and what is to live as long for that."""
 
     shape: Any
     key: Any
@@ -167,7 +165,8 @@ class _Drawing:
         self.seen.add(drawn.key)
         self.kept.append(drawn)
         name = printable(name or self.names.get(drawn.key, ""))
-        self.dot.node(self._number(drawn.key), escaped(f"{name}\n ({', '.join(map(str, drawn.shape))})"), fillcolor=colour)
+        label = f"{name}\n ({', '.join(map(str, drawn.shape))})"
+        self.dot.node(self._number(drawn.key), escaped(label), fillcolor=colour)
 
     def _edge(self, tail: Any, head: Any, **attributes: str) -> None:
         self.dot.edge(self._number(tail), self._number(head), **attributes)

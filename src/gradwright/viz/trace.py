@@ -9,7 +9,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,15 @@ class Note:
 
 notes: weakref.WeakKeyDictionary[Node, Note] = weakref.WeakKeyDictionary()
 """Of every node that was recorded, or has run, under a `trace`."""
-_module: ContextVar[tuple[str | None, Any]] = ContextVar("the path of the module that runs, and paths of those in it",
-                                                         default=(None, None))  # fmt: skip
+_running: ContextVar[_Running | None] = ContextVar("the module that runs", default=None)
+
+
+class _Running(NamedTuple):
+    """A module that runs, or whose backward does: its path, the paths of those below the outermost, and what it is in."""
+
+    path: str
+    names: dict[int, str] | None
+    above: _Running | None
 
 
 class trace(Watch):
@@ -117,7 +124,8 @@ class trace(Watch):
         name, inputs, result = self._last
         if node in notes:  # by another trace
             return
-        note = notes[node] = Note(here(), _module.get()[0])
+        running = _running.get()
+        note = notes[node] = Note(here(), running and running.path)
         if name != _operation(node):  # what a write in place records besides
             return
         outputs = list(_arrays([result]))
@@ -142,11 +150,11 @@ class trace(Watch):
         if note is None:
             note = notes[node] = Note(None, None)
         note.gradient = magnitude(list(g.values()) if isinstance(g, dict) else [g])
-        token = _module.set((note.module, None))
+        token = _running.set(note.module and _Running(note.module, None, None))
         try:
             return call()
         finally:
-            _module.reset(token)
+            _running.reset(token)
 
 
 class _Known(dict[int, Any]):
@@ -241,19 +249,19 @@ def _arrays(values: Any) -> Iterator[Any]:
 
 def _enter(module: Any, args: Any) -> None:
     """A module begins: it is one of those below the outermost, or the outermost."""
-    stack = _module.get()[1] or ()
-    names = stack[0] if stack else {id(m): _joined(_title(module), path) for path, m in module.named_modules()}
-    path = names.get(id(module)) or _joined(stack[-1], _title(module))
-    _module.set((path, (*(stack or (names,)), path)))
+    above = _running.get()
+    if above is None or above.names is None:
+        title = _title(module)
+        names = {id(m): f"{title}.{path}" if path else title for path, m in module.named_modules()}
+    else:
+        names = above.names
+        title = f"{above.path}.{type(module).__name__}"
+    _running.set(_Running(names.get(id(module), title), names, above))
 
 
 def _leave(module: Any, args: Any, out: Any) -> None:
-    stack = (_module.get()[1] or ())[:-1]
-    _module.set((stack[-1], stack) if len(stack) > 1 else (None, None))
-
-
-def _joined(*parts: str) -> str:
-    return ".".join(p for p in parts if p)
+    running = _running.get()
+    _running.set(running and running.above)
 
 
 _titles: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()

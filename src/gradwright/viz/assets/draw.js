@@ -83,8 +83,8 @@ const drawFrame = (item, left, top) => {
   return g;
 };
 
-const badge = (name, x, y) => {
-  const g = make("g", { class: `badge ${name}`, transform: `translate(${x},${y})` });
+const badge = (name, x, y, scale = 1) => {
+  const g = make("g", { class: `badge ${name}`, transform: `translate(${x},${y}) scale(${scale})` });
   g.append(make("circle", { cx: 8, cy: 8, r: 10 }), icon(name, { width: 16, height: 16 }));
   return g;
 };
@@ -145,13 +145,8 @@ const drawFolded = (group, state) => {
   const { w, h } = CARD;
   g.append(make("rect", { class: "under", x: 5, y: 4.5, width: w - 10, height: h, rx: 9 }), make("rect", { class: "box", width: w, height: h, rx: 9 }),
     icon("unfold", { x: 10, y: 7.5, width: 15, height: 15 }));
-  let x = w - 10;
-  for (const mark of ["custom", "surrogate", "stop"]) {
-    if (!group.marks[mark]) continue;
-    g.append(badge(mark, x - 18, 7));
-    x -= 24;
-  }
-  g.append(make("text", { class: "name", x: 29, y: 19.5 }, fitted(group.title, x - 34, 7.5)));
+  g.append(make("text", { class: "name", x: 29, y: 19.5 }, fitted(group.title, w - 36, 7.5)));
+  if (state.colour === "kind") ["stop", "surrogate", "custom"].filter((mark) => group.marks[mark]).forEach((mark, k) => g.append(badge(mark, w - 20 - 18 * k, 24, 0.75)));
   const several = `${group.count.toLocaleString("en")} nodes`;
   const sized = state.colour === "gradient" && group.low !== null;
   const range = sized ? `${tiny(group.low)}${group.low === group.high ? "" : ` to ${tiny(group.high)}`}` : several;
