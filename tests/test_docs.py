@@ -7,6 +7,7 @@ import contextlib
 import io
 import linecache
 import re
+import runpy
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, NamedTuple
@@ -20,8 +21,8 @@ README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
 TRANSLATED = [page for page in PAGES if page.with_suffix(".zh-CN.md").exists()]
 TUTORIALS = sorted(page.relative_to(ROOT).as_posix() for page in TRANSLATED
                    if page.parent.name == "tutorials" and page.stem != "README")  # fmt: skip
-PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/checking.md", "docs/debugging.md", "docs/functions.md",
-            "docs/how-it-works.md", "docs/training.md", *TUTORIALS]  # fmt: skip
+PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/checking.md", "docs/debugging.md", "docs/exploring.md",
+            "docs/functions.md", "docs/how-it-works.md", "docs/training.md", *TUTORIALS]  # fmt: skip
 PICTURES = ROOT / "docs/images/tutorials"
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
@@ -99,7 +100,9 @@ def test_programs_run_in_order_and_print_what_is_shown(
     for block in programs:
         printed = run(block, ROOT / page, scope)
         assert printed.rstrip() == (block.output or "").rstrip(), f"{page}:{block.line} does not print what is shown"
-    shown = {Path(link).name for link in LINK.findall(prose(ROOT / page)) if PICTURES.name in Path(link).parts}
+    if page not in TUTORIALS:
+        return
+    shown = {Path(link).name for link in LINK.findall(prose(ROOT / page)) if "images" in Path(link).parts}
     assert {file.name for file in tmp_path.iterdir()} == shown, "it shows other pictures than it draws"
     for picture in sorted(tmp_path.glob("*.svg")):
         stale = f"{picture.name} has changed: run docs/tutorials/pictures.py"
@@ -109,6 +112,12 @@ def test_programs_run_in_order_and_print_what_is_shown(
 def words(picture: Path) -> list[str]:
     """The texts to be seen in a picture, wherever they stand there."""
     return sorted("".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_the_script_for_pictures_finds_every_program() -> None:
+    program = runpy.run_path(str(ROOT / "docs/tutorials/pictures.py"))["PROGRAM"]
+    for page in TUTORIALS:
+        assert program.findall(read(ROOT / page)) == [b.text for b in blocks(ROOT / page) if b.language == "python"]
 
 
 def test_every_picture_of_a_tutorial_is_shown() -> None:

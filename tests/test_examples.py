@@ -1,5 +1,6 @@
 """Each example runs as a program, and its numbers agree with an independent computation."""
 
+import atexit
 import collections
 import functools
 import itertools
@@ -8,6 +9,7 @@ import os
 import pydoc_data.topics
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,8 @@ from scipy import stats
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRAINING = ["char_model", "digits_convnet", "digits_mlp", "ode_fit"]
-FOLDER = tempfile.TemporaryDirectory()  # where the examples run, and leave what they write
+FOLDER = tempfile.mkdtemp()  # where the examples run, and leave what they write
+atexit.register(shutil.rmtree, FOLDER)
 
 
 @functools.cache
@@ -27,7 +30,7 @@ def output(name: str) -> str:
     """What the example prints; those that train do so for a few seconds only."""
     command = [sys.executable, str(EXAMPLES / f"{name}.py"), *(["--quick"] if name in TRAINING else [])]
     one = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=FOLDER.name, env=one)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=FOLDER, env=one)
     assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -289,8 +292,8 @@ def test_training_is_checked_first_drawn_and_saved(name):
     import gradwright as gw
 
     assert re.match(r"gradwright check \w+\.py:\w+: verified, 1\d checks passed\n", output(name))
-    assert Path(FOLDER.name, f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert all(isinstance(value, gw.Tensor) for value in gw.load(Path(FOLDER.name, f"{name}.safetensors")).values())
+    assert Path(FOLDER, f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert all(isinstance(value, gw.Tensor) for value in gw.load(Path(FOLDER, f"{name}.safetensors")).values())
 
 
 def test_nothing_is_trained_with_a_wrong_derivative(monkeypatch, capsys):
@@ -319,7 +322,7 @@ def test_digits_mlp():
 
     right, = re.findall(r"right: ([\d.]+)% of 450", output("digits_mlp"))
     assert float(right) > 93
-    saved = {name: t.numpy() for name, t in gw.load(Path(FOLDER.name, "digits_mlp.safetensors")).items()}
+    saved = {name: t.numpy() for name, t in gw.load(Path(FOLDER, "digits_mlp.safetensors")).items()}
     x, y = (t.numpy() for t in module("digits_mlp")["data"]()[1].tensors)
     hidden = np.maximum(x @ saved["hidden.weight"].T + saved["hidden.bias"], 0)
     scores = hidden @ saved["scores.weight"].T + saved["scores.bias"]
@@ -333,7 +336,7 @@ def test_digits_convnet():
     assert float(right) > 95
     example = module("digits_convnet")
     model = example["ConvNet"]()
-    model.load_state_dict(gw.load(Path(FOLDER.name, "digits_convnet.safetensors")))
+    model.load_state_dict(gw.load(Path(FOLDER, "digits_convnet.safetensors")))
     _, again = module("digits_mlp")["evaluate"](model, example["data"]()[1])
     assert float(right) == pytest.approx(100 * again, abs=0.3)
 

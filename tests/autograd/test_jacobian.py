@@ -271,3 +271,23 @@ def test_steps_follow_the_size_of_a_number():
     assert step(x, 0.1).tolist() == pytest.approx([0.025, 0.05, 0.1, 0.025])
     assert step(x, 0.1, rows=[2]).tolist() == pytest.approx([0.1])
     assert step(leaf([1000.0], gradwright.float16), 0.1)[0] == 16 * 2.0**-10 * 1000
+
+
+def test_values_may_be_computed_for_less_if_they_are_the_same():
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    calls = []
+
+    def quick(x):
+        calls.append(1)
+        return x.detach() * 2
+
+    f = lambda x: x * 2
+    f.for_values = quick
+    subject = Subject(f, x)
+    assert subject.values()[0].tolist() == [2, 4]
+    assert (len(calls), subject.sampled) == (2, quick)
+    f = lambda x: x * 3
+    f.for_values = quick
+    subject = Subject(f, x)
+    assert subject.values()[0].tolist() == [3, 6]
+    assert subject.sampled is f

@@ -127,7 +127,7 @@ def test_a_missing_attribute(lib):
     ("w", lambda lib: lib.ones(2), "torch.FloatTensor", "parameter 'w' (torch.nn.Parameter or None expected)"),
     ("w", lambda lib: lib.ones(2).double(), "torch.DoubleTensor", "parameter 'w'"),
     ("w", lambda lib: 3, "int", "parameter 'w'"),
-    ("w", lambda lib: lib.nn.ReLU(), r"[\w.]+\.activation\.ReLU", "parameter 'w'"),
+    ("w", lambda lib: lib.nn.ReLU(), r"[\w.]+\.ReLU", "parameter 'w'"),
     ("act", lambda lib: lib.ones(1), "torch.FloatTensor", "child module 'act' (torch.nn.Module or None expected)"),
     ("b", lambda lib: 3, "int", "buffer 'b' (torch.nn.Buffer, torch.Tensor or None expected)"),
 ])  # fmt: skip

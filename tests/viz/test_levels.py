@@ -130,6 +130,14 @@ def test_a_large_graph_of_a_second_derivative_is_divided_by_orders() -> None:
     assert titles == ["backward", "forward"]
 
 
+def test_many_leaves_are_divided_too() -> None:
+    leaves = [gw.ones(1, requires_grad=True) for _ in range(500)]
+    whole = levels(viz.graph(gw.stack(leaves).sum()))
+    assert len(whole.members) <= 2 * MOST
+    assert sorted(whole.nodes()) == list(range(503))
+    assert max(len(g.members) for g in whole.walk()) <= 2 * MOST
+
+
 def test_a_long_chain_is_folded_into_parts_of_parts() -> None:
     x = gw.ones(2, requires_grad=True)
     y = x

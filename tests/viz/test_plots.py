@@ -151,6 +151,13 @@ def test_what_cannot_be_drawn():
         plot_jacobian(linear, gw.ones(3, dtype=gw.float64))
     with pytest.raises(ValueError, match=r"^plot_jacobian: the function returns no tensor of floating point"):
         plot_jacobian(lambda x: x > 0, leaf(1.0))
+    with pytest.raises(ValueError, match=r"^plot_jacobian: nothing to draw"):
+        plot_jacobian(lambda x: x * 2, leaf())
+
+
+def test_what_is_empty_is_left_out():
+    figure = plot_jacobian(lambda x, y: (x.sum(), y), (leaf(), leaf(2.0)))
+    assert [m.tolist() for m in drawn(figure)[::3]] == [[[0]], [[1]]]
 
 
 # ---- gradients --------------------------------------------------------------------------------------------

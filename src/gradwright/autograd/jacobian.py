@@ -38,8 +38,8 @@ class Subject:
         names: how to call each of them: by the parameter of ``func``, ``pair[0]``; or ``input 0``.
         outputs: the tensors that ``func`` returned that require grad; if none does, all that are of floating point.
         differentiable: whether any does.
-        sampled: what is called for values alone: `func`, or an attribute ``for_values`` of it, which computes the same
-            for less.
+        sampled: what is called for values alone: `func`, or an attribute ``for_values`` of it, which is to compute the
+            same for less; if it does not, since a backward may ask what is recorded, `func` after all.
     """
 
     def __init__(self, func: Callable[..., Any], inputs: Any, names: Sequence[str] | None = None) -> None:
@@ -51,6 +51,10 @@ class Subject:
         self.names = [n for n, _ in found]
         self.varied = [t for _, t in found]
         self.run()
+        if self.sampled is not func:
+            pairs = zip(self.values(), self.outputs, strict=True)
+            if not all(np.allclose(a, o.array, 8 * rounding(a.dtype), 0, equal_nan=True) for a, o in pairs):
+                self.sampled = func
 
     def run(self) -> None:
         """Call the function anew: ``outputs`` with a fresh graph."""
@@ -237,12 +241,13 @@ def movable(x: Any) -> Iterator[Any]:
     back = tuple(slice(None, None, -1 if s < 0 else None) for s in array.strides)
     leaf = x._node if type(x._node) is AccumulateGrad else None
     x.array = array[back].copy(order="K")[back] if array.ndim else array.copy()
+    counter, x._counter = x._counter, [0]  # of other memory, which the function may hand out, too
     try:
         if leaf is not None:
             leaf._array = x.array
         yield x.array
     finally:
-        x.array = array
+        x.array, x._counter = array, counter
         if leaf is not None:
             leaf._array = array
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import linecache
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ from gradwright.op import Op
 
 CUSTOM_OP = "__gradwright_function__"
 """The attribute by which a custom_op (a callable) is known; its value is the Function class that it applies."""
+EXTENSION, PLACE = "__gradwright_extension__", "__gradwright_place__"
+"""The attribute by which a module of C++ operations is known, and that of the operations: the file and line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,9 @@ def subjects(module: ModuleType, name: str = "") -> list[Subject]:
         if not found:
             raise LookupError(f"{name} is no Function, custom_op or Op")
         return found
-    values = [(n, v) for n, v in vars(module).items() if not n.startswith("__") and _home(v, module)]
+    named = [item for item in vars(module).items() if not item[0].startswith("__")]
+    loaded = [v for _, v in named if isinstance(v, ModuleType) and hasattr(v, EXTENSION)]
+    values = [(n, v) for n, v in named if _home(v, module)] + [i for m in loaded for i in vars(m).items()]
     unique = {id(v): (n, v) for n, v in reversed(values)}
     found = [s for n, v in reversed(unique.values()) for s in _subject(n, v, module)]
     if not found:
@@ -178,6 +183,10 @@ def _subject(name: str, value: Any, module: ModuleType | None) -> Iterator[Subje
     elif torch and issubclass(value, torch.autograd.Function) and not _abstract(value, torch):
         kind, T = "torch", torch
     else:
+        return
+    if hasattr(value, PLACE):
+        file, line = getattr(value, PLACE)
+        yield Subject(name, kind, value, T, file, line, linecache.getline(file, line))
         return
     try:
         lines, line = inspect.getsourcelines(written)

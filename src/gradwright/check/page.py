@@ -98,7 +98,7 @@ def _totals(report: Report) -> Markup:
     )
 
 
-def _problems(report: Report) -> Markup | None:
+def _problems(report: Report) -> Markup:
     if not report.problems:
         return Markup()
     items = [tag("li", tag("code", target), ": ", prose(reason)) for target, reason in report.problems]

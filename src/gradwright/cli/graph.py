@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -126,7 +127,7 @@ def _named(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _show(result: Any, names: dict[str, Any], arguments: argparse.Namespace) -> None:
     try:
         if arguments.html:
-            explore(result, arguments.html, params=names)
+            explore(result, arguments.html, params=names, title=os.path.basename(arguments.target))
             return
         graph = viz.graph(result, params=names)
         if arguments.svg:

@@ -112,7 +112,7 @@ def page(graph: Graph, play: Play | None = None, *, title: str | None = None, no
         ["explorer.css", "panels.css"],
         SCRIPTS,
         title=join(title or "Graph"),
-        about=join(" · ".join(about)),
+        about=join(" · ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in about)),
         notes=tag("div", [tag("p", prose(n)) for n in notes], class_="notes", role="note") if notes else Markup(),
         text=tag("pre", graph.text()) if len(graph.nodes) <= LISTED else Markup(),
         data=data(_plain(graph, whole, play)),

@@ -7,7 +7,7 @@ nodes are numbered, can be folded without making a cycle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ LIGHT = 3
 """Branches of no more nodes than this, leaves not counted, go with the node that they end in."""
 MANY = 4
 """So many leaves, if a folded chain alone uses them, go with it; fewer are shown."""
-FEW = 8
+FEW = 4
 """A fold that leaves less than this part of what is allowed is too much."""
 _ENDS = ("accumulate", "stop", "output")
 
@@ -170,23 +170,30 @@ def _stretched(graph: Graph, key: Callable[[int, GraphNode], tuple[str, Any]]) -
         k += 1
         if found == before:
             homes[node.id] = home
-            names[home] = name
         else:
             home, before = node.id, found
+        if name or home != node.id:
+            names[home] = name
     _bring_leaves(graph, homes, names)
     return _folded(graph, homes, names.get)
 
 
-def _bring_leaves(graph: Graph, homes: list[int], names: Container[int], least: int = 1) -> None:
-    """Let leaves that one of the groups ``names`` alone uses go into it, if it has so many of them."""
+def _bring_leaves(graph: Graph, homes: list[int], names: Mapping[int, str], least: int = 1) -> None:
+    """Let leaves that one of the groups ``names`` alone uses go into it, if it has so many of them.
+
+    Not into a module's, if their names say that they are none of its parameters.
+    """
     users: dict[int, set[int]] = {}
     for e in graph.edges:
         if graph.nodes[e.target].kind == "accumulate":
             users.setdefault(e.target, set()).add(homes[e.source])
     own: dict[int, list[int]] = {}
     for leaf, found in users.items():
-        if len(found) == 1 and leaf not in graph.roots and (home := min(found)) in names:
-            own.setdefault(home, []).append(leaf)
+        home = min(found)
+        if len(found) == 1 and leaf not in graph.roots and home in names:
+            label, inner = graph.nodes[leaf].label, names[home].partition(".")[2]
+            if label is None or not inner or f".{inner}." in f".{label}":
+                own.setdefault(home, []).append(leaf)
     for home, leaves in own.items():
         if len(leaves) >= least:
             for leaf in leaves:
@@ -227,7 +234,8 @@ def _group(k: int, members: list[GraphNode], name: str | None) -> GraphNode:
     count = sum(n.count for n in members)
     return replace(
         first, id=k, kind="group", name=name or _common(members), count=count, label=None, formula=None, reason=None,
-        saved=(Saved(f"{values:,} values", nbytes=sum(held.values())),) if values else (), freed=all(n.freed for n in members),
+        saved=(Saved(f"{values:,} values", nbytes=sum(held.values())),) if values else (),
+        freed=all(n.freed for n in members),
         place=first.place if all(n.place == first.place for n in members) else None,
         module=first.module if all(n.module == first.module for n in members) else name or None,
     )  # fmt: skip

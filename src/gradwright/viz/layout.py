@@ -73,8 +73,8 @@ def spread(points: Sequence[Point], halves: Sequence[float], gap: float) -> list
     left, right = sweep(order), sweep(order[::-1])[::-1]
     middles = [(a - b + left[-1]) / 2 for a, b in zip(left, right, strict=True)]
     found = [0.0] * len(points)
-    for column, x in zip(order, middles, strict=True):
-        for k in column:
+    for members, x in zip(order, middles, strict=True):
+        for k in members:
             found[k] = x
     return found
 

@@ -22,7 +22,7 @@ from gradwright.viz.layout import layered
 from gradwright.viz.records import Graph
 
 MOST = 28
-"""A group with more members than this is divided into parts; leaves are not counted."""
+"""A group with more members than this is divided into parts; so are leaves that lie in it, by themselves."""
 LARGE = 80
 """A graph with more nodes than this is divided into forward, backward and double backward, if it has them."""
 TOP, BOTTOM = -1, -2
@@ -88,7 +88,7 @@ def levels(graph: Graph) -> Group:
     whole.members = _divided(graph, _by_path(inner, paths, 0))
     home = _homes(whole)
     _place_ends(graph, whole, home)
-    _connect(graph, home)
+    _connect(graph, _homes(whole))
     known: dict[Any, Any] = {}
     for group in whole.walk():
         _lay_out(group, known)
@@ -200,6 +200,7 @@ def _homes(whole: Group) -> dict[int, Group]:
 def _place_ends(graph: Graph, whole: Group, home: dict[int, Group]) -> None:
     """Put each node without edges of its own, a leaf or a stop, into the smallest group that holds all its users."""
     users: dict[int, list[int]] = {}
+    ends: dict[Group, list[int]] = {}
     for e in graph.edges:
         if e.target not in home:
             users.setdefault(e.target, []).append(e.source)
@@ -212,9 +213,9 @@ def _place_ends(graph: Graph, whole: Group, home: dict[int, Group]) -> None:
             if any(g is not step[0] for g in step):
                 break
             group = step[0]
-        group.members.append(n.id)
-        users.pop(n.id, None)
-        home[n.id] = group
+        ends.setdefault(group, []).append(n.id)
+    for group, members in ends.items():
+        group.members += _divided(graph, list(members))
 
 
 def _way(group: Group | None) -> list[Group]:

@@ -188,7 +188,7 @@ class _Recorder(Watch):
         if type(node) is AccumulateGrad:
             self.arrived[id_] = g.copy()
             return call()
-        known = self.sent.pop(id_, (None, None))
+        known: Any = self.sent.pop(id_, (None, None))
         incoming = tuple((k, known[1] if v is known[0] else values(v, self.cells)) for k, v in _by_output(g))
         sent: tuple[Flow, ...] = ()
         try:
@@ -219,7 +219,7 @@ def _by_output(g: Any) -> Iterator[tuple[int, Any]]:
 
 def values(array: Any, cells: int = CELLS) -> Values:
     """The record of an array."""
-    a = array if isinstance(array, (np.ndarray, np.generic)) else np.from_dlpack(array)
+    a: Any = array if isinstance(array, (np.ndarray, np.generic)) else np.from_dlpack(array)
     shape, dtype = tuple(a.shape), a.dtype.name
     a = np.asarray(abs(a) if a.dtype.kind == "c" else a, np.float64)
     if not a.size:
@@ -236,7 +236,8 @@ def values(array: Any, cells: int = CELLS) -> Values:
     whole = a.size <= cells and max(rows, columns) <= 4 * SIDE
     if not whole:
         table = _tiles(table, min(SIDE, int(cells**0.5)))
-    return Values(shape, dtype, *summary, tuple(numbers(table.ravel())), *table.shape, whole)
+        rows, columns = table.shape
+    return Values(shape, dtype, *summary, tuple(numbers(table.ravel())), rows, columns, whole)
 
 
 def _tiles(table: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:

@@ -61,7 +61,7 @@ def plot_jacobian(func: Callable[..., Any], inputs: Any, *, figure: Any = None) 
         The figure. A notebook shows it; ``figure.savefig("jacobian.png")`` writes it to a file.
 
     Raises:
-        ValueError: no input requires grad, or nothing that is returned is of floating point.
+        ValueError: no input requires grad, nothing that is returned is of floating point, or all of it is empty.
         ImportError: matplotlib is not installed. Whatever ``func`` or its backward raises.
 
         >>> import gradwright as gw
@@ -71,7 +71,9 @@ def plot_jacobian(func: Callable[..., Any], inputs: Any, *, figure: Any = None) 
         >>> [axes.get_title() for axes in figure.axes[:3]]
         ['backward', 'finite differences', 'difference, at most ...']
     """
-    panels = list(_panels(func, inputs))
+    panels = [panel for panel in _panels(func, inputs) if panel.analytic.size]
+    if not panels:
+        raise ValueError("plot_jacobian: nothing to draw: all inputs that require grad, or all outputs, are empty")
     rows, columns = (max(m.analytic.shape[k] for m in panels) for k in (0, 1))
     width = 3 * np.clip(0.45 * columns, 1.8, 4.5) + 3
     height = len(panels) * (np.clip(0.45 * rows, 1.4, 4.5) + 1.2)

@@ -93,13 +93,10 @@ class Memories:
 
     def tensor(self, name: str, array: Any, changed: bool = False) -> Saved:
         """The record of an array."""
-        owner, held = array, array.nbytes
-        while isinstance(getattr(owner, "base", None), np.ndarray):
-            owner = owner.base
-            held = owner.nbytes
+        *_, owner = owners(array)
         value = _short.repr(array.item()) if array.shape == () else None
         memory = self._numbers.setdefault(id(owner), len(self._numbers))
-        return Saved(printable(name), tuple(array.shape), of(array.dtype).name, min(held, array.nbytes), value, memory,
+        return Saved(printable(name), tuple(array.shape), of(array.dtype).name, min(owner.nbytes, array.nbytes), value, memory,
                      changed)  # fmt: skip
 
     def _stand_in(self, name: str, entry: Any) -> Saved:
@@ -116,6 +113,16 @@ class Memories:
         if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "nbytes"):
             return self.tensor(name, value)
         return Saved(printable(name), value=printable(brief(value)))
+
+
+def owners(array: Any) -> Iterator[Any]:
+    """An array, and the arrays that it is a view of, each of the next; what `Tensor.numpy` gives is one, too."""
+    yield array
+    base = getattr(array, "base", None)
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            yield base
+        base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
 
 
 def brief(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The shapes and dtypes of results, as far as a graph tells them: nodes note only what backward needs.
 
 Told are those of leaves, of what is saved, of a Function's inputs and outputs, and of inputs whose gradients are summed
-back to a shape; from these follow those of elementwise operations, which broadcast.
+back to a shape. From these follow those of elementwise operations, which broadcast, and the dtypes of most results.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from gradwright.autograd.node import AccumulateGrad, Node, Output
 from gradwright.autograd.record import OpNode
 from gradwright.autograd.saved import Entry
 from gradwright.dtypes import of
+from gradwright.op import table
 
 Meta = tuple[Any, Any]
 """A shape and the name of a dtype; either may be None."""
+_CONVERT = frozenset(["astype", "to_complex", "view_as_complex", "fft_r2c", "fft_r2h", "fft_c2c"])
+"""Operations whose result may be of another dtype than real inputs."""
 UNKNOWN: Meta = (None, None)
 
 
@@ -38,22 +41,21 @@ class Shapes(dict[Any, Meta]):
     def __init__(self, nodes: Sequence[Any], known: dict[Node, Meta]) -> None:
         super().__init__(known)
         plans: dict[type, _Plan] = {}
-        elementwise = []
+        operations = []
         for node in nodes:
             if isinstance(node, OpNode):
                 plan = plans.get(type(node))
                 if plan is None:
                     plan = plans[type(node)] = _Plan(node)
                 self._ask_op(node, plan)
-                if plan.elementwise:
-                    elementwise.append((node, plan))
+                operations.append((node, plan))
             elif type(node) is AccumulateGrad:
                 self[node] = meta(node._array)
             elif isinstance(node, BackwardNode):
                 self._ask_function(node)
-        for node, plan in reversed(elementwise):
+        for node, plan in reversed(operations):
             self._forward(node, plan)
-        for node, plan in elementwise:
+        for node, plan in operations:
             if plan.even:
                 self._backward(node)
 
@@ -104,23 +106,24 @@ class Shapes(dict[Any, Meta]):
                 self._makers(one)
 
     def _forward(self, node: Any, plan: _Plan) -> None:
-        """What an elementwise operation makes of inputs whose shapes are known."""
+        """What an operation makes of inputs that are known."""
         shape, dtype = self.get(node, UNKNOWN)
         if shape is not None and dtype is not None:
             return
         metas = [self.get(target, UNKNOWN) for target in map(_first, node._next)]
         if shape is None and plan.even:
             shape = next((s for s, _ in metas if s is not None), None)
-        elif shape is None and plan.whole and all(s is not None for s, _ in metas):
+        elif shape is None and plan.broadcasts and all(s is not None for s, _ in metas):
             shape = np.broadcast_shapes(*(s for s, _ in metas))
         dtypes = {d for _, d in metas}
         if dtype is None and len(dtypes) == 1 and plan.keeps(*dtypes):
             dtype = dtypes.pop()
-        self[node] = shape, dtype
+        if shape is not None or dtype is not None:
+            self[node] = shape, dtype
 
     def _backward(self, node: Any) -> None:
         """The inputs of an elementwise operation that does not broadcast are of the shape of its result."""
-        shape = self[node][0]
+        shape = self.get(node, UNKNOWN)[0]
         for target in node._next:
             if shape is not None and target not in self:
                 self._tell(target, shape, None)
@@ -137,8 +140,8 @@ class _Plan:
     Attributes:
         shapes: which saved values are the shapes of inputs, and of which.
         tensors, out: which are tensors, and which of them the result.
-        elementwise: whether the operation is. even: whether it does not broadcast. whole: whether all its inputs need
-            gradients.
+        even: whether it is elementwise and its inputs are of one shape, numbers apart.
+        broadcasts: whether it is elementwise, they are not, and all need gradients.
     """
 
     def __init__(self, node: Any) -> None:
@@ -147,12 +150,13 @@ class _Plan:
         self.shapes = [(names.index(f"{n}_shape"), k) for k, n in enumerate(inputs) if f"{n}_shape" in names]
         self.out = names.index("out") if "out" in names and not op.several else None
         self.tensors = [k for k in range(node._packed) if names[k] != "out"]
-        self.elementwise = op.kind == "elementwise"
-        self.even = not any(n.endswith("_shape") for n in names)
-        self.whole = all(node._mask)
-        self._op = op
+        uneven = any(n.endswith("_shape") for n in names)
+        self.even = op.kind == "elementwise" and not uneven
+        self.broadcasts = op.kind == "elementwise" and uneven and all(node._mask)
+        self._converts = op.name in _CONVERT or op.name not in table
+        self._holomorphic = op.complex == "holomorphic"
 
     def keeps(self, dtype: str | None) -> bool:
         """Whether the result for inputs of this dtype is of it, too."""
         real = dtype is not None and not dtype.startswith("complex")
-        return self._op.name != "astype" and (real or self._op.complex == "holomorphic")
+        return not self._converts and (real or self._holomorphic)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradwright.pages.markup import Markup, join, tag
 from gradwright.viz.fold import fold
-from gradwright.viz.labels import COLOURS, MEANINGS, ORDERS, about, remarks, shape, title
+from gradwright.viz.labels import COLOURS, MEANINGS, ORDERS, about, line, remarks, shape, title
 from gradwright.viz.layout import layered, spread
 from gradwright.viz.records import Graph, GraphNode
 from gradwright.viz.text import cells, clipped
@@ -61,7 +61,7 @@ class _Picture:
         layers = [*accumulate(gaps, initial=_AROUND + _HIGH / 2)][::-1]
         self.bottom = layers[0] + _HIGH / 2 + _AROUND
         self.at = [(x, layers[layer]) for x, layer in spots]
-        self.lines = {pair: [(x, layers[layer]) for x, layer in lane] for pair, lane in lanes.items()}
+        self.lanes = {pair: [(x, layers[layer]) for x, layer in lane] for pair, lane in lanes.items()}
         self.count = Counter((e.source, e.target) for e in graph.edges)
 
     def made(self) -> str:
@@ -105,15 +105,18 @@ class _Picture:
         dashed = "4 3" if node.kind in ("stop", "surrogate") else None
         box = {"width": wide, "height": _HIGH, "rx": 8, "fill": ground, "stroke": frame}
         behind = tag("rect", x=f"{left + 4:g}", y=f"{top + 4:g}", **box) if node.kind == "group" else None
-        stripe = _STRIPES.get(min(node.order, 3)) if node.order > 1 else None
+        order = min(node.order, 3)
+        stripe = None
+        if order > 1:
+            stripe = tag("rect", x=f"{left + 5:g}", y=f"{top + 8:g}", width=3, height=_HIGH - 16, rx=1.5,
+                         fill=_STRIPES[order][0], class_=f"order-{order}")  # fmt: skip
         below = _below(node)
         return tag(
             "g",
             tag("title", "\n".join(self._told(node))),
             behind,
             tag("rect", x=f"{left:g}", y=f"{top:g}", **box, stroke_dasharray=dashed),
-            stripe and tag("rect", x=f"{left + 5:g}", y=f"{top + 8:g}", width=3, height=_HIGH - 16, rx=1.5, fill=stripe[0],
-                           class_=f"order-{min(node.order, 3)}"),
+            stripe,
             _text(clipped(title(node), int(wide / _LETTER) - 2), x, y - 3 if below else y + 4.5, 12.5, "middle"),
             below and _text(clipped(below, int(wide / _SMALL) - 2), x, y + 13, 11, "middle"),
             class_=f"node {node.kind}",
@@ -136,7 +139,7 @@ class _Picture:
     def _edges(self) -> list[Markup]:
         above: dict[int, list[tuple[int, int]]] = {}
         below: dict[int, list[tuple[int, int]]] = {}
-        for pair in self.lines:
+        for pair in self.lanes:
             above.setdefault(pair[0], []).append(pair)
             below.setdefault(pair[1], []).append(pair)
         starts: dict[tuple[int, int], float] = {}
@@ -147,17 +150,17 @@ class _Picture:
                 step = min(18.0, self.wide[k] * 0.6 / len(pairs))
                 for i, pair in enumerate(pairs):
                     places[pair] = self.at[k][0] + (i - (len(pairs) - 1) / 2) * step
-        return [self._edge(pair, line, starts[pair], ends[pair]) for pair, line in self.lines.items()]
+        return [self._edge(pair, lane, starts[pair], ends[pair]) for pair, lane in self.lanes.items()]
 
     def _next(self, pair: tuple[int, int], side: int) -> tuple[float, float]:
         """Where a line goes to, or comes from, next to one of its ends."""
-        line = self.lines[pair]
-        return line[-side] if line else self.at[pair[1 - side]]
+        lane = self.lanes[pair]
+        return lane[-side] if lane else self.at[pair[1 - side]]
 
-    def _edge(self, pair: tuple[int, int], line: list[tuple[float, float]], start: float, end: float) -> Markup:
+    def _edge(self, pair: tuple[int, int], lane: list[tuple[float, float]], start: float, end: float) -> Markup:
         """From the bottom of a node, straight through the layers it passes, to the top of the one that used it."""
         points = [(start, self.at[pair[1]][1] + _HIGH / 2)]
-        for x, y in reversed(line):
+        for x, y in reversed(lane):
             points += [(x, y - _HIGH / 2), (x, y + _HIGH / 2)]
         points.append((end, self.at[pair[0]][1] - _HIGH / 2 - 3))
         path = f"M{points[0][0]:g},{points[0][1]:g}"
@@ -188,7 +191,9 @@ class _Picture:
 
 
 def _below(node: GraphNode) -> str:
-    """What stands under the title: of a group also how many it stands for."""
+    """What stands under the title: of a group also how many it stands for, of a stop the line."""
+    if node.kind == "stop" and node.place is not None:
+        return line(str(node.place))
     many = f"{node.count:,} nodes" if node.kind == "group" and "×" not in node.name else ""
     return "  ".join(part for part in (many, shape(node)) if part)
 
@@ -219,6 +224,6 @@ def _dark() -> str:
         ".lines": f"stroke:{_LINE[1]}", ".head": f"fill:{_LINE[1]}",
     }  # fmt: skip
     rules |= {f".node.{kind}>rect": f"stroke:{c[2]};fill:{c[3]}" for kind, c in COLOURS.items()}
-    rules |= {f".order-{order}.order-{order}": f"stroke:none;fill:{c[1]}" for order, c in _STRIPES.items()}
+    rules |= {f"rect.order-{order}.order-{order}": f"stroke:none;fill:{c[1]}" for order, c in _STRIPES.items()}
     made = "".join(f".gradwright-graph {selector}{{{rule}}}" for selector, rule in rules.items())
     return f"@media (prefers-color-scheme:dark){{{made}}}"

@@ -22,6 +22,7 @@ from gradwright.autograd.view import is_severed
 from gradwright.autograd.watch import Watch
 from gradwright.dtypes import FLOAT, of
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
+from gradwright.viz.saved import owners
 
 
 class Stop:
@@ -66,7 +67,7 @@ _running: ContextVar[_Running | None] = ContextVar("the module that runs", defau
 
 
 class _Running(NamedTuple):
-    """A module that runs, or whose backward does: its path, the paths of those below the outermost, and what it is in."""
+    """A module that runs, or whose backward does: its path, the paths of all in the outermost, and what it is in."""
 
     path: str
     names: dict[int, str] | None
@@ -150,7 +151,7 @@ class trace(Watch):
         if note is None:
             note = notes[node] = Note(None, None)
         note.gradient = magnitude(list(g.values()) if isinstance(g, dict) else [g])
-        token = _running.set(note.module and _Running(note.module, None, None))
+        token = _running.set(_Running(note.module, None, None) if note.module else None)
         try:
             return call()
         finally:
@@ -170,12 +171,17 @@ class _Known(dict[int, Any]):
 
     def live(self, array: Any) -> bool:
         """Whether there is a tensor of an array with a history."""
-        return bool(self.get(id(array), (None, False, None))[1])
+        return bool(self._of(array)[1])
 
     def stop(self, array: Any) -> Stop | None:
         """Where the history of an array was lost."""
-        found: Stop | None = self.get(id(array), (None, False, None))[2]
+        found: Stop | None = self._of(array)[2]
         return found
+
+    def _of(self, array: Any) -> Any:
+        """What is known of an array, or of one that it is a view of."""
+        known = (self[id(a)] for a in owners(array) if id(a) in self)
+        return next(known, (None, False, None))
 
     def follow(self, name: str, inputs: Sequence[Any], result: Any) -> None:
         """An operation made ``result``, perhaps not recorded: what its inputs lack, it lacks."""

@@ -610,3 +610,46 @@ def test_a_number_whose_array_the_user_holds():
     with pytest.raises(gradwright.GradcheckError, match="Jacobian mismatch"):
         gradwright.autograd.gradcheck(Sine.apply, x)
     assert held == x.item() == 0.5
+
+
+def test_a_graph_outlives_that_its_function_hands_out_what_is_moved():
+    class Cube(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return gradwright.from_numpy(x.detach().numpy() ** 3)
+
+        @staticmethod
+        def backward(ctx, g):
+            return CubeBackward.apply(g, *ctx.saved_tensors)
+
+    class CubeBackward(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, g, x):
+            ctx.save_for_backward(g, x)
+            return gradwright.from_numpy(g.detach().numpy() * 3 * x.detach().numpy() ** 2)
+
+        @staticmethod
+        def backward(ctx, gg):
+            g, x = ctx.saved_tensors
+            return gg * 3 * x**2, gg * g * 6 * x
+
+    x = gradwright.tensor([0.3, -0.7, 1.1], dtype=gradwright.float64, requires_grad=True)
+    assert gradwright.autograd.gradgradcheck(Cube.apply, x)
+
+
+def test_a_backward_that_differs_where_it_is_recorded_is_taken_as_recorded():
+    class Square(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * g * x if gradwright.is_grad_enabled() else 3 * g * x
+
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    assert gradwright.autograd.gradgradcheck(Square.apply, x)
+    assert not gradwright.autograd.gradcheck(Square.apply, x, raise_exception=False)

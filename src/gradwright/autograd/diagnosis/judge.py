@@ -132,15 +132,24 @@ def second(first: Case) -> Case:
     n = len(first.inputs)
     known: list[int] = []
 
-    def gradient(*arguments: Any) -> tuple[Any, ...]:
+    def gradients(arguments: tuple[Any, ...], recorded: bool) -> Sequence[Any]:
         moved, given = arguments[:n], arguments[n:]
-        returned = list(tensors(first.func(*moved)))
+        returned = tensors(first.func(*moved))
         outs = [returned[i] for i in first._which]
         wanted = [t for _, t in dict.fromkeys((id(t), t) for t in tensors(moved) if t.requires_grad)]
-        found = grad(outs, wanted, given, create_graph=True, allow_unused=True)
+        return grad(outs, wanted, given, create_graph=recorded, allow_unused=True)
+
+    def gradient(*arguments: Any) -> tuple[Any, ...]:
+        found = gradients(arguments, recorded=True)
         if not known:
             known.extend(i for i, g in enumerate(found) if g is not None)
         return tuple(_recorded(found[i]) for i in known)
+
+    def for_values(*arguments: Any) -> tuple[Any, ...]:
+        found = gradients(arguments, recorded=False)
+        return tuple(found[i] for i in known)
+
+    gradient.for_values = for_values  # type: ignore[attr-defined]
 
     leaves = [leaf(c, o) for c, o in zip(cotangents, first.outputs, strict=True)]
     case = Case(

@@ -67,6 +67,9 @@ def define(module: ModuleType, sort: str, name: str, arguments: str, count: int,
     else:
         kernels = {(by_x, by_y): run for by_x, by_y, run in entries}
         made = elementwise(module.__name__, name, kernels, count, f"{file}:{line}")
+    if sort != "function":
+        made.__gradwright_place__ = file, line
+        module.__gradwright_extension__ = True  # type: ignore[attr-defined]
     setattr(module, name, made)
     return made
 

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from gradwright.utils.cpp_extension.cache import digest, fingerprint, get_default_build_root, obtain
+from gradwright.utils.cpp_extension.cache import Made, digest, fingerprint, get_default_build_root, obtain
 from gradwright.utils.cpp_extension.compiler import (
     INCLUDE,
     RUNTIME,
@@ -75,15 +75,16 @@ class Extension:
     compiler: Compiler = field(default_factory=find_compiler)
 
     @property
-    def file(self) -> str:
-        """The name of what is built."""
-        return f"{self.name}{sysconfig.get_config_var('EXT_SUFFIX') if self.module else '.so'}"
+    def suffix(self) -> str:
+        """What the file that is built ends in."""
+        return str(sysconfig.get_config_var("EXT_SUFFIX")) if self.module else ".so"
 
     @property
     def arguments(self) -> list[str]:
         """What each source is compiled with."""
         native = native_flags() if self.native else []
-        return [*common_flags(), *native, f"-DGRADWRIGHT_EXTENSION_NAME={self.name}", *self.flags]
+        own = [f"-DGRADWRIGHT_EXTENSION_NAME={self.name}"] if self.module else ["-fvisibility=default"]
+        return [*common_flags(), *native, *own, *self.flags]
 
     @property
     def key(self) -> str:
@@ -91,7 +92,7 @@ class Extension:
         texts = [s.path.read_bytes() if s.text is None else s.text for s in self.sources]
         names = [s.path.name for s in self.sources]
         about = [*self.arguments, "|", *link_flags(), *self.libraries, str(self.keep), cpu() if self.native else ""]
-        return digest([self.file, *about, *_around(self.compiler), *names, *texts])
+        return digest([self.name, self.suffix, *about, *_around(self.compiler), *names, *texts])
 
 
 def build(extension: Extension, directory: str | os.PathLike[str] | None = None) -> Path:
@@ -102,11 +103,9 @@ def build(extension: Extension, directory: str | os.PathLike[str] | None = None)
     home = Path(directory) if directory is not None else Path(get_default_build_root()) / extension.name
     name = f"extension {extension.name!r}"
     with Progress(f"looking for {name}") as progress:
-        entry = obtain(
-            home.absolute(), extension.key, partial(_make, extension, progress), [extension.file],
-            waiting=partial(setattr, progress, "what", f"waiting for the process that builds {name}"),
-        )  # fmt: skip
-    return entry / extension.file
+        waiting = partial(setattr, progress, "what", f"waiting for the process that builds {name}")
+        (file,) = obtain(home.absolute(), extension.key, partial(_make, extension, progress), waiting)
+    return file
 
 
 @cache
@@ -125,7 +124,7 @@ def _runtime(compiler: Compiler, verbose: bool, progress: Progress) -> list[Path
     """The objects that every extension is linked with, compiled once on a machine."""
     flags = [*common_flags(), *runtime_flags()]
 
-    def make(folder: Path) -> list[str]:
+    def make(folder: Path) -> Made:
         progress.what += ", and nanobind, once on this machine"
         check_compiler()
         sources = (Path(nanobind().source_dir()) / "nb_combined.cpp", RUNTIME)
@@ -133,15 +132,13 @@ def _runtime(compiler: Compiler, verbose: bool, progress: Progress) -> list[Path
             partial(_run, compiler, [*flags, "-c", str(source), "-o", str(folder / to)], verbose)
             for source, to in zip(sources, OBJECTS, strict=True)
         ])  # fmt: skip
-        return []
+        return Made(OBJECTS)
 
-    home = Path(get_default_build_root()) / "runtime"
-    entry = obtain(home, digest([*_around(compiler), *flags]), make, OBJECTS)
-    return [entry / name for name in OBJECTS]
+    return obtain(Path(get_default_build_root()) / "runtime", digest([*_around(compiler), *flags]), make)
 
 
-def _make(extension: Extension, progress: Progress, folder: Path) -> list[str]:
-    """Build into a folder; the paths of the headers, and of the sources, that were used."""
+def _make(extension: Extension, progress: Progress, folder: Path) -> Made:
+    """Build into a folder. What is built has a name of its own: the system loads only one file of a name."""
     compiler, count = extension.compiler, len(extension.sources)
     progress.what = f"building extension {extension.name!r} of {count} source{'s' * (count > 1)}"
     objects = [folder / f"{k}_{source.path.stem}.o" for k, source in enumerate(extension.sources)]
@@ -154,14 +151,16 @@ def _make(extension: Extension, progress: Progress, folder: Path) -> list[str]:
         results = _each(compiling)
         runtime = results.pop() if extension.module else []
         whole = [*map(str, objects), *map(str, runtime), *link_flags(), *extension.libraries]
-        _run(compiler, [*whole, "-o", str(folder / extension.file)], extension.verbose)
+        linked = folder / f"{extension.name}{extension.suffix}"
+        _run(compiler, [*whole, "-o", str(linked)], extension.verbose)
     except CompileError as e:
         raise RuntimeError(f"Error building extension {extension.name!r}: {e}") from None
+    file = linked.rename(folder / f"{extension.name}-{fingerprint(linked)}{extension.suffix}")
     if not extension.keep:
         for path in folder.iterdir():
-            if path.name != extension.file:
+            if path != file:
                 path.unlink()
-    return sorted({path for used in results for path in used})
+    return Made([file.name], sorted({path for used in results for path in used}))
 
 
 def _compile(extension: Extension, source: Source, to: Path) -> list[str]:

@@ -12,10 +12,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 try:
     import fcntl
@@ -53,49 +53,61 @@ def fingerprint(path: str | Path) -> str | None:
         return None
 
 
-def holds(entry: Path) -> bool:
-    """Whether an entry is there, its files are as they were built, and those that they were built of as they were."""
+class Made(NamedTuple):
+    """What a build consists of, and what it was made of.
+
+    Attributes:
+        files: the names of the files that are wanted.
+        sources: the paths of those that went into them. If one has changed, the build is stale.
+    """
+
+    files: Sequence[str]
+    sources: Sequence[str] = ()
+
+
+def held(entry: Path) -> list[Path]:
+    """The files of an entry; none unless they are as they were built, and what they were built of is as it was."""
     try:
         manifest = json.loads((entry / MANIFEST).read_bytes())
         files, sources = dict(manifest["files"]), dict(manifest["sources"])
     except (OSError, ValueError, TypeError, KeyError):
-        return False
+        return []
     expected = {str(entry / name): value for name, value in files.items()} | sources
-    return bool(files) and all(fingerprint(path) == value for path, value in expected.items())
+    whole = all(fingerprint(path) == value for path, value in expected.items())
+    return [entry / name for name in files] if whole else []
 
 
-def obtain(directory: Path, key: str, make: Callable[[Path], Iterable[str]], files: Iterable[str],
-           waiting: Callable[[], Any] = lambda: None) -> Path:  # fmt: skip
-    """The entry of a key. Unless it is there and whole, ``make`` fills a new folder with ``files`` for it.
+def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Callable[[], Any] = lambda: None,
+           ) -> list[Path]:  # fmt: skip
+    """The files of a key's entry. Unless it is there and whole, ``make`` fills a new folder for it.
 
-    ``make`` returns the paths of what else they were made of: headers. If one has changed, they are made again.
     ``waiting`` is called if another process, or thread, is at it. Raises what ``make`` raises; then nothing is left.
     """
     entry = directory / key
-    if holds(entry):
-        return entry
+    files = held(entry)
+    if files:
+        return files
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with _locked(directory / f".{key}.lock", waiting):
-            if not holds(entry):
-                _fill(entry, make, files)
+            return held(entry) or _filled(entry, make)
     except PermissionError as e:
         raise RuntimeError(f"extensions cannot be kept in {directory} ({e.strerror}: {e.filename}): name a folder that "
                            "can be written as build_directory, or in GRADWRIGHT_EXTENSIONS_DIR") from e  # fmt: skip
-    return entry
 
 
-def _fill(entry: Path, make: Callable[[Path], Iterable[str]], files: Iterable[str]) -> None:
+def _filled(entry: Path, make: Callable[[Path], Made]) -> list[Path]:
     for stale in entry.parent.glob(f".{entry.name}.*.tmp"):  # of a process that was killed
         shutil.rmtree(stale, ignore_errors=True)
     new = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", suffix=".tmp", dir=entry.parent))
     try:
-        sources = [*make(new)]
-        manifest = {"files": {name: fingerprint(new / name) for name in files},
-                    "sources": {path: fingerprint(path) for path in sources}}  # fmt: skip
+        made = make(new)
+        manifest = {"files": {name: fingerprint(new / name) for name in made.files},
+                    "sources": {path: fingerprint(path) for path in made.sources}}  # fmt: skip
         (new / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         shutil.rmtree(entry, ignore_errors=True)
         new.rename(entry)
+        return [entry / name for name in made.files]
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

@@ -1,24 +1,40 @@
 // The list: the same nodes and groups in words, as a tree that folds with the picture; and the search.
 
-const list = document.getElementById("list"), scroller = document.querySelector(".outline");
+const list = document.getElementById("list"),
+  scroller = document.querySelector(".outline");
 const searchBox = document.getElementById("search");
 const found = document.getElementById("found");
 const MOST_FOUND = 200;
 
 // Inputs first, as in the picture from above.
 const inOrder = (group) => group.members.toSorted((a, b) => first(b) - first(a));
-const first = (member) => (member < 0 ? groups[groupOf(member)].first : nodes[member].kind === "stop" ? nodes[member].incoming[0].source + 0.5 : member);
+const first = (member) =>
+  member < 0
+    ? groups[groupOf(member)].first
+    : nodes[member].kind === "stop"
+      ? nodes[member].incoming[0].source + 0.5
+      : member;
 for (const group of groups.toReversed()) group.first = Math.max(...group.members.map(first));
 
 const said = (node) => {
   const parts = [node.title];
-  if (node.kind !== "op" && node.kind !== "accumulate" && node.title !== "Output") parts.push(KINDS[node.kind] ?? node.kind);
+  if (node.kind !== "op" && node.kind !== "accumulate" && node.title !== "Output")
+    parts.push(KINDS[node.kind] ?? node.kind);
   if (node.shape) parts.push(size(node.shape));
   if (hasOrders.size > 1 && node.order > 1) parts.push(orderOf(node));
   const sum = node.saved.reduce((total, s) => total + s.bytes, 0);
   if (sum) parts.push(`keeps ${bytes(sum)}`);
-  if (node.gradient) parts.push(`gradient rms ${tiny(node.gradient.rms)}${JUDGED[judged(node.gradient.rms)] ? `, ${JUDGED[judged(node.gradient.rms)]}` : ""}`);
-  if (node.outgoing.length) parts.push(`gradient goes to ${node.outgoing.slice(0, 4).map((e) => nodes[e.target].title).join(", ")}${node.outgoing.length > 4 ? ", \u2026" : ""}`);
+  if (node.gradient)
+    parts.push(
+      `gradient rms ${tiny(node.gradient.rms)}${JUDGED[judged(node.gradient.rms)] ? `, ${JUDGED[judged(node.gradient.rms)]}` : ""}`,
+    );
+  if (node.outgoing.length)
+    parts.push(
+      `gradient goes to ${node.outgoing
+        .slice(0, 4)
+        .map((e) => nodes[e.target].title)
+        .join(", ")}${node.outgoing.length > 4 ? ", \u2026" : ""}`,
+    );
   return parts.join(", ");
 };
 
@@ -29,21 +45,39 @@ const relative = (group) => {
 };
 
 const row = (member, level) => {
-  const li = make("li", { role: "treeitem", tabindex: -1, "data-member": member, "aria-level": level, "aria-selected": member === state.selected });
-  const line = make("div", { class: `row ${member >= 0 ? nodes[member].kind : "folder"}`, style: `--level: ${level - 1}` });
+  const li = make("li", {
+    role: "treeitem",
+    tabindex: -1,
+    "data-member": member,
+    "aria-level": level,
+    "aria-selected": member === state.selected,
+  });
+  const line = make("div", {
+    class: `row ${member >= 0 ? nodes[member].kind : "folder"}`,
+    style: `--level: ${level - 1}`,
+  });
   if (member >= 0) {
     const node = nodes[member];
     li.setAttribute("aria-label", said(node));
     const verdict = node.gradient && judged(node.gradient.rms);
-    line.append(make("span", { class: "bullet" }), make("span", { class: "title" }, state.query ? node.title : within(node)), make("span", { class: "size" }, size(node.shape)));
+    line.append(
+      make("span", { class: "bullet" }),
+      make("span", { class: "title" }, state.query ? node.title : within(node)),
+      make("span", { class: "size" }, size(node.shape)),
+    );
     if (verdict) line.append(icon(verdict, { class: `icon ${verdict}` }));
     li.append(line);
     return li;
   }
-  const group = groups[groupOf(member)], open = state.open.has(group.id);
+  const group = groups[groupOf(member)],
+    open = state.open.has(group.id);
   li.setAttribute("aria-expanded", open);
   li.setAttribute("aria-label", `${group.title}, ${group.count} nodes`);
-  line.append(icon(open ? "fold" : "unfold"), make("span", { class: "title" }, relative(group)), make("span", { class: "size" }, group.count.toLocaleString("en")));
+  line.append(
+    icon(open ? "fold" : "unfold"),
+    make("span", { class: "title" }, relative(group)),
+    make("span", { class: "size" }, group.count.toLocaleString("en")),
+  );
   li.append(line);
   if (open) li.append(make("ul", { role: "group" }, ...inOrder(group).map((m) => row(m, level + 1))));
   return li;
@@ -66,7 +100,8 @@ const markList = () => {
   const li = state.selected === null ? null : list.querySelector(`[data-member="${state.selected}"]`);
   if (!li) return;
   li.setAttribute("aria-selected", true);
-  const line = li.firstElementChild.getBoundingClientRect(), box = scroller.getBoundingClientRect();
+  const line = li.firstElementChild.getBoundingClientRect(),
+    box = scroller.getBoundingClientRect();
   if (line.top < box.top + 36 || line.bottom > box.bottom) scroller.scrollTop += line.top - box.top - box.height / 2;
 };
 
@@ -86,7 +121,9 @@ const enter = (li) => {
 };
 list.addEventListener("keydown", (e) => {
   const li = e.target.closest("[role=treeitem]");
-  const member = Number(li.dataset.member), all = rows(), k = all.indexOf(li);
+  const member = Number(li.dataset.member),
+    all = rows(),
+    k = all.indexOf(li);
   const open = li.getAttribute("aria-expanded");
   if (e.key === "ArrowDown") enter(all[Math.min(all.length - 1, k + 1)]);
   else if (e.key === "ArrowUp") enter(all[Math.max(0, k - 1)]);
@@ -106,13 +143,39 @@ list.addEventListener("keydown", (e) => {
 
 // ---- the search
 
-const words = nodes.map((n) => [n.title, n.name, n.label, n.module, n.kind, KINDS[n.kind], n.shape, n.dtype, n.reason, n.function, n.file && `${base(n.file)}:${n.line}`].filter(Boolean).join("\n").toLowerCase());
+const words = nodes.map((n) =>
+  [
+    n.title,
+    n.name,
+    n.label,
+    n.module,
+    n.kind,
+    KINDS[n.kind],
+    n.shape,
+    n.dtype,
+    n.reason,
+    n.function,
+    n.file && `${base(n.file)}:${n.line}`,
+  ]
+    .filter(Boolean)
+    .join("\n")
+    .toLowerCase(),
+);
 const search = () => {
   const parts = searchBox.value.toLowerCase().split(/\s+/).filter(Boolean);
   state.query = parts.join(" ");
-  state.matches = parts.length ? nodes.filter((n) => parts.every((p) => words[n.id].includes(p))).map((n) => n.id).reverse() : [];
+  state.matches = parts.length
+    ? nodes
+        .filter((n) => parts.every((p) => words[n.id].includes(p)))
+        .map((n) => n.id)
+        .reverse()
+    : [];
   state.match = -1;
-  found.textContent = state.query ? (state.matches.length ? `${state.matches.length.toLocaleString("en")} found` : "nothing found") : "";
+  found.textContent = state.query
+    ? state.matches.length
+      ? `${state.matches.length.toLocaleString("en")} found`
+      : "nothing found"
+    : "";
   showList();
   mark();
 };

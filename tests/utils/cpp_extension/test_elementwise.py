@@ -1,0 +1,93 @@
+"""Operations of one C++ expression: values, derivatives, dtypes, shapes, and their vector loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.autograd import grad, gradcheck, gradgradcheck
+
+RTOL = {np.float32: 1e-6, np.float64: 4e-15}
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def erf(x: Any) -> Any:
+    special = pytest.importorskip("scipy.special")
+    return special.erf(x)
+
+
+FORMULAS: list[tuple[str, Any]] = [
+    ("quick_gelu", lambda x: x * sigmoid(1.702 * x)),
+    ("cube", lambda x: x**3),
+    ("soft_relu", lambda x: np.where(x > 0, x + x * x / 2, np.exp(x) - 1)),
+    ("many", lambda x: (np.sqrt(abs(x)) + np.log1p(x * x) + np.tanh(x) + erf(x) + np.sin(x) * np.cos(x)
+                        + np.maximum(x, 0) - np.minimum(x, 1))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("name", "formula"), FORMULAS)
+def test_values_of_every_size_and_stride(ext: Any, name: str, formula: Any, dtype: Any) -> None:
+    whole = np.random.uniform(-3, 3, (2, 400_001)).astype(dtype)
+    for a in (whole, whole[0, :1], whole[1, :1037], whole[:, ::-3], whole[:, :2000].T, whole[0, :0], whole[0, 0]):
+        y = getattr(ext, name)(gw.tensor(0) + 0 if a is None else gw.from_numpy(np.asarray(a)))
+        due = formula(np.asarray(a, np.float64))
+        assert y.numpy().dtype == dtype
+        assert y.shape == np.shape(a)
+        np.testing.assert_allclose(y.numpy(), due, rtol=RTOL[dtype], atol=RTOL[dtype] * 4)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e300])
+def test_special_values_are_as_ieee_says(ext: Any, value: float) -> None:
+    x = np.full(9, value)
+    x[1::2] = 0.5
+    for name, formula in FORMULAS[:3]:
+        with np.errstate(all="ignore"):
+            due = formula(x)
+        np.testing.assert_allclose(getattr(ext, name)(gw.from_numpy(x)).numpy(), due, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("name", "order"), [("quick_gelu", 1), ("cube", 2), ("soft_relu", 2)])
+def test_derivatives_by_one_input(ext: Any, name: str, order: int) -> None:
+    op = getattr(ext, name)
+    x = gw.tensor(np.random.uniform(0.2, 2.0, (2, 3)) * [1, -1, 1], dtype=gw.float64, requires_grad=True)
+    assert gradcheck(op, (x,))
+    assert order < 2 or gradgradcheck(op, (x,))
+    assert op(x).grad_fn.name() == f"{name}Backward"
+
+
+def test_derivatives_by_two_inputs_that_broadcast(ext: Any) -> None:
+    x = gw.tensor(np.random.uniform(-1, 1, (3, 1)), dtype=gw.float64, requires_grad=True)
+    y = gw.tensor(np.random.uniform(-1, 1, 4), dtype=gw.float64, requires_grad=True)
+    np.testing.assert_allclose(ext.grown(x, y).detach().numpy(), (x * y.exp()).detach().numpy(), rtol=1e-14)
+    assert gradcheck(ext.grown, (x, y))
+    assert gradgradcheck(ext.grown, (x, y))
+
+
+def test_as_many_derivatives_as_are_given_and_then_an_error(ext: Any) -> None:
+    x = gw.tensor([2.0], dtype=gw.float64, requires_grad=True)
+    found = [ext.cube(x)]
+    for _ in range(3):
+        found.append(grad(found[-1].sum(), x, create_graph=True)[0])
+    assert [y.item() for y in map(gw.Tensor.detach, found)] == [8.0, 12.0, 12.0, 6.0]
+    with pytest.raises(NotImplementedError, match=r"cube\(\): its derivative by xxxx is not given.*shared\.cpp:\d+"):
+        grad(found[-1].sum(), x)
+    with pytest.raises(NotImplementedError, match=r"many\(\): the derivative for 'x' is not implemented"):
+        grad(ext.many(x).sum(), x)
+
+
+def test_what_does_not_fit_is_an_error(ext: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"cube\(\): expected float32 or float64 tensors.*found int64"):
+        ext.cube(gw.arange(3))
+    with pytest.raises(RuntimeError, match="found float32 and float64"):
+        ext.grown(gw.ones(2), gw.ones(2, dtype=gw.float64))
+    with pytest.raises(RuntimeError, match=r"grown\(\): the shapes \[2\], \[3\] cannot be broadcast"):
+        ext.grown(gw.ones(2), gw.ones(3))
+    with pytest.raises(TypeError, match="expected a Tensor"):
+        ext.cube("a")

@@ -1,0 +1,41 @@
+"""What `load_inline` finds out about code in strings."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradwright.utils.cpp_extension import inline
+
+PARAMETERS = [
+    ("double f(double x, int n) { }", ["x", "n"]),
+    ("gw::Tensor f(gw::Array<double, 2> x, const std::pair<int, int> &by = {1, 2}) { }", ["x", "by"]),
+    ("void f() { }", []),
+    ("static gw::Tensor\nf(gw::Tensor x) { return f(x); }", ["x"]),
+    ("// f(y)\nint g() { return f(y); }\nint f(int x /* , int y */) { return x; }", ["x"]),
+    ("int f(int, double)", []),
+    ("int f(int (*call)(int), int a[3]) { }", []),
+    ("nothing", []),
+    ("int f(int x", []),
+]
+
+
+@pytest.mark.parametrize(("code", "names"), PARAMETERS)
+def test_the_names_of_parameters(code: str, names: list[str]) -> None:
+    assert inline.parameters(inline._without_comments(code), "f") == names
+
+
+def test_the_place_of_a_text_in_the_users_file() -> None:
+    text = """
+int here_it_is = 1;
+"""
+    (file, line), other = inline.found([text, "int composed = 2;" * 2], 1)
+    assert file == __file__
+    with open(file, encoding="utf-8") as program:
+        assert program.read().splitlines()[line].startswith("int here_it_is")
+    assert other == ("cpp_sources[1]", 1)
+
+
+def test_the_source_names_places_and_registers_functions() -> None:
+    made = inline.source(["int f(int x) { return x; }"], {"f": 'says "hello"'}, [("a.py", 7)])
+    assert '#line 7 "a.py"\nint f' in made
+    assert 'GRADWRIGHT_DEF_DOC(f, "says \\"hello\\"", x)' in made
