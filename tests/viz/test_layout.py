@@ -57,7 +57,7 @@ def way(request: Any, monkeypatch: Any, tmp_path: Path) -> str:
 GOOD = """
 import re
 print("graph 1 2 2")
-for k, v in enumerate(re.findall(r"^(\\\\d+);", sys.stdin.read(), re.M)):
+for k, v in enumerate(re.findall(r"^(\\d+);", sys.stdin.read(), re.M)):
     print("node", v, k * 1.5, 1, 1, 1, '""', "solid", "box", "black", "lightgrey")
 print("stop")
 """

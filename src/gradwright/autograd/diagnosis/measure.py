@@ -12,7 +12,7 @@ from gradwright.autograd.extrapolation import richardson
 from gradwright.autograd.jacobian import analytical, as_coordinates, central, here, rounding
 
 LEVELS = 5
-FIRST = 0.1
+FIRST = 0.02
 """Steps go from a tenth of an entry down by halves, doubtful rows again from a 5,000th of it; in float16 there is room
 for 4 only."""
 FINE = 2e-4
