@@ -271,7 +271,7 @@ def test_a_screen_reader_finds_names_for_what_can_be_used(chromium: Any, written
     assert [role for role, name in named if role in usable - {"group"} and not name] == []
     names = {name for role, name in named if role in ("radio", "checkbox", "button")}
     assert {"Auto", "Light", "Dark", "1 wrong", "2 right", "Unfold all"} <= names
-    assert any(role == "image" and name.startswith("Error by step size, 8 steps") for role, name in named)
+    assert any(role == "image" and name.startswith("Error by step size, 6 steps") for role, name in named)
     assert any(name.startswith("Jacobian of out by x, 2 × 2, 2 cells wrong") for _, name in named)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
-from gradwright.autograd.containers import Tree, paths, take_apart
+from gradwright.autograd.containers import paths, take_apart
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.cut import Cut
 from gradwright.autograd.node import AccumulateGrad, Node, NotDifferentiable, Output
@@ -62,22 +62,20 @@ def walked(tensors: Any, params: Any = None, saved: bool = True) -> tuple[Graph,
 
 
 def _roots(tensors: Any) -> list[tuple[str | None, Any]]:
-    """The tensors, each once, with the names that containers give them."""
-    found: list[Any] = []
-    rest = take_apart(tensors, found)
+    """The tensors, each once, with the names that the keys of a dictionary give them."""
+    found: dict[int, tuple[str | None, Any]] = {}
+    parts = tensors.items() if isinstance(tensors, Mapping) else [(None, tensors)]
+    for key, value in parts:
+        leaves: list[Any] = []
+        rest = take_apart(value, leaves)
+        labels = paths(rest, str(key)) if key is not None else [None] * len(leaves)
+        found |= {id(t): (label, t) for label, t in zip(labels, leaves, strict=True)}
     if not found:
         raise TypeError(f"graph: expected a Tensor, or several in a container, but got {kind(tensors)}")
-    named = list(paths(rest, "")) if type(rest) is Tree else [""]
-    labels = [_label(name) if isinstance(tensors, Mapping) else None for name in named]
-    for t in found:
+    for _, t in found.values():
         if t._view is not None:
             refresh(t, always=True)
-    return list({id(t): (label, t) for label, t in zip(labels, found, strict=True)}.values())
-
-
-def _label(path: str) -> str:
-    """A key of a dictionary, as `paths` writes it."""
-    return path[2:-2] if path.startswith("['") and path.endswith("']") and path.count("[") == 1 else path
+    return list(found.values())
 
 
 def _names(params: Any) -> dict[Node, str]:

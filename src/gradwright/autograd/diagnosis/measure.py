@@ -11,9 +11,9 @@ from gradwright.autograd.diagnosis.residual import Part, Residual
 from gradwright.autograd.extrapolation import richardson
 from gradwright.autograd.jacobian import analytical, as_coordinates, central, here, rounding
 
-LEVELS = 5
-FIRST = 0.02
-"""Steps go from a tenth of an entry down by halves, doubtful rows again from a 5,000th of it; in float16 there is room
+LEVELS = 6
+FIRST = 0.04
+"""Steps go from a 25th of an entry down by halves, doubtful rows again from a 5,000th of it; in float16 there is room
 for 4 only."""
 FINE = 2e-4
 

@@ -72,6 +72,7 @@ Memory allocate(Wanted wanted, const int64_t *shape, bool zero);
 [[noreturn]] void wrong_type(const Arguments &arguments, int index, const char *wanted);
 nb::object as_tensor(nb::object result);
 nb::object tuple_of(const Tensor *items, size_t n);
+inline nb::object or_none(nb::object o) { return o.is_valid() ? o : nb::object(nb::none()); }
 nb::object named(const char *function);
 void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state);
 
@@ -180,7 +181,7 @@ class Context : public nb::object {
   public:
     explicit Context(nb::handle ctx) : nb::object(nb::borrow(ctx)) {}
     template <class... A> void save_for_backward(const A &...tensors) {
-        attr("save_for_backward")(object(Tensor(tensors))...);
+        attr("save_for_backward")(detail::or_none(Tensor(tensors))...);
     }
     template <class... A> void mark_dirty(const A &...tensors) { attr("mark_dirty")(Tensor(tensors)...); }
     template <class... A> void mark_non_differentiable(const A &...tensors) {
@@ -190,9 +191,6 @@ class Context : public nb::object {
     bool needs_input_grad(int i) const { return nb::cast<bool>(attr("needs_input_grad")[i]); }
     Tensors saved_tensors() const { return Tensors(nb::object(attr("saved_tensors"))); }
     template <class A = Tensor> A saved(int i) const { return A(saved_tensors()[i]); }
-
-  private:
-    static nb::object object(const Tensor &t) { return t.is_valid() ? t : nb::none(); }
 };
 
 namespace detail {
@@ -236,7 +234,7 @@ template <class R> nb::object result(R &&r) {
     if constexpr (is_view<P>::value)
         return r.memory().tensor;
     else if constexpr (std::is_base_of_v<nb::object, P>)
-        return r.is_valid() ? nb::object(std::forward<R>(r)) : nb::none();
+        return or_none(std::forward<R>(r));
     else if constexpr (std::is_arithmetic_v<P>)
         return nb::cast(r);
     else

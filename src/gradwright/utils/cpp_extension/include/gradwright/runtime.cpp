@@ -34,7 +34,7 @@ static nb::object tuple_of(int n, const int64_t *items) {
 nb::object tuple_of(const Tensor *items, size_t n) {
     nb::object tuple = nb::steal(PyTuple_New((Py_ssize_t) n));
     for (size_t i = 0; i < n; ++i)
-        PyTuple_SET_ITEM(tuple.ptr(), i, (items[i].is_valid() ? nb::object(items[i]) : nb::none()).release().ptr());
+        PyTuple_SET_ITEM(tuple.ptr(), i, or_none(items[i]).release().ptr());
     return tuple;
 }
 

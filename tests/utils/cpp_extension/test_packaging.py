@@ -1,0 +1,66 @@
+"""Extensions built with a package: `CppExtension` and `BuildExtension` in a ``setup.py``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("setuptools")
+
+from gradwright.utils.cpp_extension import BuildExtension, CppExtension, include_paths
+
+SETUP = """
+from setuptools import setup
+from gradwright.utils.cpp_extension import BuildExtension, CppExtension
+
+setup(
+    name="fused", packages=["fused"],
+    ext_modules=[CppExtension("fused._C", ["a.cpp", "b.cpp"], define_macros=[("ANSWER", "42")],
+                              include_dirs=["headers"])],
+    cmdclass={"build_ext": BuildExtension.with_options(use_ninja=False)},
+)
+"""
+
+
+def test_a_setup_builds_it(compiler: None, tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+    (tmp_path / "fused").mkdir()
+    (tmp_path / "fused" / "__init__.py").write_text("")
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "answer.h").write_text("inline int answer() { return ANSWER; }\n")
+    (tmp_path / "a.cpp").write_text("#include <gradwright/extension.h>\nGRADWRIGHT_ELEMENTWISE(square, x * x, 2 * x)\n")
+    (tmp_path / "b.cpp").write_text("#include <answer.h>\n#include <gradwright/extension.h>\nGRADWRIGHT_DEF(answer)\n")
+    done = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=tmp_path,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "fused").glob("_C*.so")
+    program = (
+        "import gradwright as gw, fused._C as C; x = gw.ones(2, requires_grad=True); C.square(x).sum().backward(); "
+        "print(C.answer(), x.grad.tolist(), C.square(x).grad_fn.name(), C.square.__module__)"
+    )
+    out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["42", "[2.0,", "2.0]", "squareBackward", "fused._C"]
+
+
+def test_what_an_extension_is_made_of() -> None:
+    extension = CppExtension("fused._C", ["a.cpp"], include_dirs=["headers"], extra_compile_args=["-g"])
+    assert extension.include_dirs == ["headers", *include_paths()]
+    assert extension.language == "c++"
+    assert extension.extra_compile_args == ["-g"]
+    assert issubclass(BuildExtension.with_options(use_ninja=True), BuildExtension)
+
+
+def test_the_headers_are_in_the_wheel(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=root,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in ("extension.h", "elementwise.h", "runtime.cpp"):
+        assert f"gradwright/utils/cpp_extension/include/gradwright/{name}" in names
