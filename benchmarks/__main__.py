@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
@@ -17,10 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import gradwright
-from benchmarks import extension, footprint, graph, memory, networks, overhead, training
+from benchmarks import extension, footprint, graph, memory, networks, overhead, pictures, training
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
-MODULES = (overhead, training, networks, extension, graph, memory, footprint)
+MODULES = (overhead, training, networks, extension, graph, pictures, memory, footprint)
 CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)
 RESULTS = Path(__file__).parent / "results" / "bench-results.json"
@@ -102,7 +103,8 @@ def _table(results: list[Result]) -> Table:
         mark = {None: "", True: "[green]✓[/]", False: "[red]✗[/]"}[r.good]
         limit = "" if r.figure.limit is None else f"{r.figure.limit}"
         times = [amount(m, r.figure.unit) for m in r.medians]
-        table.add_row(r.figure.name, *times, f"{r.ratio:.2f}{'' if r.reliable else ' ?'}", limit, mark)
+        ratio = "" if math.isnan(r.ratio) else f"{r.ratio:.2f}{'' if r.reliable else ' ?'}"
+        table.add_row(r.figure.name, *times, ratio, limit, mark)
     if not all(r.reliable for r in results):
         table.caption = "?  other programs kept the CPUs busy: run it again when the machine is quiet"
     return table
@@ -110,16 +112,17 @@ def _table(results: list[Result]) -> Table:
 
 def _record(r: Result) -> dict[str, Any]:
     ours, theirs = r.medians
+    alone = math.isnan(theirs)  # there is no way to do it with PyTorch
     return {
         **r.figure._asdict(),
         "gradwright": ours,
-        "PyTorch": theirs,
-        "ratio": r.ratio,
+        "PyTorch": None if alone else theirs,
+        "ratio": None if alone else r.ratio,
         "good": r.good,
         "reliable": r.reliable,
         "rounds that count": r.quiet,
         "CPUs used by others": r.others,
-        "samples": {"gradwright": r.gradwright, "PyTorch": r.torch},
+        "samples": {"gradwright": r.gradwright, "PyTorch": [] if alone else r.torch},
     }
 
 

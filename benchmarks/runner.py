@@ -98,7 +98,9 @@ class Result(NamedTuple):
     @property
     def good(self) -> bool | None:
         """Whether the limit is kept; None if there is none, or too little quiet to say."""
-        return None if self.figure.limit is None or not self.reliable else self.ratio <= self.figure.limit
+        if self.figure.limit is None or not self.reliable or math.isnan(self.ratio):
+            return None
+        return self.ratio <= self.figure.limit
 
 
 def timed(name: str, *, limit: float | None = None, per: int = 1) -> Callable[[Callable[[Any], Any]], Case]:
@@ -191,7 +193,9 @@ def fresh(program: str) -> Any:
 
 
 def amount(value: float, unit: str) -> str:
-    """A number of seconds or bytes with three digits and a prefix: ``1.23 µs``, ``741 MB``."""
+    """A number of seconds or bytes with three digits and a prefix: ``1.23 µs``, ``741 MB``; nothing for NaN."""
+    if math.isnan(value):
+        return ""
     prefixes = {"s": ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")), "B": ((1e6, "M"), (1e3, "k"), (1.0, ""))}
     scale, prefix = next((p for p in prefixes[unit] if abs(value) >= p[0]), prefixes[unit][-1])
     digits = 2 - math.floor(math.log10(abs(value / scale))) if value else 0

@@ -21,11 +21,11 @@ def main():
         if page.stem == "README" or page.name.endswith(".zh-CN.md"):  # those have the same programs, or none
             continue
         scope = {"__name__": "tutorial"}
-        text = page.read_text("utf-8")
-        for program in PROGRAM.finditer(text):
-            above = "\n" * text.count("\n", 0, program.start(1))  # so that lines have the numbers they have in the page
+        for program in PROGRAM.findall(page.read_text("utf-8")):
+            named = re.match(r"# (\w+\.py)\n", program)
+            code = compile(program, named[1] if named else page.name, "exec")
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(above + program[1], str(page), "exec"), scope)  # noqa: S102 - our own pages
+                exec(code, scope)  # noqa: S102 - our own pages
 
 
 if __name__ == "__main__":

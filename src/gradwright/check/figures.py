@@ -37,9 +37,9 @@ def heat_map(block: Mapping[str, Any], worst: tuple[int, int] | None = None) -> 
 
     Returns:
         A dictionary. ``of``: rows and columns of the whole; ``shape``: those of what is left. Then lists, row by row:
-        ``at``: where each entry was in the whole, counted through; ``rows``, ``columns``: which coordinates of input and
-        output the rows and columns of the whole are of, None if of all; ``analytic``, ``numeric``, ``bar``; ``off``:
+        ``at``: where each entry was in the whole, counted through; ``analytic``, ``numeric``, ``bar``; ``off``:
         analytic less numeric; ``mark``: 1 where that is more than the error bar allows, 2 at a kink, otherwise 0.
+        Also ``rows``, ``columns``: which coordinates of input and output the whole is about, None if all.
     """
     analytic, numeric, bar = (_matrix(block[k]) for k in ("analytic", "numeric", "bar"))
     wrong, kinks = (np.asarray(block[k], bool).reshape(analytic.shape) for k in ("wrong", "kinks"))

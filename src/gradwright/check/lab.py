@@ -57,6 +57,8 @@ class Lab:
     call: Call
     cloned: bool = False
     """Whether it is given clones of its inputs, as it changes them (and says so)."""
+    examined: tuple[Any, Any] | None = None
+    """The `Examination` of its derivatives, and the diagnosis of the first order, once there are such."""
     told: list[Told] = field(default_factory=list)
     """What its backward was asked and said, call by call."""
 
@@ -66,7 +68,7 @@ class Lab:
 
     def other(self, call: Call) -> Lab:
         """The same subject with another call."""
-        lab = Lab(self.subject, call, self.cloned, self.told)
+        lab = Lab(self.subject, call, self.cloned, told=self.told)
         lab.__dict__["apply"] = self.apply
         return lab
 

@@ -36,19 +36,28 @@ class Memories:
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
-        self._constants: dict[tuple[str, int], Saved] = {}
+        self._numbers_of: dict[Any, tuple[Saved, ...]] = {}
 
     def of(self, node: Node) -> tuple[Saved, ...]:
         """What a node keeps."""
         if isinstance(node, OpNode):
-            return tuple(self._of_op(node))
+            return self._of_op(node)
         if isinstance(node, BackwardNode):
             return tuple(self._of_function(node))
         return ()
 
-    def _of_op(self, node: OpNode) -> list[Saved]:
+    def _of_op(self, node: OpNode) -> tuple[Saved, ...]:
         packed = node._packed
-        values = node._saved if packed else node._kept
+        values: Any = node._saved if packed else node._kept
+        if packed == len(node._names) == 1 and values.__class__ is tuple and _is_number(values[0]):
+            key = type(node), id(values[0][0])  # of a number beside a tensor, which many nodes keep
+            found = self._numbers_of.get(key)
+            if found is None:
+                found = self._numbers_of[key] = tuple(self._packed(called(node._names[0]), values[0]))
+            return found
+        return tuple(self._several(node, packed, values))
+
+    def _several(self, node: OpNode, packed: int, values: Any) -> list[Saved]:
         found: list[Saved] = []
         for k, value in enumerate(getattr(values, "entries", values) or ()):
             name = called(node._names[k])
@@ -72,24 +81,16 @@ class Memories:
             for name, array in node._attributes.arrays().items():
                 yield self.tensor(name.removeprefix("ctx."), array)
 
-    def _packed(self, name: str, entry: Any) -> Iterator[Saved]:
-        """The records of a packed value, or of several under one name."""
-        if entry is None:
-            return
+    def _packed(self, name: str, entry: Any) -> list[Saved]:
+        """The record of a packed value, or those of several under one name."""
         if isinstance(entry, Entry):  # of a hook
-            yield self._stand_in(name, entry)
-        elif len(entry) == 4 and isinstance(entry[1], list):
-            array, counter, version, node = entry
-            if node is None and array.shape == ():
-                found = self._constants.get((name, id(array)))
-                if found is None:  # a number beside a tensor, which many nodes keep
-                    found = self._constants[name, id(array)] = self.tensor(name, array)
-                yield found
-            else:
-                yield self.tensor(name, array, bool(counter[0] != version))
-        else:
-            for k, one in enumerate(entry):
-                yield from self._packed(f"{name}[{k}]", one)
+            return [self._stand_in(name, entry)]
+        if not entry:
+            return []
+        if not _is_packed(entry):
+            return [s for k, one in enumerate(entry) for s in self._packed(f"{name}[{k}]", one)]
+        array, counter, version, _ = entry
+        return [self.tensor(name, array, bool(counter[0] != version))]
 
     def tensor(self, name: str, array: Any, changed: bool = False) -> Saved:
         """The record of an array."""
@@ -113,6 +114,16 @@ class Memories:
         if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "nbytes"):
             return self.tensor(name, value)
         return Saved(printable(name), value=printable(brief(value)))
+
+
+def _is_packed(entry: Any) -> bool:
+    """Whether an entry is array, counter, version and node."""
+    return len(entry) == 4 and entry[1].__class__ is list
+
+
+def _is_number(entry: Any) -> bool:
+    """Whether an entry is that of a number that stood beside a tensor."""
+    return entry.__class__ is tuple and _is_packed(entry) and entry[3] is None and entry[0].shape == ()
 
 
 def owners(array: Any) -> Iterator[Any]:

@@ -43,10 +43,10 @@ class Shapes(dict[Any, Meta]):
         plans: dict[type, _Plan] = {}
         operations = []
         for node in nodes:
-            if isinstance(node, OpNode):
-                plan = plans.get(type(node))
-                if plan is None:
-                    plan = plans[type(node)] = _Plan(node)
+            plan = plans.get(type(node))
+            if plan is None and isinstance(node, OpNode):
+                plan = plans[type(node)] = _Plan(node)
+            if plan is not None:
                 self._ask_op(node, plan)
                 operations.append((node, plan))
             elif type(node) is AccumulateGrad:
@@ -78,21 +78,24 @@ class Shapes(dict[Any, Meta]):
             self._tell(target, tuple(shape), of(dtype).name)
 
     def _ask_op(self, node: Any, plan: _Plan) -> None:
-        if node._op.several:
+        if plan.several:
             self._tell(node, tuple(node._metas[0][0]), of(node._metas[0][1]).name)
-        values = node._saved if node._packed else node._kept
+        values = node._saved if plan.packed else node._kept
         if values is None:
             return
-        values = getattr(values, "entries", values)
+        if values.__class__ is not tuple:
+            values = getattr(values, "entries", values)
         for k, position in plan.shapes:
             self._tell(node._next[position], tuple(values[k]), None)
-        if plan.out is not None and plan.out < node._packed:
+        if plan.out is not None:
             value = values[plan.out]
             array = getattr(value, "array", None) if isinstance(value, Entry) else value[0]
             if array is not None:
                 self._tell(node, *meta(array))
         for k in plan.tensors:
-            self._makers(values[k])
+            value = values[k]
+            if value.__class__ is not tuple or len(value) != 4 or value[3] is not None:
+                self._makers(value)
 
     def _makers(self, value: Any) -> None:
         """Of what nodes have made that this one saved, under one name."""
@@ -110,14 +113,18 @@ class Shapes(dict[Any, Meta]):
         shape, dtype = self.get(node, UNKNOWN)
         if shape is not None and dtype is not None:
             return
-        metas = [self.get(target, UNKNOWN) for target in map(_first, node._next)]
+        targets = node._next
+        if len(targets) == 1:  # a quick way for long chains
+            metas = [self.get(targets[0] if type(targets[0]) is not Output else _first(targets[0]), UNKNOWN)]
+        else:
+            metas = [self.get(_first(target), UNKNOWN) for target in targets]
         if shape is None and plan.even:
             shape = next((s for s, _ in metas if s is not None), None)
         elif shape is None and plan.broadcasts and all(s is not None for s, _ in metas):
             shape = np.broadcast_shapes(*(s for s, _ in metas))
-        dtypes = {d for _, d in metas}
-        if dtype is None and len(dtypes) == 1 and plan.keeps(*dtypes):
-            dtype = dtypes.pop()
+        if dtype is None:
+            dtypes = {d for _, d in metas}
+            dtype = dtypes.pop() if len(dtypes) == 1 and plan.keeps(*dtypes) else None
         if shape is not None or dtype is not None:
             self[node] = shape, dtype
 
@@ -140,6 +147,7 @@ class _Plan:
     Attributes:
         shapes: which saved values are the shapes of inputs, and of which.
         tensors, out: which are tensors, and which of them the result.
+        several: whether there are several results. packed: whether there are tensors.
         even: whether it is elementwise and its inputs are of one shape, numbers apart.
         broadcasts: whether it is elementwise, they are not, and all need gradients.
     """
@@ -148,7 +156,8 @@ class _Plan:
         op, names = node._op, node._names
         inputs = [op.inputs[i] for i, m in enumerate(node._mask) if m and i < len(op.inputs)]
         self.shapes = [(names.index(f"{n}_shape"), k) for k, n in enumerate(inputs) if f"{n}_shape" in names]
-        self.out = names.index("out") if "out" in names and not op.several else None
+        self.out = names.index("out") if "out" in names[: node._packed] and not op.several else None
+        self.several, self.packed = op.several, node._packed
         self.tensors = [k for k in range(node._packed) if names[k] != "out"]
         uneven = any(n.endswith("_shape") for n in names)
         self.even = op.kind == "elementwise" and not uneven

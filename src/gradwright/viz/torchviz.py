@@ -140,8 +140,9 @@ class _Drawing:
 
     def _node(self, node: Any) -> Iterator[Any]:
         """Draw a node; meanwhile, give those below it to be drawn."""
-        saved = list(_saved(node))
-        if self.saved and not isinstance(node, BackwardNode):
+        custom = isinstance(node, BackwardNode)
+        saved = list(_saved(node)) if custom or self.saved or self.attributes else []
+        if self.saved and not custom:
             for name, value in saved:
                 for k, one in enumerate(value if isinstance(value, list) else [value]):
                     if isinstance(one, _Drawn):
@@ -155,7 +156,7 @@ class _Drawing:
         for target in _below(node):
             self._edge(target, node)
             yield target
-        if isinstance(node, BackwardNode):
+        if custom:
             for _, one in saved:
                 if isinstance(one, _Drawn):
                     self._edge(one.key, node, dir="none")

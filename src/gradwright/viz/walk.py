@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -120,11 +121,17 @@ class _Walk:
             else:
                 roots.append(len(self.nodes))
                 self._output(label or self.names.get(t._node), t)
-        shapes = Shapes(self.found, self._known())
-        for node, k in ids.items():
-            self._node(k, node, shapes.get(node, UNKNOWN))
-            if not isinstance(node, _ENDS):
-                self._edges(k, node)
+        collecting = gc.isenabled()
+        gc.disable()  # there are as many new objects as old ones, and no garbage
+        try:
+            shapes = Shapes(self.found, self._known())
+            for node, k in ids.items():
+                self._node(k, node, shapes.get(node, UNKNOWN))
+                if not isinstance(node, _ENDS):
+                    self._edges(k, node)
+        finally:
+            if collecting:
+                gc.enable()
         self._stops()
         return Graph(tuple(self.nodes), tuple(self.edges), tuple(roots))
 
@@ -154,18 +161,21 @@ class _Walk:
         place = note.place
         if place is None and node._hooks is not None:  # anomaly mode's
             place = node._hooks.place
+        saved = self.memories.of(node) if self.memories else ()
+        gradient = None if note.gradient is None and kind != "accumulate" else _gradient(node, note)
         self.nodes.append(GraphNode(
-            k, name, kind, meta[0], meta[1], self.memories.of(node) if self.memories else (), self.names.get(node),
-            note.module, None if place is None else self._place(place), order(node), reason, formula, _is_freed(node),
-            _gradient(node, note),
+            k, name, kind, meta[0], meta[1], saved, self.names.get(node), note.module, place and self._place(place),
+            order(node), reason, formula, not saved and _is_freed(node), gradient,
         ))  # fmt: skip
 
     def _edges(self, k: int, node: Any) -> None:
-        mask = node._mask
-        needed = (i for i, m in enumerate(mask) if m) if len(mask) > 1 else (0,)
-        for i, target in zip(needed, node._next, strict=False):
-            owner, output = (target._next[0], target.index) if type(target) is Output else (target, 0)
-            self.edges.append(Edge(k, self.ids[owner], output, i))
+        targets, mask = node._next, node._mask
+        inputs = range(1) if len(mask) == 1 else [i for i, m in enumerate(mask) if m]
+        for i, target in zip(inputs, targets, strict=False):
+            if type(target) is Output:
+                self.edges.append(Edge(k, self.ids[target._next[0]], target.index, i))
+            else:
+                self.edges.append(Edge(k, self.ids[target], 0, i))
 
     def _stops(self) -> None:
         """Nodes for where gradients stop, each once, behind all others."""

@@ -13,7 +13,7 @@ from gradwright.autograd.diagnosis.grid import SIZES, WHOLE, Grid, fitting
 def test_along_an_axis(most, n):
     found = Grid(most).along(n)
     assert (np.diff(found) > 0).all()
-    assert 0 <= found[0]
+    assert found[0] >= 0
     assert found[-1] < n
     assert 1 <= len(found) <= max(most, 1)
     if 1 < most < n:

@@ -9,7 +9,7 @@ import gradwright
 from gradwright.autograd import Function, diagnose
 from gradwright.autograd.diagnosis import second
 from gradwright.autograd.diagnosis.case import Case
-from gradwright.autograd.diagnosis.judge import second as gradients
+from gradwright.autograd.diagnosis.examination import second as gradients
 from gradwright.autograd.diagnosis.measure import measure
 from tests.autograd.diagnosis.wrong import WRONG, t
 

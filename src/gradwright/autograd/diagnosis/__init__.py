@@ -1,13 +1,15 @@
 """`diagnose`: whether a derivative is right, and what is wrong with it if it is not.
 
-case.py         what is diagnosed          measure.py     its Jacobians both ways, with error bars
-probes.py       experiments with it        residual.py    the difference, and how well a guess explains it
+examination.py  the course of it           case.py        what is diagnosed
+measure.py      its Jacobians both ways, with error bars; on a grid where they are large: grid.py
+probes.py       experiments with it        sums.py        random sums of all entries
+residual.py     the difference, and how well a guess explains it
 hypotheses.py   the table of guesses:      scaling, layout, absence, behaviour, second
 judge.py        the verdict                records.py, report.py, capsule.py   how it is told
 """
 
-from gradwright.autograd.diagnosis.judge import diagnose
+from gradwright.autograd.diagnosis.examination import Examination, diagnose
 from gradwright.autograd.diagnosis.records import Block, Entry, Hypothesis, Verdict
 from gradwright.autograd.diagnosis.report import Diagnosis
 
-__all__ = ["Block", "Diagnosis", "Entry", "Hypothesis", "Verdict", "diagnose"]
+__all__ = ["Block", "Diagnosis", "Entry", "Examination", "Hypothesis", "Verdict", "diagnose"]

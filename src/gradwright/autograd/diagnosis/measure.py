@@ -84,7 +84,8 @@ def _numbers(case: Case, x: Any, part: Part, grain: Any) -> tuple[_Numbers, Rung
     with np.errstate(all="ignore"):
         unit = rounding(x.array.dtype)
         low = unit > 1e-4
-        first, rungs = _climb(case, x, grain, max(FIRST, 128 * unit), 4 if low else LEVELS, part.coordinates)
+        longest = FIRST if unit < 1e-10 else max(0.1, 128 * unit)
+        first, rungs = _climb(case, x, grain, longest, 4 if low else LEVELS, part.coordinates)
         unclear = first.kinks | ~(first.bar <= 1e-6 * np.nanmax(np.abs(first.value), initial=0.0))
         rows = np.flatnonzero(unclear.any(1))
         if rows.size and not low:

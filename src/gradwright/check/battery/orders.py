@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gradwright
-from gradwright.autograd.diagnosis import Diagnosis, Verdict, diagnose
+from gradwright.autograd.diagnosis import Diagnosis, Examination, Verdict
 from gradwright.autograd.diagnosis.records import apart
 from gradwright.autograd.surrogate import reason_of
 from gradwright.check.battery.findings import failed, passed, skipped
@@ -18,17 +18,22 @@ from gradwright.check.suspects import suspects
 
 def first_order(lab: Lab) -> tuple[Finding, Diagnosis]:
     """The gradient is that of finite differences."""
-    return _judged(lab, 1)
+    if lab.examined is None:
+        arguments, _ = lab.call.tensors(gradwright)
+        examination = Examination(callable_of(lab), arguments, lab.call.names)
+        lab.examined = examination, examination.first()
+    return judged(lab, lab.examined[1]), lab.examined[1]
 
 
 def second_order(lab: Lab) -> tuple[Finding, Diagnosis | None]:
     """The gradient of the gradient is that of finite differences; skipped until the gradient is right."""
     if _once(lab.subject.function):
         return skipped("declared once_differentiable"), None
-    finding, found = _judged(lab, 2)
-    if found.order == 1:
+    _, first = first_order(lab)
+    if first.verdict is not Verdict.VERIFIED or lab.examined is None:
         return skipped("not looked at before the first order is right"), None
-    return finding, found
+    found = lab.examined[0].second()
+    return judged(lab, found), found
 
 
 def _once(function: Any) -> bool:
@@ -37,12 +42,6 @@ def _once(function: Any) -> bool:
     vjp: Any = getattr(function, "vjp", None)
     codes = [getattr(f, "__code__", None) for f in (backward, vjp)]
     return any(c is not None and c.co_qualname.startswith("once_differentiable.") for c in codes)
-
-
-def _judged(lab: Lab, order: int) -> tuple[Finding, Diagnosis]:
-    arguments, _ = lab.call.tensors(gradwright)
-    found = diagnose(callable_of(lab), arguments, names=lab.call.names, order=order)
-    return judged(lab, found), found
 
 
 def callable_of(lab: Lab) -> Callable[..., Any]:
