@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from types import ModuleType
 
 import pytest
 
@@ -48,6 +49,19 @@ def file(tmp_path):
     path = tmp_path / "thing_to_check.py"
     path.write_text(CODE)
     return path
+
+
+def test_operations_in_cpp_belong_to_the_module_that_has_loaded_them():
+    extension, cpp = ModuleType("made_of_cpp"), ("a.cpp", 7)
+    first = type("First", (gw.autograd.Function,), {
+        "__module__": "made_of_cpp", "__gradwright_place__": cpp,
+        "forward": staticmethod(lambda ctx, x: x), "backward": staticmethod(lambda ctx, g: g),
+    })
+    vars(extension).update(__gradwright_extension__=True, First=first, plain=len)
+    user = ModuleType("user")
+    user.extension = extension
+    user.First = first
+    assert [(s.name, s.kind, s.file, s.line) for s in subjects(user)] == [("First", "function", *cpp)]
 
 
 def test_a_file(file):

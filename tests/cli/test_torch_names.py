@@ -56,6 +56,9 @@ def imported(statement: str) -> dict:
     ("from torch.utils.data import Dataset", "Dataset", "gradwright.utils.data:Dataset"),
     ("from torch.utils.data.dataloader import default_collate", "default_collate",
      "gradwright.utils.data:default_collate"),
+    ("from torch.utils.cpp_extension import load_inline", "load_inline", "gradwright.utils.cpp_extension:load_inline"),
+    ("from torch.utils.cpp_extension import CppExtension", "CppExtension",
+     "gradwright.utils.cpp_extension:CppExtension"),
     ("from torch.autograd.gradcheck import GradcheckError", "GradcheckError", "gradwright:GradcheckError"),
 ])
 @pytest.mark.usefixtures("hook")

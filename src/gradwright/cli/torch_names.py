@@ -31,7 +31,8 @@ SHARED = frozenset({
     "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.parametrizations",
     "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
     "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer",
-    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils.checkpoint", "torch.utils.data",
+    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils.checkpoint",
+    "torch.utils.cpp_extension", "torch.utils.data",
     "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
 })  # fmt: skip
 
@@ -99,6 +100,10 @@ class TorchModule(ModuleType):
     """A module of PyTorch's name. What it has lies in its ``__dict__``; only what it lacks comes to ``__getattr__``."""
 
     def __getattr__(self, name: str) -> Any:
+        if self.__name__ in SHARED and name not in OURS:
+            source = importlib.import_module(_source(self.__name__))
+            if name in getattr(source, "__all__", ()):  # what it imports when it is asked for
+                return getattr(source, name)
         raise AttributeError(_lacking(f"{self.__name__}.{name}"), name=name, obj=self)
 
 

@@ -97,8 +97,8 @@ class Memories:
         *_, owner = owners(array)
         value = _short.repr(array.item()) if array.shape == () else None
         memory = self._numbers.setdefault(id(owner), len(self._numbers))
-        return Saved(printable(name), tuple(array.shape), of(array.dtype).name, min(owner.nbytes, array.nbytes), value, memory,
-                     changed)  # fmt: skip
+        nbytes, dtype = min(owner.nbytes, array.nbytes), of(array.dtype).name
+        return Saved(printable(name), tuple(array.shape), dtype, nbytes, value, memory, changed)
 
     def _stand_in(self, name: str, entry: Any) -> Saved:
         """What stands for a value that a hook has packed, or that a checkpoint does not keep."""

@@ -165,7 +165,7 @@ class _Walk:
         gradient = None if note.gradient is None and kind != "accumulate" else _gradient(node, note)
         self.nodes.append(GraphNode(
             k, name, kind, meta[0], meta[1], saved, self.names.get(node), note.module, place and self._place(place),
-            order(node), reason, formula, not saved and _is_freed(node), gradient,
+            order(node), reason, formula, _is_freed(node), gradient,
         ))  # fmt: skip
 
     def _edges(self, k: int, node: Any) -> None:

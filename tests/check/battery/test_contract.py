@@ -116,6 +116,19 @@ def test_dtype():
     assert dtype(lab(Double, x + 1j)).outcome == "PASS"
 
 
+def test_an_operation_in_cpp_may_be_for_float64_alone():
+    class Narrow(Double):
+        @staticmethod
+        def forward(ctx, x):
+            if x.dtype != gw.float64:
+                raise RuntimeError("expected scalar type Double but found Float")
+            return x * 2
+
+    assert dtype(lab(Narrow, x)).outcome == "FAIL"
+    Narrow.__gradwright_place__ = "a.cpp", 1
+    assert dtype(lab(Narrow, x)).outcome == "SKIP"
+
+
 def test_shapes():
     class Unsummed(Product):
         @staticmethod

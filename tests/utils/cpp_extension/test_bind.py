@@ -214,6 +214,16 @@ def test_a_saved_tensor_that_is_changed_is_noticed(ext: Any) -> None:
         product.sum().backward()
 
 
+def test_checked_and_drawn_as_functions_of_the_users(ext: Any) -> None:
+    x = doubles(3, requires_grad=True)
+    nodes = walk(ext.cube(ext.Square.apply(x))).nodes
+    assert [n.kind for n in nodes if n.label.startswith(("Square", "cube"))] == ["custom", "custom"]
+    found = {s.name: s for s in subjects(SimpleNamespace(ext=ext, __name__="mine"))}  # type: ignore[arg-type]
+    assert {"Square", "cube", "grown"} <= found.keys()
+    assert found["Square"].file.endswith("shared.cpp")
+    assert "GRADWRIGHT_FUNCTION(Square" in found["Square"].source
+
+
 def test_nothing_is_leaked(ext: Any, no_gc: None) -> None:
     a = np.ones(3)
     before = sys.getrefcount(a)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from gradwright.utils.cpp_extension import cache, get_default_build_root
 def maker(header: Path, made: list[Path], content: str = "built") -> Callable[[Path], cache.Made]:
     def make(folder: Path) -> cache.Made:
         made.append(folder)
+        time.sleep(0.01)  # others come meanwhile
         (folder / "out").write_text(content)
         return cache.Made(["out"], [str(header)])
 

@@ -183,14 +183,14 @@ def test_worker_init_fn_may_change_the_workers_dataset(options):
         ({"multiprocessing_context": "fork"}, ValueError, "can only be used with multi-process loading"),
         ({"multiprocessing_context": "no", "num_workers": 1}, ValueError, "should specify a valid start method in"),
         ({"multiprocessing_context": 3, "num_workers": 1}, TypeError, "should be a valid context object or a string"),
-        ({"dataset": row, "shuffle": True}, ValueError, "IterableDataset: expected unspecified shuffle option"),
-        ({"dataset": row, "sampler": [0]}, ValueError, "expected unspecified sampler option, but got sampler="),
-        ({"dataset": row, "batch_sampler": [0]}, ValueError, "expected unspecified batch_sampler option"),
+        ({"dataset": "rows", "shuffle": True}, ValueError, "IterableDataset: expected unspecified shuffle option"),
+        ({"dataset": "rows", "sampler": [0]}, ValueError, "expected unspecified sampler option, but got sampler="),
+        ({"dataset": "rows", "batch_sampler": [0]}, ValueError, "expected unspecified batch_sampler option"),
     ],
     ids=str,
 )
 def test_options_that_do_not_fit(T, data, options, error, message):
-    dataset = row(data, 3) if "dataset" in options else "abc"
+    dataset = row(data, 3) if options.get("dataset") == "rows" else "abc"
     with pytest.raises(error, match=message):
         data.DataLoader(**{**options, "dataset": dataset})
 
