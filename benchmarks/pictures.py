@@ -93,7 +93,7 @@ def _seconds(step: Callable[[Any], Any], given: Any) -> float:
 
 thousand = Case(
     (
-        Figure("graph of 1,000 nodes by make_dot (PyTorch: torchviz)", "s", 1.0),
+        Figure("graph of 1,000 nodes by make_dot (PyTorch: torchviz)", "s", 1.5),
         Figure("the same as records", "s", None),
         Figure("the same as a tree in text", "s", None),
         Figure("the same as an SVG picture", "s", None),

@@ -121,6 +121,8 @@ def test_converting_to_what_it_is_gives_itself(T):
     assert x.to("cpu") is x
     assert x.to(T.ones(1)) is x
     assert x.to(T.float32, copy=True) is not x
+    assert x.to(T.float32, True) is x
+    assert x.to(T.float32, False, True) is not x
     assert x.type_as(T.ones(1, dtype=T.int64)).dtype == T.int64
 
 
@@ -266,6 +268,22 @@ def test_devices(T):
     assert cpu != "gpu"
     assert len({cpu, T.device("cpu")}) == 1
     assert cpu.type == "cpu"
+
+
+@pytest.mark.parametrize("call", [lambda T: T.ones(1).to("float64"), lambda T: T.nn.Linear(1, 1).to("float64")])
+def test_a_dtype_is_not_given_by_its_name(T, call):
+    with pytest.raises(RuntimeError, match=r"^Invalid device string: 'float64'"):
+        call(T)
+
+
+@pytest.mark.parametrize("make", [lambda T: T.ones(1), lambda T: T.nn.Linear(1, 1)])
+@pytest.mark.parametrize("call", [
+    lambda T, x: x.to(T.float32, T.float64), lambda T, x: x.to(T.float32, dtype=T.float64),
+    lambda T, x: x.to(dtpe=T.float64),
+])  # fmt: skip
+def test_arguments_of_to_that_mean_nothing(T, make, call):
+    with pytest.raises(TypeError):
+        call(T, make(T))
 
 
 def test_other_devices_are_refused():

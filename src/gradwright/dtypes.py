@@ -260,6 +260,8 @@ class device:
         if not isinstance(name, str):
             raise TypeError(f"device: expected a string or a device, got {name!r}")
         if name.partition(":")[0] != "cpu":
+            if name in {d.name for d in _by_numpy.values()}:
+                raise RuntimeError(f"Invalid device string: {name!r}, a dtype by its name; expected gradwright.{name}")
             raise RuntimeError(f"gradwright has no device {name!r} yet: every tensor lives on 'cpu'")
         self.type = "cpu"
         self.index = index

@@ -21,7 +21,7 @@ from gradwright.face import indexing as i
 from gradwright.face import join as j
 from gradwright.face import linalg as m
 from gradwright.face import shape as s
-from gradwright.face.arguments import to_dtype
+from gradwright.face.arguments import destination, to_dtype
 from gradwright.face.forms import inplace_operator, operator
 from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
@@ -368,19 +368,12 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     # -- conversion --
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
+           memory_format: Any = None) -> Tensor:  # fmt: skip
         """Converted to a dtype, or to the dtype of another tensor; ``"cpu"`` is the only device."""
-        for a in args:
-            if isinstance(a, TensorBase):
-                dtype = a.array.dtype
-            elif isinstance(a, (str, dtypes.device)):
-                device = a
-            elif not isinstance(a, bool):
-                dtype = a
-        if device is not None:
-            dtypes.device(device)
+        dtype, copied = destination(args, dtype, device)
         out = self if dtype is None else to_dtype(self, dtype)
-        return s.clone(out) if copy and out is self else out
+        return s.clone(out) if out is self and (copy or copied) else out
 
     def type_as(self, other: Tensor) -> Tensor:
         """Converted to the dtype of ``other``."""

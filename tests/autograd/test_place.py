@@ -2,8 +2,10 @@
 
 import inspect
 
+import pytest
+
 import gradwright
-from gradwright.autograd.place import Place, here
+from gradwright.autograd.place import Place, here, warn
 from gradwright.autograd.version import written_at
 
 
@@ -17,6 +19,13 @@ def test_here_is_this_line():
     assert found.line == expected
     assert found.source.startswith("found, expected = Place(*here())")
     assert str(found) == f"{__file__}:{expected}: {found.source}"
+
+
+def test_a_warning_is_of_the_users_line():
+    expected = line() + 2
+    with pytest.warns(FutureWarning, match=r"^beware$") as seen:
+        warn("beware", FutureWarning)
+    assert (seen[0].filename, seen[0].lineno) == (__file__, expected)
 
 
 def test_it_keeps_no_frame_and_so_no_variables():

@@ -43,6 +43,7 @@ def test_children_and_modules(net):
     assert names(net.named_modules(prefix="net")) == ["net", "net.first", "net.seq", "net.seq.0", "net.seq.1"]
     assert names(net.named_modules(remove_duplicate=False)) == ["", "first", "same", "seq", "seq.0", "seq.1"]
     assert list(net.modules()) == [net, net.first, net.seq, net.seq[0], net.seq[1]]
+    assert list(net.modules(remove_duplicate=False)) == [net, net.first, net.first, net.seq, net.seq[0], net.seq[1]]
 
 
 def test_get_by_path(net):

@@ -35,6 +35,7 @@ def read(source: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """The labels of nodes, as Graphviz would show them, and the edges."""
     found, edges = {}, []
     words = tokens(source)
+    assert words[:2] == ["digraph", "{"]
     for k, word in enumerate(words):
         if word == "label" and words[k + 1] == "=" and words[k - 2].startswith("n"):
             shown = re.sub(r"\\(.)", lambda m: "\n" if m.group(1) == "n" else m.group(1), words[k + 2][1:-1])

@@ -42,14 +42,17 @@ def _highest(roots: Iterable[Node]) -> int:
     """The highest order there is below ``roots``."""
     if not _passes:
         return 1
-    oldest, highest = _passes[0][1], 1
+    newest, oldest, highest = _passes[-1][0], _passes[0][1], 1
     seen = set(roots)
     stack = list(seen)
     while stack:
         node = stack.pop()
-        if node._seq > oldest:
+        if node._seq < newest:
+            if node._seq < oldest:
+                continue
             highest = max(highest, order(node))
-            fresh = [n for n in node._next if n not in seen]
-            seen.update(fresh)
-            stack += fresh
+        for target in node._next:
+            if target not in seen:
+                seen.add(target)
+                stack.append(target)
     return highest

@@ -6,6 +6,7 @@ import copy
 import linecache
 import os
 import sys
+import warnings
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -50,6 +51,14 @@ def here(depth: int = 1) -> tuple[CodeType, int] | None:
             return code, frame.f_lasti
         frame = frame.f_back
     return None
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of that line."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and is_own(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 def is_own(filename: str) -> bool:

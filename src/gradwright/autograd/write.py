@@ -20,7 +20,7 @@ _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
-    """From ``a op= b`` on arrays, as a function, to the same on a tensor and a tensor or number.
+    """From a function that overwrites its first array, such as ``a op= b``, to it on a tensor and a tensor or number.
 
     That returns whether it has written: it leaves alone whatever is not plain memory of one floating-point dtype.
     """
@@ -80,4 +80,13 @@ def _divide(a: Any, b: Any) -> None:
     a /= b
 
 
+def _copy(a: Any, b: Any) -> None:
+    a[...] = b
+
+
+def _limit(a: Any, b: Any) -> None:
+    np.clip(a, -b, b, out=a)
+
+
 add, subtract, multiply, divide = map(_direct, (_add, _subtract, _multiply, _divide))
+copy, limit = map(_direct, (_copy, _limit))  # what is copied has no more dims; a limit is a number

@@ -88,7 +88,7 @@ def _formula(lab: Lab, argument: str) -> tuple[int, ...]:
 
 
 def _made(tree: ast.Module, value: ast.expr) -> set[int]:
-    """The lines that assign to the name that is returned."""
+    """The lines that assign to the name that is returned, or to a part of it."""
     if not isinstance(value, ast.Name):
         return set()
     found = set()
@@ -96,6 +96,7 @@ def _made(tree: ast.Module, value: ast.expr) -> set[int]:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             names = [t for target in targets for t in (target.elts if isinstance(target, ast.Tuple) else [target])]
-            if any(isinstance(t, ast.Name) and t.id == value.id for t in names):
+            wholes = [t.value if isinstance(t, ast.Subscript) else t for t in names]
+            if any(isinstance(t, ast.Name) and t.id == value.id for t in wholes):
                 found.add(node.lineno)
     return found

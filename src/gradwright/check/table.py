@@ -94,7 +94,7 @@ def told(c: Checked, width: int) -> Iterator[list[Segment]]:
     mark, style = MARKS[c.verdict]
     yield [(f"{mark} {c.name}", style), (f"  {c.file}:{c.line}", "dim")]
     if c.guessed and c.samples:
-        yield from _wrapped(f"called with guessed inputs: {c.samples[0]}", "dim", width, 2)
+        yield from _wrapped(f"called with guessed inputs: {_samples(c)}", "dim", width, 2)
     causes: set[str] = set()
     for f in c.failures:
         if f.cause in causes:
@@ -139,8 +139,12 @@ def _guesses(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]
     yield []
     yield [("guessed inputs", "bold")]
     for c in guessed:
-        yield from _wrapped(f"{c.name}: {c.samples[0]}", "", width, 4)
+        yield from _wrapped(f"{c.name}: {_samples(c)}", "", width, 4)
     yield from _wrapped(f"to choose them yourself: {HOW}", "green", width, 4)
+
+
+def _samples(c: Checked) -> str:
+    return "; ".join(c.samples)
 
 
 def _wrapped(text: str, style: str, width: int, indent: int = 0) -> Iterator[list[Segment]]:

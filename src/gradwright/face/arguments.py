@@ -11,6 +11,7 @@ import numpy as np
 
 from gradwright import backends, dtypes, xp
 from gradwright.autograd.base import TensorBase, wrap
+from gradwright.autograd.place import warn
 from gradwright.backends.quiet import restore, silence
 from gradwright.dtypes import promote_types
 from gradwright.errors import kind
@@ -85,11 +86,34 @@ def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
 
 
 def to_dtype(x: Any, d: Any) -> Any:
-    """``x`` as another dtype, recorded; ``x`` itself if it has it already."""
+    """``x`` as another dtype, recorded; ``x`` itself if it has it already. Warns of an imaginary part that is lost."""
     target = dtypes.of(d)
-    if x.array.dtype is target.dtype or dtypes.of(x.array.dtype) is target:
+    if x.array.dtype is target.dtype or (own := dtypes.of(x.array.dtype)) is target:
         return x
+    if own.is_complex and not target.is_complex and target is not dtypes.boolean:
+        warn("Casting complex values to real discards the imaginary part")
     return xp.astype(x, target)
+
+
+def destination(args: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Any, bool]:
+    """The dtype, or None, that the arguments of ``to`` ask for, and whether their second flag asks for a copy.
+
+    Raises RuntimeError for a device that there is not, TypeError for a second dtype.
+    """
+    flags = [a for a in args if isinstance(a, bool)]
+    wanted = [d for d in (dtype,) if d is not None]
+    for a in args:
+        if isinstance(a, (str, dtypes.device)):
+            device = a
+        elif isinstance(a, TensorBase):
+            wanted.append(a.array.dtype)
+        elif a is not None and not isinstance(a, bool):
+            wanted.append(a)
+    if device is not None:
+        dtypes.device(device)
+    if len(wanted) > 1:
+        raise TypeError(f"to() received an invalid combination of arguments: {len(wanted)} dtypes")
+    return wanted[0] if wanted else None, flags[1:] == [True]
 
 
 def result_type(*operands: Any) -> dtypes.dtype:

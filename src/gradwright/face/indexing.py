@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.autograd import write
 from gradwright.autograd.apply import apply
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording
@@ -170,6 +171,8 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if source.array.ndim > len(shape):
         got = _text(source.array.shape)
         raise RuntimeError(f"output with shape {_text(shape)} doesn't match the broadcast shape {got}")
+    if write.copy(self, source):
+        return self
     return assign(self, _fitted("copy_", source, self, shape))
 
 

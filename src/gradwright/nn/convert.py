@@ -7,9 +7,9 @@ from typing import Any, NoReturn, Self
 
 from gradwright import creation, dtypes
 from gradwright.autograd.grad_mode import no_grad
+from gradwright.face.arguments import destination
 from gradwright.nn.parameter import is_lazy
 from gradwright.nn.tree import Tree
-from gradwright.tensor import Tensor
 
 
 class Converted(Tree):
@@ -37,17 +37,10 @@ class Converted(Tree):
 
         Takes a dtype, a device (``"cpu"`` is the only one), both, or a tensor to be like. Complex tensors stay complex.
 
-        Raises TypeError for a dtype that is neither floating-point nor complex, RuntimeError for another device.
+        Raises TypeError for a dtype that is neither floating-point nor complex, or for two, RuntimeError for another
+        device.
         """
-        for value in args:
-            if isinstance(value, Tensor):
-                dtype = value.dtype
-            elif isinstance(value, (str, dtypes.device)):
-                device = value
-            elif value is not None and not isinstance(value, bool):
-                dtype = value
-        if device is not None:
-            dtypes.device(device)
+        dtype, _ = destination(args, dtype, device)
         if dtype is None:
             return self
         target = dtypes.of(dtype)

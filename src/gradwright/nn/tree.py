@@ -38,9 +38,9 @@ class Tree(Registry):
             if child is not None:
                 yield from child.named_modules(memo, joined(prefix, name), remove_duplicate)
 
-    def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once."""
-        return (module for _, module in self.named_modules())
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """This module and all below it; each once, unless told otherwise."""
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def _named(self, kind: str, prefix: str, recurse: bool, unique: bool) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()

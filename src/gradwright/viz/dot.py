@@ -19,7 +19,7 @@ def dot(graph: Graph) -> str:
     >>> from gradwright import viz
     >>> x = gw.tensor(2.0, requires_grad=True)
     >>> print(viz.graph(x.exp(), params={"x": x}).dot())
-    digraph graph {
+    digraph {
       node [shape=box style="rounded,filled" fontname="sans-serif" fontsize=11 margin="0.12,0.06"];
       edge [color="#5b6570" arrowsize=0.7];
       n0 [label="Output\nfloat32 []" color="#3d7a35" fillcolor="#e8f3e4"];
@@ -31,7 +31,7 @@ def dot(graph: Graph) -> str:
     """
     graph = fold(graph, MOST)
     lines = [
-        "digraph graph {",
+        "digraph {",
         '  node [shape=box style="rounded,filled" fontname="sans-serif" fontsize=11 margin="0.12,0.06"];',
         '  edge [color="#5b6570" arrowsize=0.7];',
     ]

@@ -24,7 +24,7 @@ _STRIPES = {2: ("#1f5fa8", "#66a8f0"), 3: ("#6d4aa8", "#b79ce6")}
 _NARROW, _WIDE, _HIGH, _LANE = 84, 240, 42, 14
 """How wide nodes are, at least and at most, and how high; and what a line takes that passes between them."""
 _APART, _AROUND = 18, 22
-_LETTER, _SMALL = 8.1, 6.8
+_LETTER, _SMALL = 8.5, 6.8
 """How wide letters are taken to be, of titles and of what is under them."""
 
 

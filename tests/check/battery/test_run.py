@@ -54,11 +54,11 @@ CAUSES = {
 }
 
 
-def reported(name, library, tmp_path_factory):
+def reported(name, library, tmp_path_factory, jobs):
     text = (EXAMPLES / f"{name}.py").read_text()
     file = tmp_path_factory.mktemp(library) / f"{name}_{library}.py"
     file.write_text(text.replace("import gradwright as gw\n", f"import {library} as gw\n"))
-    return {c.name: c for c in check([str(file)], limit=300).checked}
+    return {c.name: c for c in check([str(file)], limit=300, jobs=jobs).checked}
 
 
 @pytest.fixture(scope="module", params=["gradwright", "torch"])
@@ -70,12 +70,12 @@ def library(request):
 
 @pytest.fixture(scope="module")
 def wrong(library, tmp_path_factory):
-    return reported("wrong_functions", library, tmp_path_factory)
+    return reported("wrong_functions", library, tmp_path_factory, jobs=1)  # a second import would take as long
 
 
 @pytest.fixture(scope="module")
 def right(library, tmp_path_factory):
-    return reported("right_functions", library, tmp_path_factory)
+    return reported("right_functions", library, tmp_path_factory, jobs=2)
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -165,6 +165,26 @@ def test_a_declared_surrogate_is_not_failed():
     )
 
 
+def test_a_surrogate_of_pytorch_is_declared_with_the_same_decorator(torch):
+    @gw.autograd.surrogate("straight-through")
+    class Round(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    class Undeclared(Round):
+        __gradwright_surrogate__ = None
+        surrogate = "mine"
+
+    samples = [(torch.tensor([0.3, -1.2]),)]
+    assert examine(subject_of(Round, samples)).verdict == "PASS"
+    assert examine(subject_of(Undeclared, samples)).verdict == "FAIL"
+
+
 @pytest.mark.parametrize(("factor", "verdict"), [(1, "PASS"), (2, "FAIL")])
 def test_an_op(factor, verdict):
     @op(kind="elementwise", samples=[Sample(A(3))])
@@ -185,6 +205,34 @@ def test_a_custom_op(factor, verdict):
     checked = examine(subject_of(scaled, samples=[(gw.tensor([0.3, -1.2]),)]))
     assert checked.verdict == verdict, checked.failures
     assert checked.samples == ("x: float64 (2,), n: 2.5",)
+
+
+def test_a_missing_sum_in_a_formula_points_at_it():
+    @gw.custom_op
+    def shifted(x, bias):
+        return gw.from_numpy(x.numpy() + bias.numpy())
+
+    shifted.vjp(x=lambda xp, g: g, bias=lambda xp, g: g)
+    (failure,) = examine(subject_of(shifted, samples=[(gw.ones(3, 4), gw.ones(4))])).failures
+    assert (failure.check, failure.cause) == ("shapes", "gradient shape")
+    assert "shifted.vjp(" in Path(__file__).read_text().splitlines()[failure.lines[0] - 1]
+    assert 'custom_op(kind="elementwise")' in failure.mend
+
+
+def test_empty_inputs_are_no_failure():
+    class Double(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    checked = examine(subject_of(Double, samples=[(gw.ones(0, 3),), (gw.ones(2),)]))
+    assert checked.verdict == "PASS", checked.failures
+    checked = examine(subject_of(Double, samples=[(gw.ones(0, 3),)]))
+    assert {f.check: f.outcome for f in checked.findings}["first order"] == "SKIPPED"
 
 
 def test_nested_inputs():

@@ -1,5 +1,7 @@
 """Losses."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,24 @@ def test_mse_loss(lib, reduction, loss, slope):
     assert out.tolist() == loss
     assert x.grad.tolist() == slope
     assert y.grad.tolist() == [-s for s in slope]
+
+
+@pytest.mark.parametrize("name", ["kl_div", "poisson_nll_loss", "hinge_embedding_loss", "gaussian_nll_loss"])
+def test_others_warn_of_that_too(name):
+    """PyTorch's do not."""
+    further = [gw.ones(2, 1)] if name == "gaussian_nll_loss" else []
+    with pytest.warns(UserWarning, match=r"^Using a target size") as seen:
+        getattr(gw.nn.functional, name)(gw.ones(2, 1), gw.ones(2), *further, reduction="sum")
+    assert seen[0].filename == __file__
+
+
+def test_soft_margin_loss_does_not_grow(lib):
+    soft_margin_loss = lib.nn.functional.soft_margin_loss
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match=r"^output with shape \[4, 1\] doesn't match the broadcast shape \[4, 4"):
+            soft_margin_loss(lib.ones(4, 1), lib.ones(4))
+        assert soft_margin_loss(lib.zeros(2, 3), lib.ones(3)).item() == pytest.approx(np.log(2))
 
 
 def test_mse_loss_warns_of_sizes_that_differ(lib):

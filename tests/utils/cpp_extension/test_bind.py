@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import grad, gradcheck, gradgradcheck
+from gradwright.check.discover import subjects
 from gradwright.errors import CutError
 from gradwright.utils.cpp_extension import bind
+from gradwright.viz.walk import graph
 
 
 def doubles(*shape: int, requires_grad: bool = False) -> Any:
@@ -216,9 +219,11 @@ def test_a_saved_tensor_that_is_changed_is_noticed(ext: Any) -> None:
 
 def test_checked_and_drawn_as_functions_of_the_users(ext: Any) -> None:
     x = doubles(3, requires_grad=True)
-    nodes = walk(ext.cube(ext.Square.apply(x))).nodes
-    assert [n.kind for n in nodes if n.label.startswith(("Square", "cube"))] == ["custom", "custom"]
-    found = {s.name: s for s in subjects(SimpleNamespace(ext=ext, __name__="mine"))}  # type: ignore[arg-type]
+    nodes = graph(ext.cube(ext.Square.apply(x))).nodes
+    assert [n.kind for n in nodes if n.name.startswith(("Square", "cube"))] == ["custom", "custom"]
+    mine = ModuleType("mine")
+    vars(mine)["ext"] = ext
+    found = {s.name: s for s in subjects(mine)}
     assert {"Square", "cube", "grown"} <= found.keys()
     assert found["Square"].file.endswith("shared.cpp")
     assert "GRADWRIGHT_FUNCTION(Square" in found["Square"].source

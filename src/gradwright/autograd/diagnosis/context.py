@@ -78,7 +78,8 @@ class Context:
                 if value != 0 and (value > 0 or "sqrt" not in form):
                     k = power(value)
                     if abs(abs(factor) - abs(k)) <= rough * abs(k):
-                        return form.format(name), form.startswith("1 /"), name.startswith("the ") and "of" in name
+                        is_size = form in ("{}", "1 / {}") and name.startswith("the ") and " of " in name
+                        return form.format(name), form.startswith("1 /"), is_size
         return None
 
     @cached_property
@@ -119,7 +120,8 @@ def kept_on(node: Any) -> dict[str, Any]:
 
 
 def _constants(function: Any) -> Iterator[float]:
+    """The numbers in its source; -1, -2 and so on are numbers of dimensions."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     for k in code.co_consts if code is not None else ():
-        if isinstance(k, (int, float)) and not isinstance(k, bool) and abs(k) != 1:
+        if isinstance(k, float) or (type(k) is int and k > 1):
             yield k

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.check.attempt import Attempt
-from gradwright.check.battery.findings import advised, failed, passed, skipped
+from gradwright.check.battery.findings import advised, failed, listed, passed, skipped
 from gradwright.check.calls import Arg
 from gradwright.check.discover import PLACE
 from gradwright.check.lab import Lab, apart, close
@@ -59,10 +59,11 @@ def needs_input_grad(lab: Lab) -> Finding:
         idle |= set(_idle(lab, positions, [j for j in wanted if j != k]))
     if not idle:
         return passed()
-    names = " and ".join(f"`{labels[j]}`" for j in sorted(idle))
+    names = listed([f"`{labels[j]}`" for j in sorted(idle)])
+    what = f"the gradient of {names} is" if len(idle) == 1 else f"the gradients of {names} are"
     return advised(
         "wasted work",
-        f"the gradient of {names} is computed also when nobody asks for it",
+        f"{what} computed also when nobody asks for {'it' if len(idle) == 1 else 'them'}",
         "compute it only if ctx.needs_input_grad says so, and return None otherwise",
     )
 

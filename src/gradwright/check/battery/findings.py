@@ -32,6 +32,12 @@ def skipped(sentence: str) -> Finding:
     return Finding("", Outcome.SKIPPED, sentence)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: ``a, b and c``."""
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
 RULES: tuple[tuple[str, str, str, str], ...] = (
     (r"marked as dirty .*were not returned|must all be outputs", "inputs unchanged", "mark_dirty",
      "return every input that is marked dirty"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from gradwright.autograd.strict import strict
 from gradwright.check.attempt import Attempt
+from gradwright.check.battery.contract import shapes
 from gradwright.check.battery.findings import error, refused, rule
 from gradwright.check.calls import Arg, Call, read
 from gradwright.check.discover import Subject
@@ -27,6 +30,8 @@ HOW = (
 _HOW_OP = "declare it with samples: @op(samples=[Sample(A(3, 4))])"
 TRIES = 400
 """How many made-up calls are tried."""
+MORE = 10
+"""How many more, to find a larger one."""
 _PLAIN = ("changed input", "mark_dirty", "number of gradients")
 """What is wrong whatever a Function is called with."""
 
@@ -50,9 +55,9 @@ def labs(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Lab], Fin
         if attempt.was_raised_in(__file__):
             found = replace(found, sentence=str(attempt.error), mend=HOW)
         return [], replace(found, cause="samples"), False
-    lab, came_of_it = _tried(subject)
-    if lab is not None:
-        return [lab], None, True
+    tried, came_of_it = _tried(subject)
+    if tried:
+        return tried, None, True
     sentence = f"it has no sample inputs, and none could be made up that its forward takes{came_of_it}"
     how = _HOW_OP if subject.kind == "op" else HOW
     return [], Finding("runs", Outcome.ERROR, sentence, how, "no samples", (subject.line,)), True
@@ -109,16 +114,18 @@ def _precise(lab: Lab) -> Lab:
     return Lab(lab.subject, lab.call.precise())
 
 
-def _tried(subject: Subject) -> tuple[Lab | None, str]:
+def _tried(subject: Subject) -> tuple[list[Lab], str]:
     """With the first made-up call that runs forward and backward; or else with the first that runs forward.
 
-    Also what came of the very first call.
+    With another one, too, of more dimensions, if there is one with which it does so without any doubt. Also what came
+    of the very first call.
     """
     if subject.kind == "op":
-        return None, ""
+        return [], ""
     second: Lab | None = None
     said = ""
-    for k, call in enumerate(guessed(subject.parameters, _uses(subject), packed=subject.kind == "custom_op")):
+    calls = guessed(subject.parameters, _uses(subject), packed=subject.kind == "custom_op")
+    for k, call in enumerate(calls):
         if k == TRIES:
             break
         lab = _precise(Lab(subject, call))
@@ -131,13 +138,27 @@ def _tried(subject: Subject) -> tuple[Lab | None, str]:
                 continue
             second = second or lab
             lab.backward(run)
-            return lab, ""
+            return [lab, *_larger(lab, calls)], ""
         if attempt.error is not None:
             said = said or f": with {lab.call} it raises {attempt.said()}"
             _, cause, _ = rule(attempt.said()) or ("", "", "")
             if cause in _PLAIN:
-                return lab, ""
-    return second, said
+                return [lab], ""
+    return [second] if second is not None else [], said
+
+
+def _larger(first: Lab, calls: Iterator[Call]) -> list[Lab]:
+    """The next call of tensors of more dimensions that runs, and gives gradients of the right shapes."""
+    dimensions = max(a.array.ndim for a in first.call.args)
+    for call in itertools.islice(calls, MORE):
+        lab, attempt = _precise(Lab(first.subject, call)), Attempt()
+        if max((a.array.ndim for a in call.args), default=0) <= dimensions:
+            continue
+        with attempt, strict(True):
+            run = lab.run()
+            if run.outputs and all(np.isfinite(v).all() for v in run.arrays) and shapes(lab).outcome is Outcome.PASS:
+                return [lab]
+    return []
 
 
 def _uses(subject: Subject) -> dict[str, Use]:

@@ -9,7 +9,7 @@ import gradwright
 from gradwright.autograd.diagnosis import Diagnosis, Examination, Verdict
 from gradwright.autograd.diagnosis.records import apart
 from gradwright.autograd.surrogate import reason_of
-from gradwright.check.battery.findings import failed, passed, skipped
+from gradwright.check.battery.findings import failed, listed, passed, skipped
 from gradwright.check.bridge import bridged
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
@@ -80,7 +80,11 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
     if d.sampled:
         sentence += f". {d.sampled[0].upper()}{d.sampled[1:]}"
     if cause is not None:
-        sentence += f". {cause.sentence[0].upper()}{cause.sentence[1:]}"
+        others = [f"`{h.argument}`" for h in d.hypotheses if h.name == cause.name and h.argument != cause.argument]
+        also = f"; likewise for {listed(others)}" if others else ""
+        sentence += f". {cause.sentence[0].upper()}{cause.sentence[1:]}{also}"
+    elif d.verdict is Verdict.WRONG:
+        sentence += ". No known cause fits the error"
     name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)
     lines = suspects(lab, cause, d.worst.input if d.worst is not None else "")
     if d.verdict is Verdict.WRONG or name == "second derivative":

@@ -1,17 +1,17 @@
 """Losses between tensors of one shape, and between pairs of vectors.
 
-``reduction`` is ``"mean"``, ``"sum"`` or ``"none"`` (a loss for each entry), or else a ValueError; ``size_average`` and
-``reduce`` are its old forms.
+Where the sizes of input and target differ and broadcast, most warn. ``reduction`` is ``"mean"``, ``"sum"`` or
+``"none"`` (a loss for each entry), or else a ValueError; ``size_average`` and ``reduce`` are its old forms.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from gradwright.autograd.apply import apply
+from gradwright.autograd.place import warn
 from gradwright.creation import ones_like
 from gradwright.errors import size
 from gradwright.face import elementwise as e
@@ -33,10 +33,9 @@ def _pair(name: str, input: Any, target: Any) -> tuple[Any, Any]:
     """Both tensors; sizes that differ broadcast, with a warning, since that is seldom what was meant."""
     x, y = tensor_arg(name, input), tensor_arg(name, target, "target", 2)
     if x.array.shape != y.array.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({y.shape}) that is different to the input size ({x.shape}). This will likely lead "
-            "to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
+            "to incorrect results due to broadcasting. Please ensure they have the same size."
         )
     return x, y
 
@@ -147,7 +146,7 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
 
     ``reduction="batchmean"`` divides the sum by the length of dim 0: that is the Kullback-Leibler divergence.
     """
-    x, t = tensor_arg("kl_div", input), tensor_arg("kl_div", target, "target", 2)
+    x, t = _pair("kl_div", input, target)
     if log_target:
         losses = e.exp(t) * (t - x)
     else:
@@ -156,11 +155,10 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
         if reduction == "batchmean":
             return reduced(losses, "sum") / (x.size(0) if x.ndim else 1)
         if reduction == "mean":
-            warnings.warn(
+            warn(
                 "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
                 "divides only by the batch size, and aligns with the KL div math definition. 'mean' will be changed to "
-                "behave the same as 'batchmean' in the next major release.",
-                stacklevel=2,
+                "behave the same as 'batchmean' in the next major release."
             )
     return reduced(losses, reduction, size_average, reduce)
 
@@ -174,7 +172,7 @@ def poisson_nll_loss(
     ``full`` adds Stirling's approximation of log t!, for t > 1.
     """
     how = mode(reduction, size_average, reduce)
-    x, t = tensor_arg("poisson_nll_loss", input), tensor_arg("poisson_nll_loss", target, "target", 2)
+    x, t = _pair("poisson_nll_loss", input, target)
     losses = e.exp(x) - t * x if log_input else x - t * e.log(x + eps)
     if full:
         large = t.detach() > 1
@@ -190,7 +188,7 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps
     ``var`` is a number, or a tensor of the input's size, or without its last dim or with one of length 1. Raises
     ValueError if it has another size or a negative entry.
     """
-    x, t = tensor_arg("gaussian_nll_loss", input), tensor_arg("gaussian_nll_loss", target, "target", 2)
+    x, t = _pair("gaussian_nll_loss", input, target)
     v = var * ones_like(x) if isinstance(var, (int, float)) else tensor_arg("gaussian_nll_loss", var, "var", 3)
     if v.array.size and v.detach().min().item() < 0:
         raise ValueError("var has negative entry/entries")
@@ -210,7 +208,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_aver
                          reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
     """x where the target is 1, max(0, margin - x) where it is -1."""
     how = mode(reduction, size_average, reduce)
-    x, t = tensor_arg("hinge_embedding_loss", input), tensor_arg("hinge_embedding_loss", target, "target", 2)
+    x, t = _pair("hinge_embedding_loss", input, target)
     far = e.where(t != 1, (margin - x).clamp(min=0), 0.0)
     return reduced(far + e.where(t != -1, x, 0.0), how)
 
@@ -229,8 +227,14 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Any:  # fmt: skip
-    """log(1 + e**(-t x)), without overflow."""
-    return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
+    """log(1 + e**(-t x)), without overflow. RuntimeError for a target that does not broadcast to the input's size."""
+    x, t = _pair("soft_margin_loss", input, target)
+    y = x * t
+    if y.array.shape != x.array.shape:
+        raise RuntimeError(
+            f"output with shape {size(x.array.shape)} doesn't match the broadcast shape {size(y.array.shape)}"
+        )
+    return reduced(-logsigmoid(y), reduction, size_average, reduce)
 
 
 def cosine_embedding_loss(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from gradwright.autograd.place import warn
 from gradwright.face import reduce as _reduce
 
 _BY_NUMBER = ("none", "mean", "sum")
@@ -17,10 +17,7 @@ def mode(reduction: Any, size_average: bool | None = None, reduce: bool | None =
     """
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=4,
-        )
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction in (0, 1, 2):
         return _BY_NUMBER[reduction]
     if reduction not in _BY_NUMBER:

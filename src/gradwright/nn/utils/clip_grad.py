@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradwright import creation, dtypes, linalg
+from gradwright.autograd import write
 from gradwright.autograd.grad_mode import no_grad
-from gradwright.face.products import dot
+from gradwright.backends.quiet import quietly
 from gradwright.tensor import Tensor
 
 
@@ -41,11 +43,10 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 
 
 def _norm(t: Any, p: float) -> float:
-    t = t.detach()
     if p == 2 and t.dtype in (dtypes.float32, dtypes.float64):
-        flat = t.reshape(-1)
-        return math.sqrt(dot(flat, flat).item())
-    return float(linalg.vector_norm(t, p).item())
+        flat = t.array.reshape(-1)
+        return math.sqrt(quietly(operator.matmul, flat, flat))
+    return float(linalg.vector_norm(t.detach(), p).item())
 
 
 @no_grad()
@@ -102,8 +103,10 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
         clip_value: the greatest absolute value.
         foreach: makes no difference.
     """
+    limit = float(clip_value)
     for grad in _gradients(parameters):
-        grad.clamp_(-float(clip_value), float(clip_value))
+        if not write.limit(grad, limit):
+            grad.clamp_(-limit, limit)
 
 
 def _gradients(parameters: Any) -> Iterator[Any]:
