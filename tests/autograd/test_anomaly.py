@@ -197,7 +197,7 @@ def test_the_forward_pass_is_checked_recorded_or_not(program, name, what, grad):
 def test_a_function_backward_is_checked_inside_and_as_a_whole():
     with detect_anomaly():
         y = BadInside.apply(t(1.0))
-        with pytest.raises(AnomalyError, match="^log made an infinity, of inputs without, in BadInsideBackward") as caught:
+        with pytest.raises(AnomalyError, match=r"of inputs without, in BadInsideBackward\.") as caught:
             y.sum().backward()
         error, recorded = caught.value, f"{line_of('y = ')}y = BadInside.apply(t(1.0))"
         assert error.place.endswith("return (g * 0).log()")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright.autograd import write
 
 OPERATORS = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
 OTHERS = {
@@ -52,11 +53,42 @@ def test_a_leaf_may_be_updated_in_no_grad_only(T):
 
 def test_what_has_a_history_gets_one(T):
     x = T.tensor([1.0, 2.0], requires_grad=True)
-    for write in (lambda z: z.add_(x), lambda z: z.__iadd__(x), lambda z: z.mul_((x * 2)[:])):
+    for change in (lambda z: z.add_(x), lambda z: z.__iadd__(x), lambda z: z.mul_((x * 2)[:]), lambda z: z.copy_(x)):
         z = T.ones(2)
-        write(z)
+        change(z)
         assert z.requires_grad
         assert T.autograd.grad(z.sum(), x)[0].tolist() in ([1, 1], [2, 2])
+
+
+def test_copies(T):
+    x, leaf = T.zeros(2, 3), T.zeros(3, requires_grad=True)
+    y = (leaf * leaf).sum()
+    assert x.copy_(T.arange(3.0)) is x
+    assert x.tolist() == [[0, 1, 2]] * 2
+    x.copy_(T.arange(6.0).reshape(3, 2).t())
+    x.copy_(T.arange(6.0).reshape(3, 2).t().double())
+    assert x.tolist() == [[0, 2, 4], [1, 3, 5]]
+    assert x._version == 3
+    with T.no_grad():
+        leaf.copy_(x[0])
+    assert leaf.tolist() == [0, 2, 4]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        leaf.copy_(x[0])
+    with pytest.raises(RuntimeError, match=r"doesn't match the broadcast shape \[1, 2, 3\]"):
+        x.copy_(T.ones(1, 2, 3))
+    with pytest.raises(RuntimeError):
+        x.copy_(T.ones(2))
+    assert x._version == 3
+
+
+def test_an_imaginary_part_is_not_lost_silently():
+    """PyTorch warns once in a program."""
+    for change in (lambda x, z: x.copy_(z), lambda x, z: x.__setitem__(0, z[0]), lambda x, z: x.fill_(z[0])):
+        with pytest.warns(UserWarning, match=r"^Casting complex values to real discards the imaginary part$") as seen:
+            change(gradwright.ones(2), gradwright.tensor([1j, 2j]))
+        assert seen[0].filename == __file__
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(T):
@@ -105,12 +137,13 @@ def test_no_warning_and_no_error_of_numpy_comes_through():
     assert x._version == 2
 
 
-def test_no_memory_is_needed_for_the_result():
+@pytest.mark.parametrize("change", [operator.iadd, lambda x, y: x.copy_(y), lambda x, y: write.limit(x, 1.5)])
+def test_no_memory_is_needed_for_the_result(change):
     x, y = gradwright.zeros(1_000_000), gradwright.ones(1_000_000)
     with gradwright.no_grad():
-        x += y
+        change(x, y)
         tracemalloc.start()
-        x += y
+        change(x, y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 100_000

@@ -74,7 +74,9 @@ def test_defaults_will_do(program: str, capsys: Any) -> None:
     assert capsys.readouterr().out.count("Output") == 3
 
 
-@pytest.mark.parametrize(("option", "start"), [("--dot", "digraph"), ("--mermaid", "flowchart"), ("--json", '{"nodes"')])
+@pytest.mark.parametrize(("option", "start"), [
+    ("--dot", "digraph"), ("--mermaid", "flowchart"), ("--json", '{"nodes"'),
+])  # fmt: skip
 def test_other_languages(program: str, capsys: Any, option: str, start: str) -> None:
     assert main(["graph", f"{program}:loss", option]) == 0
     made = capsys.readouterr().out
@@ -104,8 +106,8 @@ def test_a_terminal_gets_colours(program: str, capsys: Any, monkeypatch: Any) ->
 @pytest.mark.parametrize(("target", "message"), [
     ("{}", "expected FILE.py:FUNCTION"), ("{}:", "expected FILE.py:FUNCTION"), ("{}:a b", "expected FILE.py:FUNCTION"),
     ("{}:missing", "there is no missing in"), ("{}:number", "number is no function, but int"),
-    ("{}:needs", "needs no arguments"), ("{}:nothing", "expected a Tensor"), ("none.py:loss", "there is no file none.py"),
-    ("no.such.module:loss", "No module named 'no'"),
+    ("{}:needs", "needs no arguments"), ("{}:nothing", "expected a Tensor"),
+    ("none.py:loss", "there is no file none.py"), ("no.such.module:loss", "No module named 'no'"),
 ])  # fmt: skip
 def test_what_cannot_be_shown_is_said(program: str, capsys: Any, target: str, message: str) -> None:
     assert main(["graph", target.format(program)]) == 2

@@ -229,6 +229,16 @@ ModuleDict(
     assert repr(m) == "ModuleDict()"
 
 
+@pytest.mark.parametrize(("values", "error", "message"), [
+    (3, TypeError, "^ModuleDict.update should be called with an iterable of key/value pairs, but got int"),
+    ([("a",)], ValueError, "^ModuleDict update sequence element #0 has length 1; 2 is required"),
+    ([("a", gw.nn.ReLU()), 5], TypeError, "^ModuleDict update sequence element #1 should be Iterable"),
+])  # fmt: skip
+def test_what_a_module_dict_is_not_made_of(values, error, message):
+    with pytest.raises(error, match=message):
+        gw.nn.ModuleDict(values)
+
+
 def test_module_dict_errors(lib):
     m = lib.nn.ModuleDict()
     for name in ("keys", "training"):

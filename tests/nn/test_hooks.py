@@ -185,8 +185,11 @@ def test_a_gradient_can_be_dropped(lib, one):
 def test_wrong_results(lib, register, wrong, message):
     m, x = module(lib, lambda x: x * 3), lib.ones(2, requires_grad=True)
     getattr(m, f"register_full_backward_{register}")(lambda m, *grads: wrong(grads[0][0]))
-    with pytest.raises((RuntimeError, TypeError), match=message):
+    with pytest.raises((RuntimeError, TypeError), match=message) as caught:
         m(x).sum().backward()
+    if lib is gw:
+        assert f"hook '<lambda>' ({__file__}:" in str(caught.value)
+        assert not hasattr(caught.value, "__notes__")
 
 
 def test_a_result_of_the_wrong_kind():
@@ -312,3 +315,16 @@ def test_a_call_without_hooks_runs_forward_and_nothing_else(monkeypatch):
     sys.setprofile(None)
     assert ran[:4] == [("call", "__call__"), ("call", "forward"), ("return", "forward"), ("return", "__call__")]
     assert m._hooks is None
+
+
+def test_hooks_that_were_taken_off_cost_nothing_any_more():
+    m = gw.nn.LazyLinear(2)
+    m.register_forward_hook(lambda *_: None).remove()
+    gw.nn.hooks.register_module_forward_hook(lambda *_: None).remove()
+    m(gw.ones(1, 3))  # which takes off the hooks of a lazy module
+    m(gw.ones(1, 3))
+    assert m._hooks is None
+    assert gw.nn.hooks.everywhere == []
+    m.register_state_dict_post_hook(lambda *_: None)
+    m(gw.ones(1, 3))
+    assert m._hooks

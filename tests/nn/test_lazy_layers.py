@@ -51,6 +51,22 @@ def test_dtype_and_state(lib):
     assert m.running_mean.dtype is lib.float64
 
 
+@pytest.mark.parametrize(("name", "args", "shape"), [("Linear", (2,), (1, 3)), ("Conv2d", (2, 3), (1, 3, 4, 4)),
+                                                     ("BatchNorm1d", (), (2, 3))])  # fmt: skip
+def test_what_was_loaded_stays(name, args, shape):
+    """PyTorch's convolutions and normalisations keep 0 for their size."""
+    whole, m = getattr(gw.nn, name)(3, *args), getattr(gw.nn, f"Lazy{name}")(*args)
+    state = {key: t.clone() for key, t in whole.state_dict().items()}
+    m.load_state_dict(state)
+    wrong = gw.ones(shape[0], 4, *shape[2:])
+    with pytest.raises(RuntimeError, match=r"^The \w+ inferred from input: 4 is not equal to \w+ from self") as caught:
+        m(wrong)
+    assert "it takes" not in caught.value.__notes__[0]
+    m.eval()(gw.ones(shape))
+    assert repr(m) == repr(whole)
+    assert all(gw.equal(t, state[key]) for key, t in m.state_dict().items())
+
+
 def test_settings_are_kept(lib):
     m = lib.nn.LazyInstanceNorm2d(affine=False, momentum=0.5)
     m(lib.ones(2, 3, 4, 4))

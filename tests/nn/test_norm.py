@@ -58,6 +58,21 @@ def test_reset_parameters(lib):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("assign", [False, True])
+def test_state_from_before_batches_were_counted(lib, assign):
+    net = lib.nn.Sequential(lib.nn.BatchNorm1d(2))
+    state = net.state_dict()
+    counted, metadata = state.pop("0.num_batches_tracked"), state._metadata
+    del state._metadata
+    assert net.load_state_dict(state, assign=assign) == ([], [])
+    assert net[0].num_batches_tracked.item() == 0
+    state._metadata = metadata
+    assert net.load_state_dict(state, strict=False) == (["0.num_batches_tracked"], [])
+    state["0.num_batches_tracked"] = counted + 3
+    net.load_state_dict(state)
+    assert net[0].num_batches_tracked.item() == 3
+
+
 @pytest.mark.parametrize(("name", "shape", "message"), [
     ("BatchNorm1d", (2,), r"expected 2D or 3D input \(got 1D input\)"),
     ("BatchNorm2d", (2, 3), r"expected 4D input \(got 2D input\)"),

@@ -114,7 +114,7 @@ def test_the_dictionary_is_printed(lib, named):
 
 
 @pytest.mark.parametrize(("values", "error", "message"), [
-    (3, TypeError, "ParametersDict.update should be called with an iterable of key/value pairs, but got int"),
+    (3, TypeError, "^ParameterDict.update should be called with an iterable of key/value pairs, but got int"),
     ([(1,)], ValueError, "ParameterDict update sequence element #0 has length 1; 2 is required"),
     ([5], TypeError, "ParameterDict update sequence element #0 should be Iterable"),
     ([(3, 1)], TypeError, "Index given to ParameterDict cannot be used as a key as it is not a string"),

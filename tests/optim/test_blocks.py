@@ -157,6 +157,45 @@ def test_memory_is_not_exchanged():
     assert all(np.allclose(array, 0.75) for array in before)
 
 
+@pytest.mark.parametrize("differentiable", [False, True])
+@pytest.mark.parametrize(("change", "error", "message"), [
+    (lambda T, state: state.pop("exp_avg"), KeyError, "exp_avg"),
+    (lambda T, state: state.pop("step"), KeyError, "step"),
+    (lambda T, state: state.update(exp_avg=T.ones(1)), RuntimeError, r"(?i)shape \[[12]\]"),
+    (lambda T, state: state.update(exp_avg_sq=T.ones(3)), RuntimeError, r"The size of .*3"),
+])  # fmt: skip
+def test_state_that_does_not_fit(T, change, error, message, differentiable):
+    """Not even where it would broadcast."""
+    p = T.ones(2, requires_grad=True)
+    p = p.clone() if differentiable else p
+    optimizer = T.optim.Adam([p], differentiable=differentiable)
+    for k in range(2):
+        p.grad = T.ones(2)
+        if k:
+            change(T, optimizer.state[p])
+            with pytest.raises(error, match=message):
+                optimizer.step()
+        else:
+            optimizer.step()
+            before = p.tolist()
+    if T is gw:
+        assert p.tolist() == before
+
+
+def test_a_number_of_one_element_will_do(torch):
+    """So old programs saved it."""
+    found = []
+    for lib in gw, torch:
+        p = lib.ones(2, requires_grad=True)
+        optimizer = lib.optim.Adam([p], lr=0.5)
+        for slope in 1.0, 3.0:
+            p.grad = lib.full((2,), slope)
+            optimizer.step()
+            optimizer.state[p]["step"] = lib.tensor([2.0])
+        found.append(p.tolist())
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_what_must_not_be_written():
     p = gw.ones(1).expand(3).detach().requires_grad_()
     p.grad = gw.ones(3)

@@ -239,6 +239,14 @@ def test_what_does_not_fit_is_refused(lib):
     assert one.param_groups[0]["lr"] == 0.5
 
 
+def test_state_of_another_optimizer_is_refused():
+    p = parameter(gw)
+    adam, sgd = gw.optim.Adam([p]), gw.optim.SGD([p])
+    with pytest.raises(ValueError, match=r"^loaded state dict lacks betas, eps in parameter group 0, which Adam needs"):
+        adam.load_state_dict(sgd.state_dict())
+    assert adam.param_groups[0]["betas"] == (0.9, 0.999)
+
+
 def test_state_is_converted_but_for_the_step(lib):
     p = parameter(lib)
     optimizer = lib.optim.Adam([p])

@@ -10,8 +10,9 @@ import gradwright
 from gradwright import viz
 
 NASTY = [
-    "</text><script>alert(1)</script>", '"];n9[label="', "\"' onload='x", "\\", 'a\\"', "a\\nb", "line\nbreak", "&amp;<b>",
-    "]]>", "<!--", "%%{init: {}}%%", "`x`", "#quot;", "end", "a\x00b\x1b[31m", "\ud800", "\ufffe", "\u202eabc", "", " ",
+    "</text><script>alert(1)</script>", '"];n9[label="', "\"' onload='x", "\\", 'a\\"', "a\\nb", "line\nbreak",
+    "&amp;<b>", "]]>", "<!--", "%%{init: {}}%%", "`x`", "#quot;", "end", "a\x00b\x1b[31m", "\ud800", "\ufffe",
+    "\u202eabc", "", " ",
 ]  # fmt: skip
 names = st.text(st.characters(exclude_categories=()), max_size=20) | st.sampled_from(NASTY)
 

@@ -14,7 +14,7 @@ import gradwright as gw
 from gradwright import nn, viz
 from gradwright.viz.dot import dot, quoted
 from gradwright.viz.labels import line
-from tests.viz.nasty import NASTY, names, named
+from tests.viz.nasty import NASTY, named, names
 
 TOKEN = re.compile(r'\s+|(?P<text>"(?:[^"\\]|\\.)*")|(?P<word>->|[\w.]+|[\[\]{}=;])', re.DOTALL)
 

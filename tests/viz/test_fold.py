@@ -48,7 +48,8 @@ def test_a_chain_is_one_node() -> None:
     folded = fold(whole)
     is_sound(folded, whole)
     assert [(n.name, n.kind, n.count) for n in folded.nodes] == [
-        ("Output", "output", 1), ("1,000 × MulBackward0", "group", 1000), ("AccumulateGrad", "accumulate", 1)]  # fmt: skip
+        ("Output", "output", 1), ("1,000 × MulBackward0", "group", 1000), ("AccumulateGrad", "accumulate", 1),
+    ]  # fmt: skip
     assert [(e.source, e.target) for e in folded.edges] == [(0, 1), (1, 2)]
     assert fold(folded, 1).nodes == folded.nodes
 
@@ -63,6 +64,18 @@ def test_what_repeats_may_be_several_operations_and_have_branches() -> None:
     assert [n.name for n in folded.nodes if n.kind == "group"] == [
         "99 × (TanhBackward0 → AddBackward0 → MmBackward0)"]  # fmt: skip
     assert len([n for n in folded.nodes if n.kind == "accumulate"]) == 2  # shared by all, so it is shown
+
+
+def test_a_branch_that_others_use_stays_outside() -> None:
+    y, w = gw.ones(2, requires_grad=True), gw.ones(2, requires_grad=True)
+    scale = w.sin()
+    for _ in range(50):
+        y = (y * scale).tanh()
+    whole = viz.graph(y)
+    folded = fold(whole, 10)
+    is_sound(folded, whole)
+    assert [n.name for n in folded.nodes] == [
+        "Output", "50 × (TanhBackward0 → MulBackward0)", "SinBackward0", "AccumulateGrad", "AccumulateGrad"]  # fmt: skip
 
 
 def test_what_is_used_elsewhere_ends_a_chain() -> None:

@@ -31,8 +31,8 @@ def test_shapes() -> None:
 
 def test_remarks() -> None:
     place = Place("/a/b.py", 3, "f", "y = x")
-    told = node(place=place, reason="because", saved=(Saved("a", nbytes=2000, memory=1), Saved("b", nbytes=2000, memory=1)),
-                gradient=Gradient(1.0, 0.5), order=3, module="M.0")  # fmt: skip
+    saved = Saved("a", nbytes=2000, memory=1), Saved("b", nbytes=2000, memory=1)
+    told = node(place=place, reason="because", saved=saved, gradient=Gradient(1.0, 0.5), order=3, module="M.0")
     assert list(remarks(told)) == ["b.py:3: because", "saves 2 kB", "gradient 0.5", "double backward", "M.0"]
     assert list(remarks(node(place=place, freed=True, order=2))) == ["freed", "b.py:3", "backward"]
     assert list(remarks(node(saved=(Saved("a", changed=True),)))) == ["a saved value was changed in place"]

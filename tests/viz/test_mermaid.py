@@ -10,10 +10,11 @@ import gradwright as gw
 from gradwright import viz
 from gradwright.viz.labels import line
 from gradwright.viz.mermaid import mermaid, written
-from tests.viz.nasty import names, named
+from tests.viz.nasty import named, names
 
 NODE = re.compile(r'  (n\d+)(\[|\(\[)"([^"]*)"(\]|\]\)):::(\w+)')
-REST = re.compile(r"flowchart TD|  n\d+ --> n\d+|  classDef \w+ fill:#\w{6},stroke:#\w{6},color:#\w{6}(,stroke-dasharray:4 3)?")
+STYLE = r"fill:#\w{6},stroke:#\w{6},color:#\w{6}(,stroke-dasharray:4 3)?"
+REST = re.compile(rf"flowchart TD|  n\d+ --> n\d+|  classDef \w+ {STYLE}")
 
 
 def shown(label: str) -> str:
@@ -38,8 +39,8 @@ def test_nodes_edges_and_kinds() -> None:
     with viz.trace():
         y = x * x.detach()
     source = mermaid(viz.graph(y, params={"x": x}))
-    assert read(source) == {"n0": "Output<br>float32 [2]", "n1": "MulBackward0<br>float32 [2]", "n2": "x<br>float32 [2]",
-                            "n3": "✂ detach()"}  # fmt: skip
+    assert read(source) == {"n0": "Output<br>float32 [2]", "n1": "MulBackward0<br>float32 [2]",
+                            "n2": "x<br>float32 [2]", "n3": "✂ detach()"}  # fmt: skip
     assert [row for row in source.splitlines() if "-->" in row] == ["  n1 --> n0", "  n2 --> n1", "  n3 --> n1"]
     assert "classDef stop" in source
 

@@ -15,7 +15,7 @@ import gradwright as gw
 from gradwright import viz
 from gradwright.errors import LayoutError
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Saved, Stats, forms
-from tests.viz.nasty import names, named
+from tests.viz.nasty import named, names
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from gradwright.errors import LayoutError
 from gradwright.viz.labels import line
 from gradwright.viz.records import Edge, Graph, GraphNode
 from gradwright.viz.svg import MOST, svg
-from tests.viz.nasty import names, named
+from tests.viz.nasty import named, names
 
 pytest.importorskip("igraph", reason="igraph is not installed: nothing says where nodes stand")
 
@@ -67,7 +67,7 @@ def test_nothing_lies_on_anything(make: Any) -> None:
     wide, high = float(picture.get("width")), float(picture.get("height"))
     found = boxes(picture)
     assert (len(found) == len(graph.nodes)) or len(graph.nodes) > MOST
-    assert all(0 <= left and right <= wide and 0 <= top and bottom <= high for left, top, right, bottom in found)
+    assert all(left >= 0 and right <= wide and top >= 0 and bottom <= high for left, top, right, bottom in found)
     for (a, b, c, d), (e, f, g, h) in combinations(found, 2):
         assert c <= e or g <= a or d <= f or h <= b
 
@@ -87,8 +87,8 @@ def test_what_is_known_is_told_and_kinds_explained() -> None:
         y = (x * x.detach()).exp()
     source = svg(viz.graph(y, params={"x": x}))
     words = " ".join(read(source).itertext())
-    for part in ("MulBackward0", "Product", "saved other float32 [2]", "y = (x * x.detach()).exp()", "the gradient stops",
-                 "leaf", "asked for", "5 nodes, depth 4"):  # fmt: skip
+    for part in ("MulBackward0", "Product", "saved other float32 [2]", "y = (x * x.detach()).exp()",
+                 "the gradient stops", "leaf", "asked for", "5 nodes, depth 4"):  # fmt: skip
         assert part in words
     assert "recorded by backward" not in words
     assert "recorded by double backward" in " ".join(read(svg(second())).itertext())

@@ -203,8 +203,27 @@ def several(T: Any) -> Any:
     return (values.sum() + a.sum() * b.sum(), T.cat([a, b]).prod()), {"x": x}
 
 
+def twice(T: Any) -> Any:
+    """A result that is saved twice."""
+
+    class Twice(T.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            out = x.exp()
+            ctx.save_for_backward(out, x, out)
+            return out
+
+        @staticmethod
+        def backward(ctx: Any, grad_out: Any) -> Any:
+            return grad_out * ctx.saved_tensors[0]
+
+    x = T.ones(2, 3, requires_grad=True)
+    return Twice.apply(x), {"x": x}
+
+
 PROGRAMS = {name: program for name, (program, _, _) in SEEDS.items()} | {
     "network": network, "leaf": leaf, "no graph": none, "views": views, "several outputs": several,
+    "twice": twice,
 }  # fmt: skip
 
 

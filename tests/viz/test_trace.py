@@ -185,7 +185,8 @@ def test_whole_numbers(leaf: bool) -> None:
         k = h.long()
         mask = h > 0
         y = h * k + h * mask.float()
-    assert sorted(stops(y)) == [("greater", "mask = h > 0", "MulBackward0"), ("to int64", "k = h.long()", "MulBackward0")]
+    assert sorted(stops(y)) == [
+        ("greater", "mask = h > 0", "MulBackward0"), ("to int64", "k = h.long()", "MulBackward0")]  # fmt: skip
 
 
 def test_values_through_numpy() -> None:

@@ -44,7 +44,7 @@ def network(T: Any) -> Any:
     values, _ = (h @ w.t()).max(dim=1)
     y = h.clone()
     y[0].mul_(2.0)
-    return (left * right).sum() + values.sum(), T.cat([y, h]).prod()
+    return (left * right).sum() + values.sum(), T.cat([y, h]).prod(), T.ones(4, 2) * h
 
 
 def test_every_edge_is_there_and_no_other() -> None:

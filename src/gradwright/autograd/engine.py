@@ -74,11 +74,12 @@ def run(
     way, aim = routing.get(), (route, wanted) if wanted else None
     if aim is not way:
         routing.set(aim)
-    begun = orders.begins(pending) if create_graph else None
+    recorded = orders.Recorded() if create_graph else None
+    pop = heappop if recorded is None else recorded.pop
     quiet = pass_begins()
     try:
         while heap:
-            node = heappop(heap)[1]
+            node = pop(heap)[1]
             g = pending.pop(node)
             hooks = node._hooks
             if hooks is not None:
@@ -119,8 +120,8 @@ def run(
             _accumulate(xp, leaves)
     finally:
         pass_ends(quiet)
-        if begun:
-            orders.ends(*begun)
+        if recorded is not None:
+            recorded.end()
         if partial is not None:
             accumulating.reset(partial)
         if aim is not way:

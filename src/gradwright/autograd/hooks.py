@@ -21,6 +21,7 @@ from typing import Any
 
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import watching
+from gradwright.autograd.place import is_own
 from gradwright.autograd.watch import seen
 from gradwright.backends.quiet import restore, users_own
 from gradwright.dtypes import LEGACY
@@ -71,6 +72,16 @@ class RemovableHandle:
         self._hooks = weakref.ref(Registry() if hooks is None else hooks)
 
 
+def add(hooks: Registry, hook: Any, prepend: bool = False) -> RemovableHandle:
+    """Register a hook, behind those there are or in front of them."""
+    before = dict(hooks) if prepend else {}
+    handle = RemovableHandle(hooks, hook)
+    for number, other in before.items():
+        del hooks[number]
+        hooks[number] = other
+    return handle
+
+
 class Hooks:
     """All hooks of one node."""
 
@@ -105,7 +116,7 @@ class Hooks:
                     fn.arrived(node, t, waiting)
                 else:
                     result = call(fn, node, t)
-                    t = t if result is None else _fitting(result, t, fn, node)
+                    t = t if result is None else fitting(result, t, fn, node)
             g = _like(t, g)
         for ref in list(self.retained):
             t = ref()
@@ -156,7 +167,10 @@ def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
 
 
 class _Named:
-    """Around the call of a hook: NumPy's error state is the user's, and an exception gets a note naming the hook."""
+    """Around the call of a hook: NumPy's error state is the user's, and an exception gets a note naming the hook.
+
+    Not where the hook is gradwright's own, such as that under which a module's hooks run.
+    """
 
     def __init__(self, fn: Any, node: Any) -> None:
         self.fn, self.node = fn, node
@@ -166,7 +180,8 @@ class _Named:
 
     def __exit__(self, cls: object, error: BaseException | None, trace: object) -> None:
         restore(self.quiet)
-        if error is not None:
+        code = getattr(self.fn, "__code__", None)
+        if error is not None and not (code and is_own(code.co_filename)):
             error.add_note(f"raised by {title(self.fn, self.node)}")
 
 
@@ -221,11 +236,11 @@ def _passed(hooks: Registry, node: Any, grads: list[Any], *others: Any) -> Seque
                 f"hook '{_name(fn)}' has returned an incorrect number of values (got {len(result)}, but expected "
                 f"{len(grads)}): {title(fn, node)}"
             )
-        grads = [None if new is None else _fitting(new, old, fn, node) for new, old in zip(result, grads, strict=True)]
+        grads = [None if new is None else fitting(new, old, fn, node) for new, old in zip(result, grads, strict=True)]
     return grads
 
 
-def _fitting(new: Any, old: Any, fn: Any, node: Any) -> Any:
+def fitting(new: Any, old: Any, fn: Any, node: Any) -> Any:
     """What a hook returned in place of ``old``, if it fits it."""
     if not isinstance(new, TensorBase):
         raise TypeError(f"expected Variable, but hook returned '{kind(new)}': {title(fn, node)} must return a Tensor")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterable
+from heapq import heappop
 from threading import Lock
+from typing import Any
 
 from gradwright.autograd.node import Node, ticket
 
-KEPT = 1000
+KEPT = 50
 _passes: list[tuple[int, int, int]] = []
 """Of each pass its last sequence number, its first, and the order of the nodes between; one after another."""
 _lock = Lock()
@@ -19,40 +20,35 @@ def order(node: Node) -> int:
 
     Known of the last `KEPT` passes; of passes that run at the same time in several threads only the highest.
     """
-    k = bisect(_passes, (node._seq,))
-    return _passes[k][2] if k < len(_passes) and _passes[k][1] < node._seq else 1
+    return _order(node._seq)
 
 
-def begins(roots: Iterable[Node]) -> tuple[int, int]:
-    """A pass from these roots is going to be recorded: what `ends` is to be told."""
-    return ticket(), 1 + _highest(roots)
+def _order(seq: int) -> int:
+    k = bisect(_passes, (seq,))
+    return _passes[k][2] if k < len(_passes) and _passes[k][1] < seq else 1
 
 
-def ends(first: int, order: int) -> None:
-    """The pass that began so is through. Passes inside of it become part of it."""
-    with _lock:
-        while _passes and _passes[-1][1] > first:
-            order = max(order, _passes.pop()[2])
-        _passes.append((ticket(), first, order))
-        if len(_passes) > 2 * KEPT:
-            del _passes[:KEPT]
+class Recorded:
+    """A pass that is recorded, from now until `end`."""
 
+    def __init__(self) -> None:
+        self._first = ticket()
+        self._before = -_passes[-1][0] if _passes else 0
+        self._older: list[int] = []
 
-def _highest(roots: Iterable[Node]) -> int:
-    """The highest order there is below ``roots``."""
-    if not _passes:
-        return 1
-    newest, oldest, highest = _passes[-1][0], _passes[0][1], 1
-    seen = set(roots)
-    stack = list(seen)
-    while stack:
-        node = stack.pop()
-        if node._seq < newest:
-            if node._seq < oldest:
-                continue
-            highest = max(highest, order(node))
-        for target in node._next:
-            if target not in seen:
-                seen.add(target)
-                stack.append(target)
-    return highest
+    def pop(self, heap: list[Any]) -> Any:
+        """`heappop` of the engine's heap; notes the nodes that are not younger than every recorded pass."""
+        entry = heappop(heap)
+        if entry[0] > self._before:
+            self._older.append(-entry[0])
+        return entry
+
+    def end(self) -> None:
+        """The pass is through. Passes inside of it become part of it."""
+        order = 1 + max(map(_order, self._older), default=1)
+        with _lock:
+            while _passes and _passes[-1][1] > self._first:
+                order = max(order, _passes.pop()[2])
+            _passes.append((ticket(), self._first, order))
+            if len(_passes) > 2 * KEPT:
+                del _passes[:KEPT]

@@ -85,7 +85,7 @@ def _copy(a: Any, b: Any) -> None:
 
 
 def _limit(a: Any, b: Any) -> None:
-    np.clip(a, -b, b, out=a)
+    a.clip(-b, b, a)
 
 
 add, subtract, multiply, divide = map(_direct, (_add, _subtract, _multiply, _divide))

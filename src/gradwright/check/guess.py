@@ -42,12 +42,12 @@ class Use(NamedTuple):
     Attributes:
         gradient: whether backward returns one for it; None if that cannot be seen.
         tensor: whether it is saved for backward, or asked for an attribute.
-        index: whether something is indexed with it.
+        indexes: whether something is indexed with it.
     """
 
     gradient: bool | None = None
     tensor: bool = False
-    index: bool = False
+    indexes: bool = False
 
 
 _NUMBERS: dict[str, tuple[Any, ...]] = {
@@ -115,7 +115,9 @@ def _alternatives(p: inspect.Parameter, use: Use) -> Iterator[Alternative]:
         yield ({},)
         return
     known = next((values for words, values in _NUMBERS.items() if p.name.lower() in words.split()), None)
-    default = () if p.default is p.empty else ((p.default,),)
+    default: tuple[Alternative, ...] = () if p.default is p.empty else ((p.default,),)
+    if isinstance(p.default, float) and p.default in (0.0, 1.0):  # with which a wrong factor may be none
+        default = ((p.default, *_ANY[:1]),)
     if p.annotation is not p.empty and (said := list(_annotated(_tree_of(p.annotation), p.name.lower(), known))):
         yield from (said if Kind.TENSOR in said and (not default or p.default is None) else [*default, *said])
         return
@@ -128,7 +130,7 @@ def _alternatives(p: inspect.Parameter, use: Use) -> Iterator[Alternative]:
         yield known
     elif p.name.lower() in (*_WHOLE, *_TRUTH):
         yield _by_name(p.name.lower())
-    elif use.index and not use.gradient:
+    elif use.indexes and not use.gradient:
         yield from ((0, 1), Kind.WHOLE)
     elif use.gradient is False:
         yield from (Kind.WHOLE, Kind.TRUTH) if use.tensor else (*default, _ANY)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gradwright.check.battery.inputs import HOW
 from gradwright.check.figures import figures
 from gradwright.check.records import Checked, Finding, Outcome, Report
 from gradwright.pages import files as output
@@ -156,12 +157,13 @@ def _mend(text: str, outcome: Outcome) -> Markup | None:
 def _called(c: Checked) -> Markup:
     """What it is, where, and what it was called with."""
     samples = [tag("li", tag("code", s)) for s in c.samples]
-    made = "Inputs, made from the signature" if c.guessed else "Inputs"
+    made = "Inputs, guessed" if c.guessed else "Inputs"
+    how = tag("p", "To choose them yourself: ", prose(HOW)) if c.guessed else None
     where = f"{c.file}:{c.line}" if c.line else c.file
     return tag(
         "div",
         tag("p", *_dotted(_KINDS.get(c.kind, c.kind), tag("code", where), f"{c.seconds:.2f}\N{NO-BREAK SPACE}s")),
-        tag("details", tag("summary", f"{made} ({len(samples)})"), tag("ul", samples)) if samples else None,
+        tag("details", tag("summary", f"{made} ({len(samples)})"), tag("ul", samples), how) if samples else None,
         class_="called",
     )
 

@@ -61,7 +61,7 @@ class Checked:
         name: of the class or operation. kind: ``function``, ``custom_op``, ``op`` or ``torch``.
         file, line: where it is written; line 0 if that is not known.
         source: its source text, whose first line is ``line``; ``""`` if there is none.
-        samples: what it was called with, a line for each call. guessed: whether those were made from the signature.
+        samples: what it was called with, a line for each call. guessed: whether those were made up.
         findings: one per check, in the order of the battery.
         diagnoses: what `gradwright.autograd.diagnose` found, ``as_dict()`` of each, with two more keys: ``sample`` (a
             line of ``samples``) and ``dtype`` (``float64``).

@@ -19,6 +19,22 @@ def position(index: Any, n: int) -> int:
     return index % n
 
 
+def pairs(of: str, given: Any) -> list[tuple[Any, Any]]:
+    """What a mapping, or an iterable of pairs, would add to ``of``. TypeError or ValueError for anything else."""
+    if not isinstance(given, Iterable):
+        raise TypeError(
+            f"{of}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+        )
+    found = []
+    for k, pair in enumerate(given.items() if hasattr(given, "items") else given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{of} update sequence element #{k} should be Iterable; is {type(pair).__name__}")
+        if len(both := tuple(pair)) != 2:
+            raise ValueError(f"{of} update sequence element #{k} has length {len(both)}; 2 is required")
+        found.append(both)
+    return found
+
+
 class _Listed(Module):
     """What `Sequential` and `ModuleList` share: children in order, found by position, named by number."""
 
@@ -229,7 +245,7 @@ class ModuleDict(Module):
 
     def update(self, modules: Any) -> None:
         """Add those of a mapping, or of pairs; one that has the name already is replaced."""
-        for name, module in dict(modules).items():
+        for name, module in pairs("ModuleDict", modules):
             self[name] = module
 
     def pop(self, name: str) -> Any:

@@ -5,6 +5,7 @@ A hook that a module's hooks take off or put on while they run counts from the n
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from gradwright.autograd.function import Function
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.hooks import Registry as HookRegistry
-from gradwright.autograd.hooks import RemovableHandle
+from gradwright.autograd.hooks import RemovableHandle, add, fitting, title
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.registry import Registry
 from gradwright.tensor import Tensor
@@ -47,30 +48,25 @@ class Hooks:
         for kind in self.__slots__:
             setattr(self, kind, HookRegistry())
 
+    def __bool__(self) -> bool:
+        return any(getattr(self, kind) for kind in self.__slots__)
+
 
 everywhere: list[Hooks] = []
-"""The hooks that hold for all modules: empty until the first is registered."""
+"""The hooks that hold for all modules: empty while there are none."""
+_lock = threading.RLock()
+"""Held where hooks are registered, and where what has none left is forgotten."""
 
 
 def _of(kind: str) -> Any:
     return property(lambda self: getattr(self._hooked(), kind), doc=f"Its hooks of the kind {kind}, by number.")
 
 
-def add(hooks: HookRegistry, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Register a hook, behind those there are or in front of them."""
-    before = dict(hooks) if prepend else {}
-    handle = RemovableHandle(hooks, hook)
-    for number, other in before.items():
-        del hooks[number]
-        hooks[number] = other
-    return handle
-
-
 class Hooked(Registry):
     """The part of `Module` that registers hooks."""
 
     _hooks: Hooks | None
-    """None until the first one is registered: a call without hooks asks for no more than that."""
+    """None while there are none: a call without hooks asks for no more than that."""
 
     _forward_pre_hooks, _forward_hooks = _of("forward_pre"), _of("forward")
     _backward_pre_hooks, _backward_hooks = _of("backward_pre"), _of("backward")
@@ -79,6 +75,10 @@ class Hooked(Registry):
         if self._hooks is None:
             vars(self)["_hooks"] = Hooks()
         return self._hooks  # type: ignore[return-value]
+
+    def _add(self, kind: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+        with _lock:
+            return add(getattr(self._hooked(), kind), hook, prepend)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
                                   ) -> RemovableHandle:  # fmt: skip
@@ -90,7 +90,7 @@ class Hooked(Registry):
             with_kwargs: call ``hook(module, args, kwargs)``, which returns None or a pair of new ones; RuntimeError
                 for anything else.
         """
-        return add(self._forward_pre_hooks, Hook(hook, with_kwargs), prepend)
+        return self._add("forward_pre", Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:  # fmt: skip
@@ -102,7 +102,7 @@ class Hooked(Registry):
             with_kwargs: call ``hook(module, args, kwargs, out)``.
             always_call: call it even if forward, or a hook before it, raises; ``out`` is then None, or what there is.
         """
-        return add(self._forward_hooks, Hook(hook, with_kwargs, always_call), prepend)
+        return self._add("forward", Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradient of the result has come, before it goes into the module.
@@ -110,7 +110,7 @@ class Hooked(Registry):
         ``grad_output`` is a tuple with a gradient, or None, for each result. A tuple that the hook returns replaces it;
         RuntimeError if that is of another length.
         """
-        return add(self._backward_pre_hooks, hook, prepend)
+        return self._add("backward_pre", hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's arguments are known.
@@ -122,7 +122,7 @@ class Hooked(Registry):
         Gradients are seen of tensors that are arguments or results themselves, or elements of the result if that is a
         tuple; not of those in keywords or in other containers.
         """
-        return add(self._backward_hooks, hook, prepend)
+        return self._add("backward", hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Not offered: RuntimeError. `register_full_backward_hook` sees the gradients of the module's arguments."""
@@ -133,14 +133,14 @@ class Hooked(Registry):
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before `state_dict` reads this module."""
-        return add(self._hooked().state_pre, hook)
+        return self._add("state_pre", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after `state_dict` has read this module.
 
         It may change ``state_dict``, and returns None (else RuntimeError).
         """
-        return add(self._hooked().state, hook)
+        return self._add("state", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call a hook before `load_state_dict` loads this module.
@@ -152,14 +152,14 @@ class Hooked(Registry):
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False
                                            ) -> RemovableHandle:  # fmt: skip
-        return add(self._hooked().load_pre, (hook, with_module))
+        return self._add("load_pre", (hook, with_module))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after `load_state_dict` has loaded this module and those below it.
 
         It may change the lists ``incompatible_keys.missing_keys`` and ``unexpected_keys``, and returns None.
         """
-        return add(self._hooked().load, hook)
+        return self._add("load", hook)
 
 
 # -- running them --
@@ -167,7 +167,10 @@ class Hooked(Registry):
 
 def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a module with hooks makes of its arguments."""
-    hooks = everywhere if module._hooks is None else [*everywhere, module._hooks]
+    if not any(everywhere) and not module._hooks:  # all have been taken off
+        _forget(module)
+        return module.forward(*args, **kwargs)
+    hooks = [*everywhere] if module._hooks is None else [*everywhere, module._hooks]
     after = [hook for h in hooks for hook in h.forward.values()][::-1]
     backward: Backward | None = None
     out: Any = None
@@ -186,6 +189,15 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for hook in reversed(after):
             if hook.always_call:
                 _despite(hook, module, args, kwargs, out)
+
+
+def _forget(module: Any) -> None:
+    """Have further calls take the short way, as long as there are no hooks."""
+    with _lock:
+        if not any(everywhere):
+            everywhere.clear()
+        if not module._hooks:
+            vars(module)["_hooks"] = None
 
 
 def _replaced(pre: Hook, changed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -239,7 +251,7 @@ class Backward:
         self._inputs = _Some.of(args) if self._hooks else None
         if self._inputs:
             args, node = self._inputs.through(args)
-            node.register_hook(lambda grads, _: self._arrived(grads))
+            node.register_hook(lambda grads, _: self._arrived(node, grads))
         return args
 
     def results(self, out: Any) -> Any:
@@ -249,15 +261,16 @@ class Backward:
         if not tensors:
             return out
         several, node = tensors.through(several)
-        node.register_prehook(lambda grads: self._begun(tensors, grads))
+        node.register_prehook(lambda grads: self._begun(node, tensors, grads))
         if not isinstance(out, tuple):
             return several[0]
         return type(out)(*several) if hasattr(out, "_fields") else type(out)(several)
 
-    def _begun(self, tensors: _Some, grads: Sequence[Any]) -> Any:
+    def _begun(self, node: Any, tensors: _Some, grads: Sequence[Any]) -> Any:
         grad_output = tensors.spread(grads)
         for hook in self._pre:
-            grad_output = _same_length(hook(self._module, grad_output), grad_output, "pre hook", "grad_output")
+            changed = hook(self._module, grad_output)
+            grad_output = _fitting(changed, grad_output, ("pre hook", "grad_output"), hook, node)
         if self._inputs:
             self._grad_output = grad_output
         else:
@@ -269,13 +282,13 @@ class Backward:
                                        "return None or None for all gradients.")  # fmt: skip
         return tuple(grad_output[k] for k in tensors.places)
 
-    def _arrived(self, grads: Sequence[Any]) -> Any:
+    def _arrived(self, node: Any, grads: Sequence[Any]) -> Any:
         if self._grad_output is None or self._inputs is None:  # not this result was differentiated
             return None
         grad_input = self._inputs.spread(grads)
         for hook in self._hooks:
             changed = hook(self._module, grad_input, self._grad_output)
-            grad_input = _same_length(changed, grad_input, "hook", "grad_input")
+            grad_input = _fitting(changed, grad_input, ("hook", "grad_input"), hook, node)
         self._grad_output = None
         return tuple(grad_input[k] for k in self._inputs.places)
 
@@ -308,7 +321,8 @@ class _Some(NamedTuple):
         return tuple(out)
 
 
-def _same_length(changed: Any, grads: tuple[Any, ...], which: str, what: str) -> Any:
+def _fitting(changed: Any, grads: tuple[Any, ...], names: tuple[str, str], hook: Any, node: Any) -> Any:
+    """What a hook returned in place of these gradients, if it fits them."""
     if changed is None:
         return grads
     if isinstance(changed, Tensor):
@@ -316,36 +330,39 @@ def _same_length(changed: Any, grads: tuple[Any, ...], which: str, what: str) ->
     if not isinstance(changed, (tuple, list)) or len(changed) != len(grads):
         n = len(changed) if isinstance(changed, (tuple, list)) else type(changed).__name__
         raise RuntimeError(
-            f"Backward {which} returned an invalid number of {what}, got {n}, but expected {len(grads)}"
+            f"Backward {names[0]} returned an invalid number of {names[1]}, got {n}, but expected {len(grads)}: "
+            f"{title(hook, node)}"
         )
-    return tuple(changed)
+    pairs = zip(changed, grads, strict=True)
+    return tuple(new if new is None or old is None else fitting(new, old, hook, node) for new, old in pairs)
 
 
 # -- on all modules --
 
 
-def _everywhere() -> Hooks:
-    if not everywhere:
-        everywhere.append(Hooks())
-    return everywhere[0]
+def _add_everywhere(kind: str, hook: Any) -> RemovableHandle:
+    with _lock:
+        if not everywhere:
+            everywhere.append(Hooks())
+        return add(getattr(everywhere[0], kind), hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`Module.register_forward_pre_hook` on every module there is; such hooks run before a module's own."""
-    return add(_everywhere().forward_pre, Hook(hook))
+    return _add_everywhere("forward_pre", Hook(hook))
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
                                  ) -> RemovableHandle:  # fmt: skip
     """`Module.register_forward_hook` on every module there is."""
-    return add(_everywhere().forward, Hook(hook, with_kwargs, always_call))
+    return _add_everywhere("forward", Hook(hook, with_kwargs, always_call))
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`Module.register_full_backward_pre_hook` on every module there is."""
-    return add(_everywhere().backward_pre, hook)
+    return _add_everywhere("backward_pre", hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`Module.register_full_backward_hook` on every module there is."""
-    return add(_everywhere().backward, hook)
+    return _add_everywhere("backward", hook)

@@ -35,15 +35,23 @@ class _Lazy(LazyModuleMixin, Parametric):
                 self._buffers[name] = UninitializedBuffer(dtype=buffer.dtype)
 
     def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, and fill them."""
-        if not self.has_uninitialized_params():
-            return
-        setattr(self, self._size, input.shape[self._dim])
-        shapes: dict[str, Any] = dict.fromkeys(self._buffers, getattr(self, self._size)) | self._shapes()
+        """Give the parameters their shapes, and fill them, unless a state_dict has done so."""
+        size = input.shape[self._dim]
+        setattr(self, self._size, size)
+        shapes: dict[str, Any] = dict.fromkeys(self._buffers, size) | self._shapes()
+        loaded = not self.has_uninitialized_params()
         for name, held in (*self._parameters.items(), *self._buffers.items()):
             if is_lazy(held):
                 held.materialize(shapes[name])  # type: ignore[union-attr]
-        self.reset_parameters()
+            elif name in self._parameters and held is not None and held.shape != shapes[name]:
+                setattr(self, self._size, 0)
+                raise RuntimeError(f"The {self._size} inferred from input: {size} is not equal to {self._size} from "
+                                   f"self.{name}, whose shape is {tuple(held.shape)}")  # fmt: skip
+        if not loaded:
+            self.reset_parameters()
+
+    def _takes(self) -> str:
+        return super()._takes() if getattr(self, self._size) else ""
 
     def reset_parameters(self) -> None:
         """Fill the parameters anew; nothing before they have a shape."""

@@ -78,6 +78,10 @@ class _Channels(_Affine):
             expected = " or ".join(f"{n}D" for n in self._ndims)
             raise ValueError(f"expected {expected} input (got {input.ndim}D input)")
 
+    def _bring_up_to_date(self, state_dict: dict[str, Any], prefix: str, version: int | None) -> None:
+        if (version is None or version < 2) and self.num_batches_tracked is not None:  # they were not counted then
+            state_dict.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
+
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn, Self
 
-from gradwright.nn.container import position
+from gradwright.nn.container import pairs, position
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 from gradwright.tensor import Tensor
@@ -192,22 +192,10 @@ class ParameterDict(_Holder):
 
     def update(self, parameters: Any) -> None:
         """Add those of a mapping, or of pairs; one that has the name already is replaced."""
-        if not isinstance(parameters, Iterable):
-            raise TypeError("ParametersDict.update should be called with an iterable of key/value pairs, but got "
-                            f"{type(parameters).__name__}")  # fmt: skip
-        if isinstance(parameters, (OrderedDict, ParameterDict)):
-            pairs = list(parameters.items())
-        elif isinstance(parameters, Mapping):
-            pairs = sorted(parameters.items())
-        else:
-            pairs = list(parameters)
-        for k, pair in enumerate(pairs):
-            if not isinstance(pair, Iterable):
-                raise TypeError(f"ParameterDict update sequence element #{k} should be Iterable; is "
-                                f"{type(pair).__name__}")  # fmt: skip
-            if len(both := tuple(pair)) != 2:
-                raise ValueError(f"ParameterDict update sequence element #{k} has length {len(both)}; 2 is required")
-            self[both[0]] = both[1]
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            parameters = sorted(parameters.items())
+        for name, value in pairs("ParameterDict", parameters):
+            self[name] = value
 
     def pop(self, name: str) -> Any:
         """Take out the one of this name."""

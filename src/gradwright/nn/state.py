@@ -80,6 +80,9 @@ class State(Hooked, Tree):
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 
+    def _bring_up_to_date(self, state_dict: dict[str, Any], prefix: str, version: int | None) -> None:
+        """Change what an earlier version of the class saved; None if it is not known. A subclass may define it."""
+
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any],
                               strict: bool, missing_keys: list[str], unexpected_keys: list[str],
                               error_msgs: list[str]) -> None:  # fmt: skip
@@ -97,6 +100,7 @@ class State(Hooked, Tree):
         for hook, with_module in list(self._hooks.load_pre.values()) if self._hooks is not None else ():
             given = (state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
             hook(*((self, *given) if with_module else given))
+        self._bring_up_to_date(state_dict, prefix, local_metadata.get("version"))
         own = dict(self._state())
         for name, tensor in own.items():
             if prefix + name not in state_dict:

@@ -23,6 +23,7 @@ from gradwright import dtypes
 from gradwright.autograd.base import wrap
 from gradwright.autograd.view import check_writable, writable
 from gradwright.backends import namespace
+from gradwright.errors import size
 
 _CHUNK = 1 << 18  # bytes of each array: a few fit a second-level cache, and a call is short beside the work on one
 
@@ -35,6 +36,22 @@ def number_dtype() -> dtypes.dtype:
 def start_of(value: float, dtype: Any) -> complex:
     """An initial value for arrays of a NumPy dtype: both parts of a complex number begin there."""
     return complex(value, value) if dtype.kind == "c" else value
+
+
+def check_state(held: dict[str, Any], shapes: dict[str, Any], shape: Any) -> None:
+    """Raise KeyError if of what is kept of a parameter some is missing, RuntimeError if some has another shape."""
+    missing = [name for name in shapes if name not in held]
+    if 0 < len(missing) < len(shapes):
+        raise KeyError(
+            f"{', '.join(missing)}: missing in the state of a parameter of shape {size(shape)}, which has "
+            f"{', '.join(name for name in shapes if name in held)}: empty it to begin anew"
+        )
+    for name, expected in shapes.items():
+        value = held.get(name)
+        found = expected if value is None else np.shape(getattr(value, "array", value))
+        if found != expected and (expected or found != (1,)):
+            raise RuntimeError(f"The size of {name} {size(found)}, in the state of a parameter of shape {size(shape)}, "
+                               f"must be {size(expected)}: is it another parameter's?")  # fmt: skip
 
 
 def laid_out(params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> Iterator[Block]:
@@ -120,6 +137,7 @@ class Block:
                 break
         else:
             return
+        check_state(mine, {name: array.shape for name, _, array in self.held[i]}, self.shapes[i])
         begun = any(mine.get(name) is not None for name in self.buffers)
         for name, row in zip(self._kept, self.numbers, strict=True):
             if name[0] == "_":

@@ -15,7 +15,7 @@ from gradwright.autograd.view import check_writable
 from gradwright.backends import namespace
 from gradwright.creation import full_like, tensor
 from gradwright.face.complex import view_as_real
-from gradwright.optim.blocks import Block, laid_out, number_dtype, start_of
+from gradwright.optim.blocks import Block, check_state, laid_out, number_dtype, start_of
 from gradwright.optim.optimizer import Stepping, number
 
 
@@ -102,6 +102,8 @@ class Fused(Stepping):
         """A step that is itself recorded, so that gradients flow through it: with tensors for arrays."""
         numbers, arrays = self._kept(**{name: number(value) for name, value in group.items()})
         held = self.state[p]
+        shapes = {name: () for name in numbers if name[0] != "_"} | dict.fromkeys(arrays, p.array.shape)
+        check_state(held, shapes, p.array.shape)
         begun = any(held.get(name) is not None for name in arrays)
         now = {name: 0.0 if name[0] == "_" and begun else float(held.get(name, v)) for name, v in numbers.items()}
         state = {}

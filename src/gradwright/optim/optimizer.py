@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from gradwright.autograd.grad_mode import enable_grad, set_grad_enabled
-from gradwright.autograd.hooks import Registry, RemovableHandle
+from gradwright.autograd.hooks import Registry, RemovableHandle, add
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
 from gradwright.errors import kind
@@ -229,7 +229,8 @@ class Optimizer:
         State of floating-point parameters is converted to their dtype, except "step". Learning rates come along, so
         make schedulers first.
 
-        Raises ValueError if the groups do not fit; nothing has been changed then.
+        Raises ValueError if the groups do not fit, or lack options; nothing has been changed then. State that lacks a
+        part, or is of another size than the parameter, is an error in the next step.
         """
         state_dict = _through(self._optimizer_load_state_dict_pre_hooks, self, dict(state_dict))
         saved = copy.deepcopy(state_dict["param_groups"])
@@ -253,25 +254,34 @@ class Optimizer:
         for key, held in state_dict["state"].items():
             p = params.get(key)
             state[key if p is None else p] = held if p is None else _converted(held, p)
+        before = self.__getstate__()
         self.__setstate__({"state": state, "param_groups": saved})
+        for i, group in enumerate(self.param_groups):
+            gone = sorted(self.defaults.keys() - group.keys())
+            if gone:
+                self.__setstate__(before)
+                raise ValueError(
+                    f"loaded state dict lacks {', '.join(gone)} in parameter group {i}, which {type(self).__name__} "
+                    "needs: was it saved by another optimizer?"
+                )
         for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before `state_dict`; with ``prepend``, before the other hooks."""
-        return _registered(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` after `state_dict`; what it returns, if not None, is returned."""
-        return _registered(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before `load_state_dict`; what it returns, if not None, is loaded."""
-        return _registered(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after `load_state_dict`."""
-        return _registered(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -297,14 +307,6 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         return out
 
     return hooked
-
-
-def _registered(hooks: Registry, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
-    earlier = list(hooks) if prepend else []
-    handle = RemovableHandle(hooks, hook)
-    for key in earlier:
-        hooks[key] = hooks.pop(key)
-    return handle
 
 
 def _through(hooks: Registry, optimizer: Optimizer, state_dict: Any) -> Any:

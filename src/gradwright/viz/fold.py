@@ -51,7 +51,7 @@ def fold(graph: Graph, limit: int = 150) -> Graph:
 def chains(graph: Graph, period: int = PERIOD, least: int = 4) -> Graph:
     """The graph with chains in which ``period`` operations or fewer repeat in one node, if ``least`` times or more.
 
-    A chain goes from a node to the only one below it, when that is used by no other; small branches beside it go along.
+    A chain goes from a node to the one below it that no other uses; small branches beside it go along.
     """
     found = _Chains(graph)
     homes = list(range(len(graph.nodes)))
@@ -102,15 +102,20 @@ class _Chains:
                 self.targets[e.source] = (*self.targets[e.source], e.target)
                 users[e.target] += 1
         self.main, weights = [-1] * len(nodes), [0] * len(nodes)
+        self.light: dict[int, list[int]] = {}
         for k in range(len(nodes) - 1, -1, -1):
             targets = self.targets[k]
             if self.end[k]:
                 continue
             weights[k] = min(LIGHT + 1, 1 + sum(weights[t] for t in targets))
-            light = [t for t in targets if weights[t] <= LIGHT and users[t] == 1 and not self._shared(t, users)]
-            heavy = [t for t in targets if t not in light] if len(targets) > 1 else targets
-            if len(heavy) == 1 and users[heavy[0]] == 1:
-                self.main[k] = heavy[0]
+            own = [t for t in targets if users[t] == 1]
+            if len(own) > 1:
+                light = [t for t in own if weights[t] <= LIGHT and not self._shared(t, users)]
+                own = [t for t in own if t not in light]
+                if len(own) == 1:
+                    self.light[k] = light
+            if len(own) == 1:
+                self.main[k] = own[0]
         self.marks: dict[Any, int] = {}
 
     def _shared(self, k: int, users: list[int]) -> bool:
@@ -133,7 +138,7 @@ class _Chains:
 
     def beside(self, k: int) -> list[int]:
         """The small branches that go with a node of a chain."""
-        found = [t for t in self.targets[k] if t != self.main[k]] if self.main[k] >= 0 else []
+        found = self.light.get(k, [])[:]
         for t in found:
             found += self.targets[t]
         return found

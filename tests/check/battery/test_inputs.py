@@ -35,8 +35,41 @@ def test_samples_are_taken_in_float64():
 
 
 def test_without_samples_the_use_of_an_argument_says_what_it_is():
-    (lab,), problem, made_up = called(Ridge)
+    (lab, larger), problem, made_up = called(Ridge)
     assert (str(lab.call), problem, made_up) == ("x: float64 (5,), lam: float64 (5,)", None, True)
+    assert str(larger.call) == "x: float64 (3, 4), lam: float64 (3, 4)"
+
+
+def test_a_larger_guess_has_to_do_without_any_doubt():
+    class Bias(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, bias):
+            if x.shape == bias.shape and x.dim() > 1:
+                raise ValueError("not so")
+            return x + bias
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g.sum(0) if g.dim() > 1 else g
+
+    class Broadcasts(Bias):
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    assert [str(lab.call) for lab in called(Bias)[0]] == [
+        "x: float64 (5,), bias: float64 (5,)", "x: float64 (3, 4), bias: float64 (4,)"
+    ]  # fmt: skip
+    assert [str(lab.call) for lab in called(Broadcasts)[0]] == ["x: float64 (5,), bias: float64 (5,)"]
+
+
+def test_the_larger_guess_has_other_numbers_where_the_first_are_neutral():
+    @gw.custom_op
+    def softplus(x, beta: float = 1.0):
+        return gw.from_numpy(x.numpy() * beta)
+
+    softplus.vjp(x=lambda xp, g: g)
+    assert [lab.call.arguments[1] for lab in called(softplus)[0]] == [1.0, 0.7]
 
 
 def test_a_custom_op_is_read_by_its_formulas():
@@ -45,7 +78,7 @@ def test_a_custom_op_is_read_by_its_formulas():
         return gw.from_numpy(x.numpy() * lam * n)
 
     scaled.vjp(x=lambda xp, g, lam, n: g * lam * n, lam=None)
-    (lab,), problem, _ = called(scaled)
+    (lab, *_), problem, _ = called(scaled)
     assert problem is None
     assert str(lab.call).startswith("x: float64 (5,), lam: 0.7, more: ('float64 (5,)', 'float64 (5,)'), n: 2, rest: {}")
 

@@ -144,7 +144,8 @@ def test_made_up_samples_are_said_to_be():
             return 3 * g * x * x
 
     checked = examine(subject_of(Cube))
-    assert (checked.guessed, checked.samples, checked.verdict) == (True, ("x: float64 (5,)",), "PASS")
+    assert (checked.guessed, checked.verdict) == (True, "PASS")
+    assert checked.samples == ("x: float64 (5,)", "x: float64 (3, 4)")
 
 
 def test_a_declared_surrogate_is_not_failed():

@@ -48,6 +48,11 @@ def test_by_value(lib):
     assert (grads(ps) == np.clip(before, -0.5, 0.5)).all()
     lib.nn.utils.clip_grad_value_(ps[0], 0.25)
     assert np.abs(grads(ps[:1])).max() == 0.25
+    ps[0].grad[0, 0] = math.nan
+    lib.nn.utils.clip_grad_value_(ps[0], -1.0)
+    np.testing.assert_array_equal(grads(ps[:1]), [math.nan, *[-1.0] * 11])
+    with pytest.raises(NotImplementedError, match="clamp"):
+        lib.nn.utils.clip_grad_value_(parameters(lib, dtype=lib.complex64), 1.0)
 
 
 def test_in_two_steps(lib):

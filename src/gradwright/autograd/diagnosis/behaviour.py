@@ -180,8 +180,8 @@ def empty(r: Residual, c: Context) -> Hypothesis | None:
     names = [n for n, t in (*zip(c.case.names, c.case.varied, strict=True),
                             *((o.name, t) for o, t in zip(c.case.columns, c.case.outputs, strict=True)))
              if not t.array.size]  # fmt: skip
-    names = " and ".join(f"`{n}`" for n in names)
-    return Hypothesis("empty", f"there is nothing to compare: no entries in {names}", 1.0, "give inputs with entries")
+    where = " and ".join(f"`{n}`" for n in names)
+    return Hypothesis("empty", f"there is nothing to compare: no entries in {where}", 1.0, "give inputs with entries")
 
 
 def kink(r: Residual, c: Context) -> Hypothesis | None:

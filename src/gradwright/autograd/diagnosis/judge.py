@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -163,9 +163,10 @@ def _summary(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], entry:
 def _blocks(c: Context) -> Any:
     for r in c.residuals:
         for o in r.outputs:
-            cut: Callable[[Any], Any] = lambda m, o=o: m[:, o.slice]  # type: ignore[misc]
-            matrices = map(cut, (r.analytic, r.numeric, r.bar, r.wrong, r.kinks, r.left, r.right))
-            yield Block(r.name, o.name, *matrices, r.input.coordinates, o.coordinates)
+            matrices = (r.analytic, r.numeric, r.bar, r.wrong, r.kinks, r.left, r.right)
+            analytic, numeric, bar, wrong, kinks, left, right = (m[:, o.slice] for m in matrices)
+            rows, columns = r.input.coordinates, o.coordinates
+            yield Block(r.name, o.name, analytic, numeric, bar, wrong, kinks, left, right, rows, columns)
 
 
 def undecided(name: str, order: int, replay: Replay, cause: Hypothesis) -> Diagnosis:

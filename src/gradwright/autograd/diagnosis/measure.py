@@ -99,8 +99,8 @@ def _numbers(case: Case, x: Any, part: Part, grain: Any) -> tuple[_Numbers, Rung
             blunt = ~first.kinks[rows] & ~(again.bar < first.bar[rows])  # the finer steps drown in rounding
             blind = first.kinks[rows] & ~again.kinks & ~(again.floor < 0.25 * np.abs(first.right - first.left)[rows])
             keep = steps | blunt | blind
-            for whole, part in zip(first, again, strict=True):
-                whole[rows] = np.where(keep, whole[rows], part)
+            for whole, finer in zip(first, again, strict=True):
+                whole[rows] = np.where(keep, whole[rows], finer)
     return first, rungs
 
 

@@ -51,6 +51,13 @@ class Diagnosis:
     def __str__(self) -> str:
         return text(self)
 
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """The inputs whose gradients are wrong for no known cause."""
+        wrong = dict.fromkeys(b.input for b in self.blocks if b.wrong.any())
+        told = {h.argument for h in self.hypotheses}
+        return tuple(name for name in wrong if name not in told and "" not in told)
+
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, fit for JSON: numbers that are not finite are strings."""
         return plain({f.name: getattr(self, f.name) for f in fields(self) if f.name != "replay"})
@@ -89,7 +96,9 @@ def text(d: Diagnosis) -> str:
         share = "" if h.evidence >= 0.9995 or not wrong else f" (explains {100 * h.evidence:.0f} % of it)"
         lines += _wrapped("or: " if k else "likeliest: " if wrong else "because: ", h.sentence + share)
         lines += _wrapped("    mend: " if wrong else "    to settle it: ", h.mend)
-    if wrong and not d.hypotheses:
+    if wrong and d.unexplained:
+        lines += _wrapped("", f"no known cause fits the gradient of {' and '.join(f'`{n}`' for n in d.unexplained)}")
+    elif wrong and not d.hypotheses:
         lines += ["no known cause fits the error"]
     return "\n".join(lines)
 

@@ -148,17 +148,25 @@ def _tried(subject: Subject) -> tuple[list[Lab], str]:
 
 
 def _larger(first: Lab, calls: Iterator[Call]) -> list[Lab]:
-    """The next call of tensors of more dimensions that runs, and gives gradients of the right shapes."""
+    """A call of tensors of more dimensions that runs with gradients of the right shapes; best with other numbers."""
     dimensions = max(a.array.ndim for a in first.call.args)
+    found: list[Lab] = []
     for call in itertools.islice(calls, MORE):
-        lab, attempt = _precise(Lab(first.subject, call)), Attempt()
-        if max((a.array.ndim for a in call.args), default=0) <= dimensions:
+        if max((a.array.ndim for a in call.args), default=0) <= dimensions or (found and not _differ(first.call, call)):
             continue
-        with attempt, strict(True):
+        lab = _precise(Lab(first.subject, call))
+        with Attempt(), strict(True):
             run = lab.run()
             if run.outputs and all(np.isfinite(v).all() for v in run.arrays) and shapes(lab).outcome is Outcome.PASS:
-                return [lab]
-    return []
+                found = [lab]
+                if _differ(first.call, call):
+                    break
+    return found
+
+
+def _differ(a: Call, b: Call) -> bool:
+    """Whether two calls have other numbers."""
+    return any(x != y for x, y in zip(a.arguments, b.arguments, strict=True) if isinstance(x, (int, float)))
 
 
 def _uses(subject: Subject) -> dict[str, Use]:

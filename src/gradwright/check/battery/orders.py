@@ -83,8 +83,8 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
         others = [f"`{h.argument}`" for h in d.hypotheses if h.name == cause.name and h.argument != cause.argument]
         also = f"; likewise for {listed(others)}" if others else ""
         sentence += f". {cause.sentence[0].upper()}{cause.sentence[1:]}{also}"
-    elif d.verdict is Verdict.WRONG:
-        sentence += ". No known cause fits the error"
+    if d.verdict is Verdict.WRONG and (rest := [f"`{n}`" for n in d.unexplained]):
+        sentence += f". No known cause fits the gradient of {listed(rest)}"
     name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)
     lines = suspects(lab, cause, d.worst.input if d.worst is not None else "")
     if d.verdict is Verdict.WRONG or name == "second derivative":
