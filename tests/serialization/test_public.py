@@ -64,7 +64,7 @@ def tensor(dtype, shape, seed):
 
 shapes = st.lists(st.integers(0, 3), max_size=3)
 tensors = st.builds(tensor, st.sampled_from(DTYPES), shapes, st.integers(0, 9))
-parameters = st.builds(lambda t, flag: gw.nn.Parameter(t.double(), flag), tensors, st.booleans())
+parameters = st.builds(lambda t, flag: gw.nn.Parameter(t if t.is_complex() else t.double(), flag), tensors, st.booleans())
 keys = st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.characters(codec=None)), st.binary(max_size=3),
                  st.tuples(st.integers(), st.text(max_size=2)))  # fmt: skip
 leaves = st.one_of(
@@ -200,6 +200,7 @@ def test_files_of_torch_with_pickle_are_named(torch, tmp_path):
         (np.array([1], ">i4"), "byte order"),
         (np.ma.array([1]), "numpy.asarray"),
         (type("Odd", (gw.Tensor,), {})([1.0]), "derived from Tensor"),
+        (gw.nn.LazyLinear(2).weight, "it has no shape yet: call the module once before"),
     ],
     ids=lambda value: "" if isinstance(value, str) else type(value).__name__,
 )

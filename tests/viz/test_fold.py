@@ -75,7 +75,20 @@ def test_a_branch_that_others_use_stays_outside() -> None:
     folded = fold(whole, 10)
     is_sound(folded, whole)
     assert [n.name for n in folded.nodes] == [
-        "Output", "50 × (TanhBackward0 → MulBackward0)", "SinBackward0", "AccumulateGrad", "AccumulateGrad"]  # fmt: skip
+        "Output", "50 × (TanhBackward0 → MulBackward0)", "SinBackward0", "AccumulateGrad", "AccumulateGrad",
+    ]  # fmt: skip
+
+
+def test_layers_that_are_no_chain_repeat_too() -> None:
+    x, w = gw.ones(2, 2, requires_grad=True), gw.ones(2, 2, requires_grad=True)
+    for _ in range(50):
+        x = x + (x @ w).tanh() * (x @ w.t()).sin()
+    whole = viz.graph(x, params={"w": w})
+    folded = fold(whole, 20)
+    is_sound(folded, whole)
+    assert next(n.name for n in folded.nodes if n.kind == "group").startswith("49 × (")
+    assert [n.label for n in folded.nodes if n.kind == "accumulate"][-1] is None
+    assert "w" in [n.label for n in folded.nodes]
 
 
 def test_what_is_used_elsewhere_ends_a_chain() -> None:

@@ -130,13 +130,13 @@ class BackwardNode(Declaring, Node):
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
                 "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
             )
-        values = self._values()
+        values = self._values(saved)
         if self._function.clear_saved_tensors_on_access:
             self._saved = ACCESSED
         return values
 
-    def _values(self) -> tuple[Any, ...]:
-        saved = self._saved
+    def _values(self, saved: Any) -> tuple[Any, ...]:
+        """What lies in ``saved``, which was read once: another thread may free the graph meanwhile."""
         if self._replay is not None:  # the arguments are saved with them
             saved = itertools.islice(saved, self._replay.count)
         values: list[Any] = []

@@ -112,7 +112,7 @@ class Module(State, Converted):
     @extra
     def summary(self, *inputs: Any, **keywords: Any) -> Any:
         """A table of the layers, when called with these inputs: see `gradwright.viz.summary`. PyTorch has none."""
-        return import_module("gradwright.viz.summary").summary(self, *inputs, **keywords)  # not loaded with the rest
+        return import_module("gradwright.viz").summary(self, *inputs, **keywords)  # not loaded with the rest
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.errors import kind
-from gradwright.nn.parameter import Buffer, Parameter
+from gradwright.nn.parameter import Buffer, Parameter, is_lazy
 from gradwright.tensor import Tensor
 
 _PATIENCE: Any = 1000  # of NumPy, which can take very long to tell whether two strided arrays have an element in common
@@ -82,6 +82,8 @@ class Store:
 def check(value: Any) -> None:
     """Raise TypeError unless a tensor or array is of a sort that can be saved."""
     if isinstance(value, TensorBase):
+        if is_lazy(value):
+            raise TypeError("it has no shape yet: call the module once before")
         if type(value) not in _CLASSES.values():
             raise TypeError(f"a {kind(value)}, a class derived from Tensor: save value.detach()")
         if not isinstance(value.array, (np.ndarray, np.generic)):

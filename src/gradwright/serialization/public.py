@@ -36,7 +36,7 @@ def save(obj: Any, f: Any) -> None:
     Each tensor lies in the file under its path in ``obj``: a plain state_dict can be read with
     ``safetensors.torch.load_file``, which finds the same keys (of tensors that share memory, the first one; of
     complex128, which the format has not, pairs of float64). Checksums (CRC-32) of the header and of the data, about
-    0.3 ms per MB when saving and again when loading, find every flipped bit.
+    0.3 ms per MB when saving and again when loading, find every flipped bit that would change what is loaded.
 
     Raises TypeError for anything else (a function, a module, an object of a class of yours), naming its place in
     ``obj``; ValueError for data that contain themselves.

@@ -15,6 +15,8 @@ from gradwright.viz.records import Graph, GraphNode, Saved
 
 PERIOD = 12
 """So many operations may be what repeats along a chain."""
+LONG = 60
+"""So many nodes may be what repeats otherwise, as a layer of a network."""
 LIGHT = 3
 """Branches of no more nodes than this, leaves not counted, go with the node that they end in."""
 MANY = 4
@@ -28,7 +30,7 @@ def fold(graph: Graph, limit: int = 150) -> Graph:
     """The graph with no more than about ``limit`` nodes, not counting leaves that several of them share.
 
     As many steps are taken as are needed: chains in which something repeats, modules (those inside of others first),
-    and stretches of what is still too many.
+    anything else that repeats, and stretches of what is still too many.
     """
     if len(graph.nodes) <= limit:
         return graph
@@ -41,6 +43,8 @@ def fold(graph: Graph, limit: int = 150) -> Graph:
         if len(smaller.nodes) < limit // FEW:  # then rather some of them together
             break
         graph = smaller
+    if len(graph.nodes) > limit:
+        graph = _repeated(graph)
     if len(graph.nodes) > limit:
         inner = sum(n.kind not in _ENDS for n in graph.nodes)
         length = -(-inner // limit)
@@ -61,12 +65,40 @@ def chains(graph: Graph, period: int = PERIOD, least: int = 4) -> Graph:
         for start, length, times in _repeats(marks, period, least):
             members = chain[start : start + length * times]
             home = members[0]
-            what = " → ".join(graph.nodes[k].name for k in members[:length])
-            names[home] = f"{times:,} × {what if length == 1 else f'({what})'}"
+            names[home] = _times(times, [graph.nodes[k].name for k in members[:length]])
             for k in members:
                 for m in (k, *found.beside(k)):
                     homes[m] = home
-    _bring_leaves(graph, homes, names, MANY)
+    _bring_leaves(graph, homes, dict.fromkeys(names, ""), MANY)
+    return _folded(graph, homes, names.get) if names else graph
+
+
+def _times(times: int, names: list[str]) -> str:
+    """``3 × (A → B)``"""
+    if len(names) > 6:
+        names = [*names[:3], f"… {len(names) - 4} more …", names[-1]]
+    return f"{times:,} × {names[0]}" if len(names) == 1 else f"{times:,} × ({' → '.join(names)})"
+
+
+def _repeated(graph: Graph) -> Graph:
+    """The graph with stretches in which the same nodes repeat, used by each other in the same way, in one node."""
+    inner = [n.id for n in graph.nodes if n.kind not in _ENDS]
+    place = {k: i for i, k in enumerate(inner)}
+    numbers: dict[Any, int] = {}
+    marks = []
+    for i, k in enumerate(inner):
+        node = graph.nodes[k]
+        used = tuple(place[e.target] - i if e.target in place else None for e in graph.outgoing[k])
+        key = node.name, node.kind, node.module, node.order, used
+        marks.append(numbers.setdefault(key, len(numbers)))
+    homes = list(range(len(graph.nodes)))
+    names: dict[int, str] = {}
+    for start, length, times in _repeats(marks, LONG, 3):
+        members = inner[start : start + length * times]
+        names[members[0]] = _times(times, [graph.nodes[k].name for k in members[:length]])
+        for k in members:
+            homes[k] = members[0]
+    _bring_leaves(graph, homes, dict.fromkeys(names, ""), MANY)
     return _folded(graph, homes, names.get) if names else graph
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradwright as gw
@@ -74,6 +75,20 @@ def test_the_kinds(T, data):
 def test_checks(T, data, use, error, message):
     with pytest.raises(error, match=message):
         use(T, data)
+
+
+def test_more_checks_than_pytorchs():
+    for wrong in ([1, 2], np.ones(2)):
+        with pytest.raises(TypeError, match=r"^TensorDataset: expected tensors, but got \w+: write torch.as_tensor"):
+            TensorDataset(gw.ones(2), wrong)
+    with pytest.raises(ValueError, match=r"^Expected lengths of at least 0, but got \[-1, 4\]"):
+        gw.utils.data.random_split("abc", [-1, 4])
+
+
+def test_fractions_are_no_indices(T, data):
+    loader = data.DataLoader(data.TensorDataset(T.arange(3)), sampler=[0, 1.5], batch_size=2)
+    with pytest.raises((TypeError, IndexError), match="float"):
+        next(iter(loader))
 
 
 def test_an_iterable_dataset_needs_an_iter():

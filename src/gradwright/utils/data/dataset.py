@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import operator
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -12,7 +13,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gradwright import random
-from gradwright.autograd.base import wrap
+from gradwright.autograd.base import TensorBase, wrap
+from gradwright.errors import kind
 from gradwright.utils.data.collate import default_collate
 
 T_co = TypeVar("T_co", covariant=True)
@@ -90,7 +92,7 @@ def batch_of(dataset: Any, indices: Sequence[Any], noting: Any = None) -> Any:
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Rows of tensors: sample ``i`` is ``(a[i], b[i], ...)``.
 
-    Raises AssertionError if their first dims differ.
+    Raises TypeError for what is no tensor, AssertionError if their first dims differ.
 
     >>> import gradwright as gw
     >>> data = TensorDataset(gw.arange(4.0), gw.tensor([0, 1, 0, 1]))
@@ -99,6 +101,9 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     """
 
     def __init__(self, *tensors: Any) -> None:
+        for t in tensors:
+            if not isinstance(t, TensorBase):
+                raise TypeError(f"TensorDataset: expected tensors, but got {kind(t)}: write torch.as_tensor(...)")
         sizes = [len(t) for t in tensors]
         if any(n != sizes[0] for n in sizes):
             raise AssertionError(f"Size mismatch between tensors: they have {sizes} rows; expected equal numbers")
@@ -108,7 +113,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return tuple(t[index] for t in self.tensors)
 
     def __getbatch__(self, indices: Sequence[Any]) -> list[Any]:
-        rows = np.asarray(indices, np.intp)
+        rows = np.fromiter(map(operator.index, indices), np.intp, len(indices))  # no fractions cut off
         return [t[rows] if t.requires_grad else wrap(t.array.take(rows, 0)) for t in self.tensors]
 
     def __len__(self) -> int:
@@ -231,7 +236,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
             rounded down, and the samples that are left over go one each to the first parts.
         generator: where the order comes from; the same one gives the same parts.
 
-    Raises ValueError for lengths of another sum; warns of empty parts.
+    Raises ValueError for lengths of another sum or below 0; warns of empty parts.
 
     >>> import gradwright as gw
     >>> parts = random_split(range(10), [0.7, 0.2, 0.1], generator=gw.Generator().manual_seed(42))
@@ -250,6 +255,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
             warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2)
     else:
         counts = list(lengths)  # type: ignore[arg-type]
+    if min(counts, default=0) < 0:
+        raise ValueError(f"Expected lengths of at least 0, but got {counts}")
     if sum(counts) != n:
         raise ValueError(f"Sum of input lengths does not equal the length of the input dataset! {counts} for {n}")
     order = random.randperm(n, generator=generator).tolist()

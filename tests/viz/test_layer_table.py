@@ -11,7 +11,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import nn
-from gradwright.viz.summary import Summary, summary
+from gradwright.viz.layer_table import Summary, summary
 
 FLOAT = 4
 
