@@ -4,7 +4,7 @@ Both may leave out n. A state that is not given is zeros. The parameters are cal
 input, ``weight_hh`` for the state, ``bias_ih`` and ``bias_hh`` (None without a bias), with as many times hidden_size
 rows as there are gates, drawn from U(-1/sqrt(hidden_size), 1/sqrt(hidden_size)).
 
-Called, each raises ValueError for other numbers of dims, RuntimeError for sizes that do not fit.
+Called, each raises ValueError for other numbers of dims, RuntimeError for sizes or dtypes that do not fit.
 """
 
 from __future__ import annotations
@@ -79,6 +79,10 @@ class RNNCellBase(Parametric):
                 )
             if s.size(0) != x.size(0):
                 raise RuntimeError(f"Input batch size {x.size(0)} doesn't match hidden{i} batch size {s.size(0)}")
+        for t in (x, *state):
+            if t.dtype != self.weight_ih.dtype:
+                raise RuntimeError(f"input, hidden state and weights must have the same dtype, but got {t.dtype} and "
+                                   f"{self.weight_ih.dtype}")  # fmt: skip
 
 
 class RNNCell(RNNCellBase):

@@ -42,7 +42,7 @@ class RNNBase(Parametric):
         dtype: their dtype; the default one (float32) if None.
 
     Raises TypeError or ValueError for arguments of a wrong kind. Called, ValueError if the input has another number of
-    dims or another dtype than the parameters, RuntimeError if sizes do not fit.
+    dims or another dtype than the parameters, RuntimeError if sizes, or the dtype of the states, do not fit.
     """
 
     mode: str
@@ -193,6 +193,9 @@ class RNNBase(Parametric):
             if tuple(s.shape) != shape:
                 which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
                 raise RuntimeError(f"Expected {which} size {shape}, got {list(s.shape)}")
+            if s.dtype != dtype:
+                raise RuntimeError("Input and hidden tensors are not the same dtype, found input tensor with "
+                                   f"{dtype} and hidden tensor with {s.dtype}")  # fmt: skip
         return tuple(given)
 
     def _run(self, x: Any, sizes: list[int] | None, first: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:

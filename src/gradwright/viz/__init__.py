@@ -10,10 +10,10 @@ summary.py   `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_g
 
 from gradwright.viz import dot, explorer, mermaid, svg, text
 from gradwright.viz.explorer import explore
+from gradwright.viz.layer_table import Layer, Summary, summary
 from gradwright.viz.play import Flow, Play, Step, Values, play
 from gradwright.viz.plots import plot_gradients, plot_jacobian
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Place, Saved, Stats, forms
-from gradwright.viz.layer_table import Layer, Summary, summary
 from gradwright.viz.torchviz import make_dot
 from gradwright.viz.trace import trace
 from gradwright.viz.walk import graph

@@ -174,12 +174,12 @@ def summary(module: Any, *inputs: Any, **keywords: Any) -> Summary:
         >>> from gradwright import nn, viz
         >>> net = nn.Sequential(nn.Linear(8, 32), nn.Tanh(), nn.Linear(32, 1))
         >>> viz.summary(net, gw.ones(100, 8))
-        layer   class       output     parameters   bytes    saved
-        ------  ----------  ---------  ----------  ------  -------
-        (root)  Sequential  [100, 1]            -       -        -
-          0     Linear      [100, 32]         288  1.15 kB  3.2 kB
-          1     Tanh        [100, 32]           -       -  12.8 kB
-          2     Linear      [100, 1]           33   132 B        -
+        layer   class       output     parameters    bytes    saved
+        ------  ----------  ---------  ----------  -------  -------
+        (root)  Sequential  [100, 1]            -        -        -
+          0     Linear      [100, 32]         288  1.15 kB   3.2 kB
+          1     Tanh        [100, 32]           -        -  12.8 kB
+          2     Linear      [100, 1]           33    132 B        -
         321 parameters, 1.28 kB: 321 trainable, 0 not
         saved for backward, besides parameters: 16 kB
     """
