@@ -51,6 +51,20 @@ def test_an_unknown_nonlinearity(lib):
         m(lib.ones(1, 3))
 
 
+@pytest.mark.parametrize("name", [*CELLS, "RNN", "LSTM", "GRU"])
+def test_a_state_of_another_dtype(lib, name):
+    x, h = lib.ones(5, 2, 3), lib.ones(1, 2, 4, dtype=lib.float64)
+    x, h = (x[0], h[0]) if name in CELLS else (x, h)
+    with pytest.raises(RuntimeError, match=r"dtype|data type"):
+        getattr(lib.nn, name)(3, 4)(x, (h, h) if "LSTM" in name else h)
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_an_input_of_another_dtype(lib, name):
+    with pytest.raises(RuntimeError, match="dtype"):
+        getattr(lib.nn, name)(3, 4)(lib.ones(2, 3, dtype=lib.float64))
+
+
 @pytest.mark.parametrize("name", CELLS)
 def test_too_many_dims(lib, name):
     with pytest.raises(ValueError, match=f"{name}: Expected input to be 1D or 2D, got 3D instead"):

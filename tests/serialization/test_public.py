@@ -64,7 +64,8 @@ def tensor(dtype, shape, seed):
 
 shapes = st.lists(st.integers(0, 3), max_size=3)
 tensors = st.builds(tensor, st.sampled_from(DTYPES), shapes, st.integers(0, 9))
-parameters = st.builds(lambda t, flag: gw.nn.Parameter(t if t.is_complex() else t.double(), flag), tensors, st.booleans())
+parameters = st.builds(lambda t, flag: gw.nn.Parameter(t if t.is_complex() else t.double(), flag), tensors,
+                       st.booleans())  # fmt: skip
 keys = st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.characters(codec=None)), st.binary(max_size=3),
                  st.tuples(st.integers(), st.text(max_size=2)))  # fmt: skip
 leaves = st.one_of(

@@ -65,6 +65,7 @@ def test_large(torch):
     lambda F, lib, x, w: F.conv2d(x, w, groups=0),
     lambda F, lib, x, w: F.conv2d(x, w, lib.ones(5, dtype=x.dtype), groups=2),
     lambda F, lib, x, w: F.conv2d(x, w.float(), groups=2),
+    lambda F, lib, x, w: F.conv2d(x, w[..., :0], groups=2),
     lambda F, lib, x, w: F.conv2d(x, w, stride=0, groups=2),
     lambda F, lib, x, w: F.conv2d(x, w, padding=-1, groups=2),
     lambda F, lib, x, w: F.conv2d(x, w, dilation=0, groups=2),

@@ -82,6 +82,8 @@ def _convolve(n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: 
     function = f"conv{n}d"
     x, single = _checked(function, input, weight, bias, groups, n, across=False)
     kernel = weight.array.shape[2:]
+    if 0 in kernel:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {text(kernel)}")
     stride = per_axis(function, "stride", stride, n, 1)
     dilation = per_axis(function, "dilation", dilation, n, 1)
     lattice = Lattice(kernel, stride, dilation, _paddings(function, padding, kernel, stride, dilation))
