@@ -180,7 +180,7 @@ class _Named:
 
     def __exit__(self, cls: object, error: BaseException | None, trace: object) -> None:
         restore(self.quiet)
-        code = getattr(self.fn, "__code__", None)
+        code = getattr(getattr(self.fn, "func", self.fn), "__code__", None)
         if error is not None and not (code and is_own(code.co_filename)):
             error.add_note(f"raised by {title(self.fn, self.node)}")
 

@@ -99,6 +99,59 @@ def test_a_backward_that_makes_it():
     assert "its backward made it: the gradient of its result is finite" in str(error)
 
 
+def test_modules_that_work_in_place():
+    """Which full backward hooks do not allow."""
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU(inplace=True), nn.Dropout(0.0, inplace=True), Apply(Spoilt.apply))
+    with stop_at_nan(model):
+        error = stopped(model(gw.ones(1, 2)).sum().backward)
+    assert error.operation == "Sequential.3"
+    values = []
+    for spy in (False, True):
+        gw.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 2), nn.ELU(inplace=True), nn.Hardtanh(inplace=True))
+        watch = stop_at_nan(model) if spy else None
+        out = model(gw.ones(3, 2))
+        out.sum().backward()
+        values.append([out.tolist(), *(p.grad.tolist() for p in model.parameters())])
+        if watch:
+            watch.remove()
+    assert values[0] == values[1]
+
+
+def test_what_is_handed_on_is_not_blamed_on_who_hands_it_on():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Identity(), nn.Sequential(nn.Identity()))
+    with stop_at_nan(model):
+        error = stopped((model(gw.ones(1, 2)) * 0).sqrt().sum().backward)
+    assert str(error).startswith("step 1: the gradient of the result of Sequential has ")
+
+
+def test_a_gradient_of_several_users():
+    """Of an argument that others use as well, only what comes through the module counts."""
+    model = nn.Sequential(nn.Linear(2, 2), Apply(lambda x: x + side(x)))
+    side = Apply(Spoilt.apply)
+    model[1].side = side
+    with stop_at_nan(model):
+        error = stopped(model(gw.ones(1, 2)).sum().backward)
+    assert error.operation == "Sequential.1.side"
+
+
+def test_lazy_modules_come_later():
+    model = nn.Sequential(nn.Linear(1, 1), nn.LazyLinear(1))
+    with pytest.raises(RuntimeError, match=r"^stop_at_nan: Sequential.1 has no shape yet: call the model once before"):
+        stop_at_nan(model)
+    model(gw.ones(1, 1))
+    with stop_at_nan(model):
+        assert stopped(lambda: model(gw.tensor([[math.nan]]))).operation == "Sequential.0"
+
+
+def test_backward_after_the_end():
+    model = net(Spoilt.apply)
+    with stop_at_nan(model):
+        out = model(gw.ones(1, 2))
+    out.sum().backward()
+    assert model[0].weight.grad.isnan().all()
+
+
 def test_a_parameter_alone():
     class Scale(nn.Module):
         def __init__(self):

@@ -7,6 +7,7 @@ names the module; `gradwright.autograd.detect_anomaly` names the operation, at a
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from gradwright.autograd.hooks import RemovableHandle
 from gradwright.errors import AnomalyError, size
 from gradwright.nn.faults import title
 from gradwright.nn.module import Module
+from gradwright.nn.parameter import is_lazy
 from gradwright.tensor import Tensor
 
 
@@ -33,7 +35,7 @@ class stop_at_nan:
     The error has the attributes ``operation`` (the path of the module), ``backward``, ``what`` ("nan" or "inf"),
     ``index`` and ``count``, and ``step``: the number of calls of the first of ``modules`` so far.
 
-    It costs a pass over every result and every gradient.
+    It costs a pass over every result and every gradient. Raises RuntimeError for a lazy module before its first call.
 
     >>> import gradwright as gw
     >>> net = gw.nn.Sequential(gw.nn.Linear(2, 2), gw.nn.ReLU())
@@ -53,15 +55,18 @@ class stop_at_nan:
         self.step = 0
         self._check_inf = check_inf
         self._handles: list[RemovableHandle] = []
+        self._newest: list[tuple[weakref.ref[Any], RemovableHandle]] = []
         for top in modules:
             for path, module in top.named_modules():
                 where = f"{type(top).__name__}.{path}" if path else type(top).__name__
                 self._handles += [
-                    module.register_forward_hook(partial(self._forward, where), with_kwargs=True),
-                    module.register_full_backward_pre_hook(partial(self._reached, where)),
-                    module.register_full_backward_hook(partial(self._left, where)),
+                    module.register_forward_pre_hook(partial(self._before, where), with_kwargs=True),
+                    module.register_forward_hook(partial(self._after, where), with_kwargs=True),
                 ]
                 for name, parameter in module.named_parameters(recurse=False):
+                    if is_lazy(parameter):
+                        self.remove()
+                        raise RuntimeError(f"stop_at_nan: {where} has no shape yet: call the model once before")
                     if parameter.requires_grad:
                         hook = partial(self._gradient, where, module, name)
                         self._handles.append(parameter.register_hook(hook))
@@ -82,10 +87,34 @@ class stop_at_nan:
     def _count(self, module: Module, args: Any) -> None:
         self.step += 1
 
-    def _forward(self, where: str, module: Module, args: Any, kwargs: Any, out: Any) -> None:
+    def _before(self, where: str, module: Module, args: Any, kwargs: Any) -> Any:
+        """The arguments, tensors as views, whose gradients are only what comes through this module."""
+
+        def followed(value: Any) -> Any:
+            if type(value) is not Tensor or not value.requires_grad:
+                return value
+            value = value.view_as(value)
+            if value.requires_grad:
+                value.register_hook(partial(self._left, where, module))
+            return value
+
+        return tuple(map(followed, args)), {name: followed(value) for name, value in kwargs.items()}
+
+    def _after(self, where: str, module: Module, args: Any, kwargs: Any, out: Any) -> Any:
+        """The result, which is looked at, and whose gradients will be."""
         found = self._find(out)
         if found is None:
-            return
+            if any(out is value for value in (*args, *kwargs.values())) and isinstance(out, Tensor):
+                out = out.view_as(out)
+            newest = []
+            for t in _tensors(out):
+                if t.requires_grad:
+                    for ref, inner in self._newest:
+                        if ref() is t:  # the result of the module's last child: the module is named
+                            inner.remove()
+                    newest.append((weakref.ref(t), t.register_hook(partial(self._reached, where, module))))
+            self._newest = newest
+            return out
         own = next((n for n, p in module.named_parameters(recurse=False) if self._find(p) is not None), None)
         if own is not None:
             why = f"its parameter '{own}' has it already"
@@ -95,12 +124,12 @@ class stop_at_nan:
             why = "what it was given, and its parameters, are finite"
         raise self._error(f"the result of {where}", found, where, module, why, False)
 
-    def _reached(self, where: str, module: Module, grad_output: Any) -> None:
+    def _reached(self, where: str, module: Module, grad: Any) -> None:
         why = "what is computed from its result, in the end the loss, made it"
-        self._check(grad_output, f"the gradient of the result of {where}", where, module, why)
+        self._check(grad, f"the gradient of the result of {where}", where, module, why)
 
-    def _left(self, where: str, module: Module, grad_input: Any, grad_output: Any) -> None:
-        self._check(grad_input, f"the gradient of the argument of {where}", where, module,
+    def _left(self, where: str, module: Module, grad: Any) -> None:
+        self._check(grad, f"the gradient of the argument of {where}", where, module,
                     "its backward made it: the gradient of its result is finite")  # fmt: skip
 
     def _gradient(self, where: str, module: Module, name: str, grad: Any) -> None:
@@ -108,13 +137,13 @@ class stop_at_nan:
                     "its backward made it, or one after it that uses this parameter, too")  # fmt: skip
 
     def _check(self, values: Any, head: str, where: str, module: Module, why: str) -> None:
-        found = self._find(values)
+        found = self._find(values) if self._handles else None
         if found is not None:
             raise self._error(head, found, where, module, why, True)
 
     def _find(self, values: Any) -> _Found | None:
         with no_grad():
-            for t in _tensors(values):
+            for t in map(Tensor.detach, _tensors(values)):
                 bad = t.isnan() if not self._check_inf else t.isfinite().logical_not()
                 if bad.any():
                     index = tuple(bad.nonzero()[0].tolist())
@@ -145,7 +174,7 @@ def _tensors(value: Any) -> Iterator[Any]:
     """The floating-point and complex tensors in a value and the containers in it."""
     if isinstance(value, Tensor):
         if value.is_floating_point() or value.is_complex():
-            yield value.detach()
+            yield value
     elif isinstance(value, (list, tuple)):
         for one in value:
             yield from _tensors(one)
