@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +14,7 @@ from oracle.compare import dtype_difference, shape_difference, structure_differe
 from oracle.convert import Converter, UnconvertibleError
 from oracle.entries import seed
 from oracle.records import Record
-from oracle.refusals import KINDS
+from oracle.refusals import check_refusal
 
 
 def check_module(record: Record, info: Any, build: Callable[..., Any], options: Options) -> None:
@@ -95,23 +94,14 @@ def _numbers(expected: Any, got: Any) -> str | None:
     return value_difference(tensors_in(expected), tensors_in(got))
 
 
-def _check_errors(record: Record, info: Any, build: Any) -> None:
+def _check_errors(record: Record, info: Any, build: Callable[..., Any]) -> None:
     for case in _cases(info.module_error_inputs_func, info, torch.float64, True):
-        bad, kind = case.module_error_input, case.error_type
-        try:
+        made, called = case.module_error_input.constructor_input, case.module_error_input.forward_input
+
+        def call(made: Any = made, called: Any = called) -> None:
             convert = Converter()
-            made, called = bad.constructor_input, bad.forward_input
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                module = build(*convert(made.args), **convert(made.kwargs))
-                if called is not None:
-                    module(*convert(called.args), **convert(called.kwargs))
-        except UnconvertibleError:
-            continue
-        except Exception as e:  # what is raised is what is being looked at
-            known = isinstance(e, (*KINDS, kind))
-            record.note("errors", None if known else f"raised {fault(e)} instead of {kind.__name__}")
-            if known and not isinstance(e, kind):
-                record.other_kind.append(f"{type(e).__name__} instead of {kind.__name__}: {case.error_regex}"[:160])
-        else:
-            record.note("errors", f"accepted silently, expected {kind.__name__}: {case.error_regex}"[:160])
+            module = build(*convert(made.args), **convert(made.kwargs))
+            if called is not None:
+                module(*convert(called.args), **convert(called.kwargs))
+
+        check_refusal(record, call, case.error_type, case.error_regex)

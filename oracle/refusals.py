@@ -30,17 +30,25 @@ def check_errors(record: Record, entry: Any, op: Callable[..., Any]) -> None:
             continue
         if _accepted(case, entry):
             continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                case.gradwright(op)
-        except Exception as e:  # what is raised is what is being looked at
-            known = isinstance(e, (*KINDS, kind))
-            record.note("errors", None if known else f"raised {fault(e)} instead of {kind.__name__}", case.where)
-            if known and not isinstance(e, kind):
-                record.other_kind.append(f"{case.where}: {type(e).__name__} instead of {kind.__name__}")
-        else:
-            record.note("errors", f"accepted silently, expected {kind.__name__}: {bad.error_regex}"[:160], case.where)
+        check_refusal(record, lambda case=case: case.gradwright(op), kind, bad.error_regex, case.where)
+
+
+def check_refusal(record: Record, call: Callable[[], Any], kind: type[Exception], message: str, where: str = ""
+                  ) -> None:  # fmt: skip
+    """Call what must be refused with this kind of exception; a kind of warning is an exception meanwhile."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error" if issubclass(kind, Warning) else "ignore")
+            call()
+    except UnconvertibleError:
+        record.skipped += 1
+    except Exception as e:  # what is raised is what is being looked at
+        known = isinstance(e, (*KINDS, kind))
+        record.note("errors", None if known else f"raised {fault(e)} instead of {kind.__name__}", where)
+        if known and not isinstance(e, kind):
+            record.other_kind.append(f"{where or message}: {type(e).__name__} instead of {kind.__name__}"[:160])
+    else:
+        record.note("errors", f"accepted silently, expected {kind.__name__}: {message}"[:160], where)
 
 
 def _accepted(case: Case, entry: Any) -> bool:

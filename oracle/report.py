@@ -34,7 +34,7 @@ def show(records: list[Record], console: Console) -> None:
 
 
 def _table(records: list[Record]) -> Table:
-    table = Table(title="gradwright against PyTorch's operator database", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(title="gradwright against PyTorch's databases", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("group", no_wrap=True)
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
