@@ -20,7 +20,7 @@ import gradwright
 
 def run(torch: ModuleType, name: str, training: bool = True, convert: Callable[[Any], Any] = lambda value: value,
         random: bool = False, every: int = 1) -> None:  # fmt: skip
-    """Compare the cases of module ``name``, or of them ``every`` so manieth. ``convert`` translates other arguments.
+    """Compare the cases of module ``name``, or one in ``every`` of them. ``convert`` translates other arguments.
 
     Of a ``random`` module only the shapes of outputs and gradients are compared.
     """
@@ -45,6 +45,17 @@ def same(torch: ModuleType, name: str, args: Any, kwargs: Any, *inputs: Any, tra
         theirs = getattr(torch.nn, name)(*args, **kwargs).train(training)
         mine = getattr(gradwright.nn, name)(*args, **translated(kwargs)).train(training)
         compare(mine, theirs, tuple(map(_leaf, inputs)))
+
+
+def with_options(torch: ModuleType, name: str, args: tuple[Any, ...]) -> None:
+    """Compare one module of single entries, in evaluation; the last argument is True if it is to work in place."""
+    mine, theirs = (getattr(lib.nn, name)(*args).eval() for lib in (gradwright, torch))
+    inplace = bool(args) and args[-1] is True
+    x = torch.linspace(-4, 4, 24).reshape(4, 3, 2).requires_grad_(not inplace)
+    compare(mine, theirs, (x,), tolerance=1e-5)
+    if inplace:
+        twin = gradwright.tensor(x.numpy())
+        assert mine(twin) is twin
 
 
 def _leaf(value: Any) -> Any:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import compare, run
+from tests.nn.module_cases import run, with_options
 
 E = math.e
 SIGMOID = [1 / (1 + math.exp(-x)) for x in (-1.0, 0.0, 2.0)]
@@ -60,10 +60,4 @@ def test_every_case_of_torch(torch, name):
     ("Mish", (True,)), ("SiLU", (True,)), ("Softshrink", (0.1,)),
 ])  # fmt: skip
 def test_options_and_reprs_are_those_of_torch(torch, name, args):
-    mine, theirs = (getattr(lib.nn, name)(*args).eval() for lib in (gw, torch))
-    inplace = bool(args) and args[-1] is True
-    x = torch.linspace(-4, 4, 24).reshape(4, 3, 2).requires_grad_(not inplace)
-    compare(mine, theirs, (x,), tolerance=1e-5)
-    if inplace:
-        twin = gw.tensor(x.numpy())
-        assert mine(twin) is twin
+    with_options(torch, name, args)

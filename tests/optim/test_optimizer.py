@@ -1,11 +1,14 @@
 """Optimizer: groups, hooks, saving, on gradwright and on PyTorch."""
 
 import copy
+import gc
 import importlib
 import pickle  # noqa: TID251
+import tracemalloc
 import warnings
 from collections import OrderedDict
 
+import numpy as np
 import pytest
 
 import gradwright as gw
@@ -290,6 +293,40 @@ def test_copies(lib, through):
     assert p[0].item() == pytest.approx(0.5)
     assert optimizer.param_groups[0]["params"][0][0].item() == pytest.approx(0.75)
     again.register_step_pre_hook(lambda *_: None)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "NAdam"])
+def test_training_does_not_grow(name):
+    """Without the garbage collector: not an object, nor an array, is left by a step."""
+    net = gw.nn.Sequential(gw.nn.Linear(8, 16, bias=False), gw.nn.ReLU(inplace=True), gw.nn.Linear(16, 3, bias=False))
+    x, labels, loss = gw.randn(32, 8), gw.randint(3, (32,)), gw.nn.CrossEntropyLoss()
+    optimizer = getattr(gw.optim, name)(net.parameters(), lr=1e-3)
+    scheduler = gw.optim.lr_scheduler.CosineAnnealingLR(optimizer, 50)
+
+    def closure():
+        optimizer.zero_grad()
+        out = loss(net(x), labels)
+        out.backward()
+        gw.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        return out
+
+    def held(steps):
+        for _ in range(steps):
+            optimizer.step(closure)
+            scheduler.step()
+        objects, snapshot = len(gc.get_objects()), tracemalloc.take_snapshot()
+        arrays = snapshot.filter_traces([tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)]).traces
+        return objects, len(arrays)
+
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        before, after = held(20), held(60)
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert max(b - a for a, b in zip(before, after, strict=True)) < 30
 
 
 def test_no_warnings_escape_a_step():
