@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.runner import Case, timed
+from benchmarks.runner import timed
 
 BATCH = 128
 
@@ -45,7 +45,7 @@ def _block(lib: Any) -> tuple[Any, tuple[int, ...]]:
     return Classifier(), (16, 64, 64)
 
 
-def _training(model: Callable[[Any], tuple[Any, tuple[int, ...]]], optimizer: str, **options: float) -> Any:
+def _training(model: Callable[[Any], tuple[Any, tuple[int, ...]]], optimizer: Any, **options: Any) -> Any:
     """From the library: a training step of the model, from the same weights in both."""
 
     def make(lib: Any) -> Callable[[], Any]:
@@ -72,13 +72,12 @@ def _training(model: Callable[[Any], tuple[Any, tuple[int, ...]]], optimizer: st
     return make
 
 
-def _both(what: str, model: Any, limit: float) -> tuple[Case, Case]:
-    return (
-        timed(f"{what}, SGD with momentum", limit=limit)(_training(model, "SGD", lr=0.01, momentum=0.9)),
-        timed(f"{what}, Adam", limit=limit)(_training(model, "Adam", lr=1e-3)),
-    )
+SGD = {"optimizer": "SGD", "lr": 0.01, "momentum": 0.9}
+ADAM = {"optimizer": "Adam", "lr": 1e-3}
 
-
-mlp_sgd, mlp_adam = _both("MLP step 784-256-128-10, batch 128", _mlp, 1.0)
-convnet_sgd, convnet_adam = _both("Digits convnet step, batch 64", _convnet, 2.0)
-block_sgd, block_adam = _both("Transformer block step, 16 x 64 x 64, causal", _block, 1.5)
+mlp_sgd = timed("MLP step with nn and optim, SGD with momentum", limit=1.0)(_training(_mlp, **SGD))
+mlp_adam = timed("MLP step with nn and optim, Adam", limit=1.0)(_training(_mlp, **ADAM))
+convnet_sgd = timed("digits convnet step, batch 64, SGD with momentum", limit=2.0)(_training(_convnet, **SGD))
+convnet_adam = timed("digits convnet step, batch 64, Adam", limit=2.0)(_training(_convnet, **ADAM))
+block_sgd = timed("transformer block step, 16 x 64 x 64, SGD with momentum", limit=1.5)(_training(_block, **SGD))
+block_adam = timed("transformer block step, 16 x 64 x 64, Adam", limit=1.5)(_training(_block, **ADAM))

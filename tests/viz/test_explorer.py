@@ -265,6 +265,24 @@ def test_a_click_shows_what_a_node_is(show: Any) -> None:
         assert part in said, part
 
 
+def test_memory_that_is_shared_counts_once(show: Any) -> None:
+    x = gw.ones(100, requires_grad=True)
+    with viz.trace():
+        y = (x * x * x).sum()
+    page = show(y)
+    assert page.run("nodes.filter((n) => n.name === 'MulBackward0').map((n) => n.bytes)") == [800, 400]
+    assert page.run("groups[0].bytes") == 800, "as at the top of the page"
+
+
+def test_a_sum_is_of_the_edges_to_that_output(show: Any) -> None:
+    x = gw.ones(4, requires_grad=True)
+    a, b = x.chunk(2)
+    page = show((a * b + a).sum())
+    page.run("select(nodes.find((n) => n.name === 'SplitBackward0').id, {})")
+    said = page.run("[...document.querySelectorAll('#panel .gradient.in h4')].map((t) => t.textContent)")
+    assert said == ["Gradient that reached output 0, the sum over 2 edges", "Gradient that reached output 1"]
+
+
 def test_marks_say_what_is_custom_untrue_or_cut_off(show: Any) -> None:
     page = show("network")
     page.run("document.getElementById('unfold').click()")

@@ -115,6 +115,44 @@ def test_bytes_of_one_memory_are_counted_once() -> None:
     assert (group.saved[0].name, group.saved[0].nbytes) == ("10 values", 400)
 
 
+def test_a_group_says_what_became_of_its_nodes() -> None:
+    @gw.autograd.surrogate("straight through")
+    class Sign(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.sign()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = gw.ones(2, requires_grad=True)
+    data = gw.ones(2)
+    y = x
+    for _ in range(10):
+        y = -Sign.apply(y) * data
+    groups = [n for n in chains(viz.graph(y)).nodes if n.kind == "group"]
+    assert [(n.reason, n.freed, n.saved[0].changed) for n in groups] == [("straight through", False, False)]
+    data.add_(1)
+    assert [n.saved[0].changed for n in chains(viz.graph(y)).nodes if n.kind == "group"] == [True]
+    y = x
+    for _ in range(10):
+        y = -y.exp()
+    y.sum().backward()
+    assert [n.freed for n in chains(viz.graph(y)).nodes if n.kind == "group"] == [True], "though negations keep nothing"
+
+
+def test_values_are_counted_in_groups_of_groups() -> None:
+    net = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4), nn.GELU()) for _ in range(12)))
+    with viz.trace():
+        y = net(gw.ones(2, 4)).sum()
+    whole = viz.graph(y, params=net)
+    folded = fold(whole, 10)
+    inside = [s.name for n in folded.nodes if n.kind == "group" for s in n.saved]
+    outside = sum(len(n.saved) for n in folded.nodes if n.kind != "group")
+    assert sum(int(name.removesuffix(" values")) for name in inside) + outside == sum(len(n.saved) for n in whole.nodes)
+
+
 class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()

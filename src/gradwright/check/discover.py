@@ -106,6 +106,8 @@ def load(target: str) -> tuple[ModuleType, str]:
     path = Path(where).absolute()
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {where}")
+    if path.suffix != ".py":
+        raise ImportError(f"{where} is not a Python file: its name does not end in .py")
     root, parts = path.parent, [path.stem]
     while (root / "__init__.py").is_file():  # it may import its neighbours by relative names
         root, parts = root.parent, [root.name, *parts]

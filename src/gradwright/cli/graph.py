@@ -124,13 +124,17 @@ def _named(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from zip(paths(rest, name), leaves, strict=True)
 
 
+_WHOLE = 1000
+"""A width in which no line is cut."""
+
+
 def _show(result: Any, names: dict[str, Any], arguments: argparse.Namespace) -> None:
     try:
-        if arguments.html:
+        if arguments.html is not None:
             explore(result, arguments.html, params=names, title=os.path.basename(arguments.target))
             return
         graph = viz.graph(result, params=names)
-        if arguments.svg:
+        if arguments.svg is not None:
             files.write(graph.svg(), arguments.svg)
         elif arguments.form in (None, "text"):
             _print(graph)
@@ -143,9 +147,12 @@ def _show(result: Any, names: dict[str, Any], arguments: argparse.Namespace) -> 
 
 
 def _print(graph: Any) -> None:
-    """Print the tree, with colours in a terminal where the package rich is installed."""
+    """Print the tree: in colours to a terminal, where the package rich is installed; whole to anything else."""
+    if not sys.stdout.isatty():
+        print(graph.text(_WHOLE))
+        return
     width = shutil.get_terminal_size().columns
-    if Console is None or not sys.stdout.isatty():
+    if Console is None:
         print(graph.text(width))
         return
     console = Console(highlight=False, width=width)

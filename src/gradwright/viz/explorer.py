@@ -61,7 +61,7 @@ def explore(
     Raises:
         TypeError: there is no tensor among ``tensors``.
         OSError: the page cannot be written.
-        ModuleNotFoundError: there is neither Graphviz nor the package igraph, which say where the nodes stand.
+        LayoutError: there is neither Graphviz nor the package igraph, which say where the nodes stand.
 
     >>> import gradwright as gw
     >>> from gradwright import viz
@@ -181,7 +181,7 @@ def _shape(shape: tuple[int, ...] | None) -> str | None:
 
 
 def _saved(s: Saved, texts: _Table) -> list[Any]:
-    return [texts[s.name], texts[_shape(s.shape)], texts[s.dtype], s.nbytes, texts[s.value], int(s.changed)]
+    return [texts[s.name], texts[_shape(s.shape)], texts[s.dtype], s.nbytes, texts[s.value], int(s.changed), s.memory]
 
 
 def _gradient(n: GraphNode, gradients: dict[int, tuple[float, float]]) -> list[float | str] | int:

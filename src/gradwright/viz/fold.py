@@ -266,16 +266,26 @@ def _group(k: int, members: list[GraphNode], name: str | None) -> GraphNode:
     values = 0
     for node in members:
         for s in node.saved:
-            values += 1
-            held[s.memory if s.memory is not None else (node.id, s.name)] = s.nbytes
+            values += _many(node, s)
+            key = (node.id, s.name) if s.memory is None else s.memory
+            held[key] = max(held.get(key, 0), s.nbytes)
     count = sum(n.count for n in members)
+    changed = any(s.changed for n in members for s in n.saved)
+    reasons = dict.fromkeys(n.reason for n in members if n.reason)  # of declared surrogates
     return replace(
-        first, id=k, kind="group", name=name or _common(members), count=count, label=None, formula=None, reason=None,
-        saved=(Saved(f"{values:,} values", nbytes=sum(held.values())),) if values else (),
-        freed=all(n.freed for n in members),
+        first, id=k, kind="group", name=name or _common(members), count=count, label=None, formula=None,
+        reason="; ".join(reasons) or None,
+        saved=(Saved(f"{values:,} values", nbytes=sum(held.values()), changed=changed),) if values else (),
+        freed=any(n.freed for n in members),
         place=first.place if all(n.place == first.place for n in members) else None,
         module=first.module if all(n.module == first.module for n in members) else name or None,
     )  # fmt: skip
+
+
+def _many(node: GraphNode, s: Saved) -> int:
+    """How many values a record stands for."""
+    count = s.name.removesuffix(" values").replace(",", "")
+    return int(count) if node.kind == "group" and count.isdecimal() else 1
 
 
 def _common(members: Sequence[GraphNode]) -> str:

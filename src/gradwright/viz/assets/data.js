@@ -18,20 +18,30 @@ const WORDS = [
   "function",
   "code",
 ];
+// Bytes by memory, so that what is shared counts once.
+const keep = (kept, more) => {
+  for (const [memory, n] of more) kept.set(memory, Math.max(kept.get(memory) ?? 0, n));
+};
+const sum = (kept) => [...kept.values()].reduce((total, n) => total + n, 0);
+
 const nodes = Array.from({ length: nodeCount }, (_, id) => {
   const node = { id, outgoing: [], incoming: [], step: -1 };
   for (const key of WORDS) node[key] = texts[given.nodes[key][id]];
   node.order = given.nodes.order[id];
   node.freed = given.nodes.freed[id] === 1;
   node.count = given.nodes.count[id];
-  node.saved = given.nodes.saved[id].map(([name, shape, dtype, bytes, value, changed]) => ({
+  node.saved = given.nodes.saved[id].map(([name, shape, dtype, bytes, value, changed, memory], k) => ({
     name: texts[name],
     shape: texts[shape],
     dtype: texts[dtype],
     bytes,
     value: texts[value],
     changed: changed === 1,
+    memory: memory ?? `${id}.${k}`,
   }));
+  node.kept = new Map();
+  keep(node.kept, node.saved.map((s) => [s.memory, s.bytes]));
+  node.bytes = sum(node.kept);
   const gradient = given.nodes.gradient[id];
   node.gradient = gradient && { norm: Number(gradient[0]), rms: Number(gradient[1]) };
   node.title = node.label ?? (node.kind === "accumulate" ? "leaf" : node.name);
@@ -67,6 +77,7 @@ const groups = given.groups.map(([title, kind, members, columns, layers, rims, s
   parent: -1,
   count: 0,
   bytes: 0,
+  kept: new Map(),
   marks: {},
   low: null,
   high: null,
@@ -89,7 +100,7 @@ const JUDGED = { odd: "not finite", zero: "zero", vanishing: "vanishing", explod
 const home = new Int32Array(nodeCount);
 const count = (group, node) => {
   group.count += node.count;
-  group.bytes += node.saved.reduce((sum, s) => sum + s.bytes, 0);
+  keep(group.kept, node.kept);
   for (const mark of [node.kind, node.gradient && judged(node.gradient.rms)])
     if (mark) group.marks[mark] = (group.marks[mark] ?? 0) + 1;
   if (!node.gradient || !Number.isFinite(node.gradient.rms)) return;
@@ -108,11 +119,12 @@ for (const group of groups.toReversed()) {
     const inner = groups[groupOf(m)];
     inner.parent = group.id;
     group.count += inner.count;
-    group.bytes += inner.bytes;
+    keep(group.kept, inner.kept);
     for (const [mark, n] of Object.entries(inner.marks)) group.marks[mark] = (group.marks[mark] ?? 0) + n;
     if (inner.low !== null) group.low = Math.min(group.low ?? Infinity, inner.low);
     if (inner.high !== null) group.high = Math.max(group.high ?? 0, inner.high);
   }
+  group.bytes = sum(group.kept);
 }
 
 // From the whole down to the group of a node.
@@ -142,6 +154,7 @@ const value = (k) => {
 };
 const steps = (play?.steps ?? []).map(([node, incoming, flows, before, after], k) => {
   if (nodes[node].step < 0) nodes[node].step = k;
+  for (const [edge, v] of flows) edges[edge].sent = v !== 0;
   return { node, incoming, flows, before, after };
 });
 

@@ -22,8 +22,7 @@ const said = (node) => {
     parts.push(KINDS[node.kind] ?? node.kind);
   if (node.shape) parts.push(size(node.shape));
   if (hasOrders.size > 1 && node.order > 1) parts.push(orderOf(node));
-  const sum = node.saved.reduce((total, s) => total + s.bytes, 0);
-  if (sum) parts.push(`keeps ${bytes(sum)}`);
+  if (node.bytes) parts.push(`keeps ${bytes(node.bytes)}`);
   if (node.gradient)
     parts.push(
       `gradient rms ${tiny(node.gradient.rms)}${JUDGED[judged(node.gradient.rms)] ? `, ${JUDGED[judged(node.gradient.rms)]}` : ""}`,

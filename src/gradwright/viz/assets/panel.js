@@ -222,9 +222,8 @@ const saved = (node) => {
       make("td", { class: "bytes" }, s.shape === null ? "" : bytes(s.bytes)),
     ),
   );
-  const sum = node.saved.reduce((total, s) => total + s.bytes, 0);
   return section(
-    node.freed ? "Kept for backward" : `Kept for backward${sum ? `: ${bytes(sum)}` : ""}`,
+    node.freed ? "Kept for backward" : `Kept for backward${node.bytes ? `: ${bytes(node.bytes)}` : ""}`,
     make("table", {}, make("tbody", {}, ...rows)),
   );
 };
@@ -273,7 +272,8 @@ const played = (node) => {
         : node.kind === "accumulate"
           ? "Gradient that reached it"
           : "Gradient of its result";
-    const from = node.incoming.length > 1 ? `, the sum over ${node.incoming.length} edges` : "";
+    const many = node.incoming.filter((e) => e.sent && e.output === output).length;
+    const from = many > 1 ? `, the sum over ${many} edges` : "";
     blocks.push(
       make(
         "div",
