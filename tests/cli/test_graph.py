@@ -122,6 +122,8 @@ def test_a_path_that_cannot_be_written_is_named(program: str, capsys: Any, tmp_p
     path = tmp_path / "missing" / "made"
     assert main(["graph", f"{program}:loss", option, str(path)]) == 2
     assert f"cannot write {path}: No such file or directory" in capsys.readouterr().err
+    assert main(["graph", f"{program}:loss", option, ""]) == 2
+    assert "cannot write .: Is a directory" in capsys.readouterr().err
 
 
 def test_without_a_layout_a_picture_is_refused(program: str, capsys: Any, tmp_path: Path, monkeypatch: Any) -> None:

@@ -90,6 +90,9 @@ def test_outermost_modules_of_one_class_are_told_apart() -> None:
     with viz.trace():
         y = a(b(a(gw.ones(1, 2))))
     assert [n.module for n in viz.graph(y).nodes if n.kind == "op"] == ["Own", "Own-2", "Own"]
+    with viz.trace():
+        alone = b(gw.ones(1, 2))
+    assert [n.module for n in viz.graph(alone).nodes if n.kind == "op"] == ["Own"], "whatever else was traced"
 
 
 def test_a_module_that_raises_is_left() -> None:

@@ -141,7 +141,9 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
         start = ticket()
         if not composite:
             out = function(there, *args, **kwargs)
-            composite = out._node is not None and out._node._edge()[0]._seq > start + 1
+            last = () if out._node is None else out._node._edge()[0]._next
+            given = {getattr(a, "_node", None) for a in (there, *args, *kwargs.values())}
+            composite = any(node._next and node._seq > start and node not in given for node in last)
         if composite:
             out = function(apply_one(_copy, there, {}) if recording.get() else self, *args, **kwargs)
         return store(self, out)

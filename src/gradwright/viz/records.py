@@ -79,8 +79,8 @@ class GraphNode:
         module: the path of the module that computed it, ``layers.0``; ``""`` is the root. None if it is not known.
         place: the line that recorded it, if the graph was recorded under `trace` or anomaly mode.
         order: 1 if a forward pass recorded it, 2 a backward pass of that, 3 a backward pass of one of order 2.
-        reason: of a surrogate, and a group with such in it, why; of a stop, or an output without history, why no gradient
-            goes on from here.
+        reason: of a surrogate, and a group with such in it, why; of a stop, or an output without history, why no
+            gradient goes on from here.
         formula: the first line of the operation's docstring.
         freed: whether a backward pass has freed what it saved; of a group, what any of its nodes did.
         gradient: the size of the gradient at its result, if a pass under `trace`, or a ``.grad``, tells.

@@ -45,16 +45,16 @@ class Note:
     """What is noted of a node: where and by which module it was recorded, what it made, and what it did not reach.
 
     Attributes:
-        place: as `here` has it. module: the module's path.
+        place: as `here` has it. module: the module's path; outer: the number of the outermost module.
         shape, dtype: of its result.
         stops: for inputs without history the `Stop` that took it.
         gradient: norm and root mean square of the gradient that a pass brought.
     """
 
-    __slots__ = ("dtype", "gradient", "module", "place", "shape", "stops")
+    __slots__ = ("dtype", "gradient", "module", "outer", "place", "shape", "stops")
 
-    def __init__(self, place: Any, module: str | None) -> None:
-        self.place, self.module = place, module
+    def __init__(self, place: Any, module: str | None, outer: int = 0) -> None:
+        self.place, self.module, self.outer = place, module, outer
         self.shape: tuple[int, ...] | None = None
         self.dtype: str | None = None
         self.stops: list[tuple[int, Stop]] = []
@@ -67,11 +67,12 @@ _running: ContextVar[_Running | None] = ContextVar("the module that runs", defau
 
 
 class _Running(NamedTuple):
-    """A module that runs, or whose backward does: its path, the paths of all in the outermost, and what it is in."""
+    """A module that runs, or whose backward does: its path, paths and number of the outermost, and what it is in."""
 
     path: str
     names: dict[int, str] | None
     above: _Running | None
+    outer: int
 
 
 class trace(Watch):
@@ -126,7 +127,7 @@ class trace(Watch):
         if node in notes:  # by another trace
             return
         running = _running.get()
-        note = notes[node] = Note(here(), running and running.path)
+        note = notes[node] = Note(here(), running.path, running.outer) if running else Note(here(), None)
         if name != _operation(node):  # what a write in place records besides
             return
         outputs = list(_arrays([result]))
@@ -151,7 +152,7 @@ class trace(Watch):
         if note is None:
             note = notes[node] = Note(None, None)
         note.gradient = magnitude(list(g.values()) if isinstance(g, dict) else [g])
-        token = _running.set(_Running(note.module, None, None) if note.module else None)
+        token = _running.set(_Running(note.module, None, None, note.outer) if note.module else None)
         try:
             return call()
         finally:
@@ -257,12 +258,12 @@ def _enter(module: Any, args: Any) -> None:
     """A module begins: it is one of those below the outermost, or the outermost."""
     above = _running.get()
     if above is None or above.names is None:
-        title = _title(module)
+        title, outer = type(module).__name__, _numbers.setdefault(module, next(_count))
         names = {id(m): f"{title}.{path}" if path else title for path, m in module.named_modules()}
     else:
-        names = above.names
+        names, outer = above.names, above.outer
         title = f"{above.path}.{type(module).__name__}"
-    _running.set(_Running(names.get(id(module), title), names, above))
+    _running.set(_Running(names.get(id(module), title), names, above, outer))
 
 
 def _leave(module: Any, args: Any, out: Any) -> None:
@@ -270,14 +271,6 @@ def _leave(module: Any, args: Any, out: Any) -> None:
     _running.set(running and running.above)
 
 
-_titles: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-
-
-def _title(module: Any) -> str:
-    """What to call a module that is in no other: by its class, with a number if there is another one."""
-    found = _titles.get(module)
-    if found is None:
-        name, taken = type(module).__name__, set(_titles.values())
-        others = (f"{name}-{n}" for n in itertools.count(2))
-        found = _titles[module] = name if name not in taken else next(t for t in others if t not in taken)
-    return found
+_numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+"""Of the outermost modules, in the order in which they first ran."""
+_count = itertools.count(1)

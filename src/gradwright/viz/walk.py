@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -106,6 +107,7 @@ class _Walk:
         inner = [t for _, t in roots if type(t._node) is not AccumulateGrad]
         self.ids = {node: k for k, node in enumerate(self.found, len(inner))}
         self.notes = {node: note for node in self.found if (note := notes.get(node))} if notes else {}
+        self.titles = _titles(self.notes.values())
         self.places: dict[Any, Place] = {}
         self.classes: dict[type, tuple[str, Kind, str | None, str | None]] = {}
         self.nodes: list[GraphNode] = []
@@ -164,9 +166,13 @@ class _Walk:
         saved = self.memories.of(node) if self.memories else ()
         gradient = None if note.gradient is None and kind != "accumulate" else _gradient(node, note)
         self.nodes.append(GraphNode(
-            k, name, kind, meta[0], meta[1], saved, self.names.get(node), note.module, place and self._place(place),
-            order(node), reason, formula, _is_freed(node), gradient,
+            k, name, kind, meta[0], meta[1], saved, self.names.get(node), self._module(note),
+            place and self._place(place), order(node), reason, formula, _is_freed(node), gradient,
         ))  # fmt: skip
+
+    def _module(self, note: Note) -> str | None:
+        title = self.titles.get(note.outer)
+        return note.module if title is None or note.module is None else title + note.module[len(_head(note)) :]
 
     def _edges(self, k: int, node: Any) -> None:
         targets, mask = node._next, node._mask
@@ -207,6 +213,22 @@ class _Walk:
             code = line.code
             found = self.places[place] = Place(code.co_filename, line.line, code.co_qualname, line.source)
         return found
+
+
+def _titles(notes: Iterable[Note]) -> dict[int, str]:
+    """What to call outermost modules, if there is one of their class before them: by class and number."""
+    heads = {note.outer: _head(note) for note in notes if note.module}
+    seen: Counter[str] = Counter()
+    found = {}
+    for outer, head in sorted(heads.items()):
+        seen[head] += 1
+        if seen[head] > 1:
+            found[outer] = f"{head}-{seen[head]}"
+    return found
+
+
+def _head(note: Note) -> str:
+    return (note.module or "").partition(".")[0]
 
 
 def _below(roots: Iterable[Node]) -> list[Node]:
