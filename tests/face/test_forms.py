@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright.autograd.engine import walk
 from gradwright.autograd.grad_mode import no_grad
 from gradwright.face import elementwise as e
 from gradwright.face.forms import alike, inplace, without_slope
@@ -159,3 +160,14 @@ def test_without_slope():
     with pytest.raises(NotImplementedError, match="derivative of multiply with respect to this argument"):
         f(x, y).backward()
     assert gradwright.autograd.grad(x * y, y)[0].tolist() == [3.0]
+
+
+def test_a_conversion_does_not_make_a_composite_of_an_operation():
+    def graph():
+        x = gradwright.ones(3, requires_grad=True) * 1
+        x[0].mul_(gradwright.ones((), requires_grad=True))
+        return [type(n).__name__ for n in walk([x._node])]
+
+    before = graph()
+    (gradwright.ones(3, requires_grad=True) * 1).mul_(gradwright.ones(3, dtype=gradwright.float64, requires_grad=True))
+    assert graph() == before

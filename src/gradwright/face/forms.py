@@ -10,7 +10,7 @@ from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one, binary, unary
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.grad_mode import recording, watching
-from gradwright.autograd.node import ticket
+from gradwright.autograd.node import operation, ticket
 from gradwright.autograd.view import assign, refresh, unhooked
 from gradwright.errors import kind
 from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype
@@ -143,7 +143,7 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
             out = function(there, *args, **kwargs)
             last = () if out._node is None else out._node._edge()[0]._next
             given = {getattr(a, "_node", None) for a in (there, *args, *kwargs.values())}
-            composite = any(node._next and node._seq > start and node not in given for node in last)
+            composite = any(n._next and n._seq > start and n not in given and operation(n) != "ToCopy" for n in last)
         if composite:
             out = function(apply_one(_copy, there, {}) if recording.get() else self, *args, **kwargs)
         return store(self, out)
