@@ -5,7 +5,7 @@ trace.py     `trace`: notes lines and modules      fold.py      a graph made sma
 text.py, dot.py, mermaid.py, svg.py                a graph written down; layout.py says where things stand in a picture
 explorer.py  `explore`: a page to look around in, made of levels.py (groups in groups) and play.py (a backward pass)
 torchviz.py  `make_dot`, as the torchviz package has it
-summary.py   `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_gradients`
+layer_table.py `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_gradients`
 """
 
 from gradwright.viz import dot, explorer, mermaid, svg, text
