@@ -139,7 +139,9 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
             return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
         there = unhooked(self)
         start = ticket()
-        if not composite:
+        if short is not None:  # one operation, whatever is converted or scaled before it
+            out = function(there, *args, **kwargs)
+        elif not composite:
             out = function(there, *args, **kwargs)
             last = () if out._node is None else out._node._edge()[0]._next
             given = {getattr(a, "_node", None) for a in (there, *args, *kwargs.values())}
