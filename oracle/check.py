@@ -71,6 +71,18 @@ def listening(record: Record, where: str) -> Iterator[None]:
     record.note("warnings", f"leaks a warning: {leaks[0].message}" if leaks else None, where)
 
 
+@contextmanager
+def findings(record: Record, where: str) -> Iterator[None]:
+    """`listening`; and whatever a call under test raises is a finding."""
+    try:
+        with listening(record, where):
+            yield
+    except UnconvertibleError:
+        record.skipped += 1
+    except Exception as e:
+        record.note("value", fault(e), where)
+
+
 def check_samples(record: Record, entry: Any, op: Callable[..., Any], dtype: Any, count: int | None) -> None:
     """All checks of one dtype; gradients for the dtypes that PyTorch differentiates in double precision."""
     grads = dtype in (torch.float64, torch.complex128)

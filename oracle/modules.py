@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from oracle.check import Case, Options, compare_gradients, fault, listening, quietly
+from oracle.check import Case, Options, compare_gradients, findings, quietly
 from oracle.compare import dtype_difference, shape_difference, structure_difference, tensors_in, value_difference
-from oracle.convert import Converter, UnconvertibleError
+from oracle.convert import Converter
 from oracle.entries import seed
 from oracle.records import Record
 from oracle.refusals import check_refusal
@@ -23,13 +23,8 @@ def check_module(record: Record, info: Any, build: Callable[..., Any], options: 
         for training in (True, False):
             for case in _cases(info.module_inputs_func, info, dtype, training)[: options.samples]:
                 where = f"{case.desc or 'case'}{'' if training else ', eval'}, {str(dtype)[6:]}"
-                try:
-                    with listening(record, where):
-                        _check_case(record, info, build, case, dtype, training, where)
-                except UnconvertibleError:
-                    record.skipped += 1
-                except Exception as e:  # whatever a call under test raises is a finding
-                    record.note("value", fault(e), where)
+                with findings(record, where):
+                    _check_case(record, info, build, case, dtype, training, where)
     if options.errors and info.module_error_inputs_func is not None:
         _check_errors(record, info, build)
 

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 import gradwright
-from oracle.check import Options, fault, listening, quietly
+from oracle.check import Options, findings, quietly
 from oracle.compare import tensors_in, value_difference
-from oracle.convert import Converter, UnconvertibleError
+from oracle.convert import Converter
 from oracle.records import Record
 from oracle.refusals import check_refusal
 
@@ -29,13 +29,8 @@ def check_optimizer(record: Record, info: Any, build: Callable[..., Any], option
     for dtype in (torch.float64, torch.float32) if options.dtypes else (torch.float64,):
         for case in quietly(lambda: info.optim_inputs_func(device="cpu"))[: options.samples]:
             where = f"{case.desc}, {str(dtype)[6:]}"
-            try:
-                with listening(record, where):
-                    _check_case(record, info, build, case.kwargs, dtype, where)
-            except UnconvertibleError:
-                record.skipped += 1
-            except Exception as e:  # whatever a call under test raises is a finding
-                record.note("value", fault(e), where)
+            with findings(record, where):
+                _check_case(record, info, build, case.kwargs, dtype, where)
     if options.errors and info.optim_error_inputs_func is not None:
         _check_errors(record, info, build)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -127,7 +127,8 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
-    first time, works on a copy. ``short`` is the short way of it, if it has one (see `gradwright.autograd.write`).
+    first time, works on a copy. ``short`` is the short way of it (see `gradwright.autograd.write`), which only single
+    operations have.
     """
     composite = False
 
@@ -139,13 +140,9 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
             return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
         there = unhooked(self)
         start = ticket()
-        if short is not None:  # one operation, whatever is converted or scaled before it
+        if not composite:
             out = function(there, *args, **kwargs)
-        elif not composite:
-            out = function(there, *args, **kwargs)
-            last = () if out._node is None else out._node._edge()[0]._next
-            given = {getattr(a, "_node", None) for a in (there, *args, *kwargs.values())}
-            composite = any(n._next and n._seq > start and n not in given and operation(n) != "ToCopy" for n in last)
+            composite = short is None and _is_composite(out, start, (there, *args, *kwargs.values()))
         if composite:
             out = function(apply_one(_copy, there, {}) if recording.get() else self, *args, **kwargs)
         return store(self, out)
@@ -153,6 +150,13 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
     call.__doc__ = f"In-place form of `{function.__name__}`."
     return call
+
+
+def _is_composite(out: Any, start: int, given: Sequence[Any]) -> bool:
+    """Whether an operation recorded since ``start`` stands between ``out`` and what was given, conversions apart."""
+    last = () if out._node is None else out._node._edge()[0]._next
+    nodes = {getattr(a, "_node", None) for a in given}
+    return any(n._next and n._seq > start and n not in nodes and operation(n) != "ToCopy" for n in last)
 
 
 def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Callable[[Any, Any], Any]:
