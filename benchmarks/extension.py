@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.runner import Case, Figure, Pace, fresh, timed
+from examples import fused_activation
 
 CODE = {
     "gradwright": """
@@ -96,25 +97,13 @@ first_build = _case("C++ extension, the first on a machine", None, _first, 1)
 warm_load = _case("C++ extension, load of what is built (at most 50 ms)", None, _warm, 3)
 
 
-def _fused() -> Any:
-    from gradwright.utils.cpp_extension import load_inline
-
-    return load_inline("benchmarked_activation", """
-template <class R> R slope(R x) {
-    R s = sigmoid(1.702 * x);
-    return s * (1 + 1.702 * x * (1 - s));
-}
-GRADWRIGHT_ELEMENTWISE(quick_gelu, x * sigmoid(1.702 * x), slope(x))
-""")  # fmt: skip
-
-
 def _activation(n: int) -> Callable[[Any], Any]:
     def case(lib: Any) -> Any:
         random = np.random.default_rng(0)
         x = lib.from_numpy(random.standard_normal(n).astype(np.float32)).requires_grad_()
         g = lib.ones(n)
         if lib.__name__ == "gradwright":
-            quick_gelu = _fused().quick_gelu
+            quick_gelu = fused_activation.compiled()
         else:
             quick_gelu = lambda x: x * lib.sigmoid(1.702 * x)
 

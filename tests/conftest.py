@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib.metadata
+import importlib.util
 import os
 import shutil
 import warnings
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import settings
 
 import gradwright
+from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 
 collect_ignore = ["seed_programs", "cli/training_scripts"]  # run by tests, but hold none
@@ -103,3 +105,14 @@ def seed() -> int:
     """Seed NumPy's global generator, so that a test draws the same numbers whatever ran before it."""
     np.random.seed(0)
     return 0
+
+
+@pytest.fixture(scope="session")
+def compiler() -> None:
+    """Skips the test where there is no compiler, or no nanobind."""
+    if importlib.util.find_spec("nanobind") is None:
+        pytest.skip("nanobind is not installed: no extension built")
+    try:
+        check_compiler()
+    except RuntimeError as e:
+        pytest.skip(str(e).partition("\n")[0])

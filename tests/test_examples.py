@@ -21,6 +21,7 @@ from scipy import stats
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRAINING = ["char_model", "digits_convnet", "digits_mlp", "ode_fit"]
+IN_CPP = ["fused_activation", "lltm"]
 FOLDER = tempfile.mkdtemp()  # where the examples run, and leave what they write
 atexit.register(shutil.rmtree, FOLDER)
 
@@ -56,7 +57,9 @@ def row(text: str, start: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
-def test_every_example_runs_and_says_what_it_shows(name):
+def test_every_example_runs_and_says_what_it_shows(name, request):
+    if name in IN_CPP:
+        request.getfixturevalue("compiler")
     assert output(name)
     assert module(name)["__doc__"]
     assert callable(module(name)["main"])
@@ -282,6 +285,68 @@ def test_heat_rod():
     assert numbers(row(text, "by the end link twice, and by it and the halfway one:")) == pytest.approx(
         [twice, mixed], abs=1e-5
     )
+
+
+# ---- C++ ------------------------------------------------------------------------------------------------
+
+
+def test_fused_activation(compiler):
+    from scipy import special
+
+    import gradwright as gw
+
+    text = output("fused_activation")
+    assert row(text, "first derivative right:").strip() == row(text, "second derivative right:").strip() == "True"
+    assert numbers(row(text, "largest difference:"))[0] < 1e-15
+    example = module("fused_activation")
+    x = gw.tensor([-700.0, -2.0, 0.0, 3.0, 700.0], dtype=gw.float64)
+    truth = x.numpy() * special.expit(1.702 * x.numpy())
+    np.testing.assert_allclose(example["compiled"]()(x), truth, rtol=1e-15)
+
+
+def test_lltm(compiler):
+    text = output("lltm")
+    for language in ["Python", "C++   "]:
+        assert row(text, f"{language} derivatives right:") == " first True, second True"
+    for what in ["values", "gradients", "second derivatives"]:
+        assert numbers(row(text, f"{what}: largest difference"))[0] < 1e-12
+
+
+@pytest.mark.parametrize("language", ["Python", "C++"])
+def test_lltm_is_what_pytorch_computes(torch, compiler, language):
+    import gradwright as gw
+
+    example = module("lltm")
+    inputs = example["arguments"](4, 5, 6)
+    step = example["LLTM"] if language == "Python" else example["compiled"]()
+
+    def composed(x, weights, bias, h, cell):
+        a, b, c = torch.addmm(bias, torch.cat([h, x], 1), weights.t()).chunk(3, 1)
+        new = cell + a.sigmoid() * torch.nn.functional.elu(c)
+        return b.sigmoid() * new.tanh(), new
+
+    theirs = [torch.tensor(t.detach().numpy(), requires_grad=True) for t in inputs]
+    for lib, values, leaves in [(gw, step.apply(*inputs)[:2], inputs), (torch, composed(*theirs), theirs)]:
+        first = lib.autograd.grad(sum(v.sin().sum() for v in values), leaves, create_graph=True)
+        second = lib.autograd.grad(sum((g * g).sum() for g in first), leaves)
+        found = [t.detach().numpy() for t in (*values, *first, *second)]
+        if lib is gw:
+            ours = found
+    for a, b in zip(ours, found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12 * np.abs(b).max())
+
+
+def test_lltm_refuses_what_does_not_fit(compiler):
+    import gradwright as gw
+
+    step = module("lltm")["compiled"]()
+    x, weights, bias, h, cell = module("lltm")["arguments"](4, 5, 6)
+    with pytest.raises(ValueError, match="3 rows for each column of the cell"):
+        step.apply(x, weights, bias, h, cell[:, :5])
+    with pytest.raises(RuntimeError, match=r"LLTM\.forward: expected argument 'cell' to have 2 dims, but it has 1"):
+        step.apply(x, weights, bias, h, cell[0])
+    with pytest.raises(RuntimeError, match=r"LLTM\.forward: expected scalar type Double but found Float for argument 'cell'"):
+        step.apply(x, weights, bias, h, cell.to(gw.float32))
 
 
 # ---- programs that train --------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ class Tensor : public nb::object {
     Tensor(const nb::object &o) : nb::object(o) {}
     Tensor(nb::object &&o) : nb::object(std::move(o)) {}
     bool defined() const { return is_valid() && !is_none(); }
+    int64_t size(int dim) const { return nb::cast<int64_t>(attr("shape")[dim]); }
 };
 
 namespace detail {
