@@ -22,7 +22,8 @@ TRANSLATED = [page for page in PAGES if page.with_suffix(".zh-CN.md").exists()]
 TUTORIALS = sorted(page.relative_to(ROOT).as_posix() for page in TRANSLATED
                    if page.parent.name == "tutorials" and page.stem != "README")  # fmt: skip
 PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/checking.md", "docs/debugging.md", "docs/exploring.md",
-            "docs/functions.md", "docs/how-it-works.md", "docs/training.md", *TUTORIALS]  # fmt: skip
+            "docs/functions.md", "docs/how-it-works.md", "docs/other-languages.md", "docs/training.md",
+            *TUTORIALS]  # fmt: skip
 PICTURES = ROOT / "docs/images/tutorials"
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
@@ -136,6 +137,13 @@ def test_no_other_page_has_programs() -> None:
     pages = [name(page) for page in PAGES if any(b.language == "python" for b in blocks(page))]
     both = [page.removesuffix(".zh-CN.md") + ".md" if page.endswith(".zh-CN.md") else page for page in pages]
     assert sorted(set(both)) == sorted(PROGRAMS), "add the page to PROGRAMS"
+
+
+@pytest.mark.parametrize(("language", "file"), [("fortran", "tridiagonal.f90"), ("py", "fortran_tridiagonal.py")])
+def test_code_that_needs_a_fortran_compiler_is_that_of_the_example(language: str, file: str) -> None:
+    (quoted,) = (b for b in blocks(ROOT / "docs/other-languages.md") if b.language == language)
+    lines = iter(read(ROOT / "examples" / file).splitlines())
+    assert [line for line in quoted.text.splitlines() if line not in lines] == []
 
 
 def test_the_miniature_is_small() -> None:

@@ -1,5 +1,9 @@
-"""Each example runs as a program, and its numbers agree with an independent computation."""
+"""Each example runs as a program, and its numbers agree with an independent computation.
 
+With GRADWRIGHT_REQUIRE_GFORTRAN=1 a missing gfortran fails the run; without it, the example in Fortran is skipped.
+"""
+
+import ast
 import atexit
 import collections
 import functools
@@ -17,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, signal, special, stats
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRAINING = ["char_model", "digits_convnet", "digits_mlp", "ode_fit"]
@@ -29,11 +33,19 @@ atexit.register(shutil.rmtree, FOLDER)
 @functools.cache
 def output(name: str) -> str:
     """What the example prints; those that train do so for a few seconds only."""
+    if name == "fortran_tridiagonal":
+        gfortran()
     command = [sys.executable, str(EXAMPLES / f"{name}.py"), *(["--quick"] if name in TRAINING else [])]
     one = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=FOLDER, env=one)
     assert done.returncode == 0, f"{name}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def gfortran() -> None:
+    """Skips where there is none, unless it is required: then the example fails."""
+    if shutil.which("gfortran") is None and os.environ.get("GRADWRIGHT_REQUIRE_GFORTRAN", "") in ("", "0"):
+        pytest.skip("gfortran is not installed: the example in Fortran not run")
 
 
 @functools.cache
@@ -345,8 +357,151 @@ def test_lltm_refuses_what_does_not_fit(compiler):
         step.apply(x, weights, bias, h, cell[:, :5])
     with pytest.raises(RuntimeError, match=r"LLTM\.forward: expected argument 'cell' to have 2 dims, but it has 1"):
         step.apply(x, weights, bias, h, cell[0])
-    with pytest.raises(RuntimeError, match=r"LLTM\.forward: expected scalar type Double but found Float for argument 'cell'"):
+    expected = r"LLTM\.forward: expected scalar type Double but found Float for argument 'cell'"
+    with pytest.raises(RuntimeError, match=expected):
         step.apply(x, weights, bias, h, cell.to(gw.float32))
+
+
+# ---- numba_garch ----------------------------------------------------------------------------------------
+
+
+def test_numba_garch():
+    text = output("numba_garch")
+    assert row(text, "first derivative right:").strip() == row(text, "second derivative right:").strip() == "True"
+    example = module("numba_garch")
+    r = example["simulate"]().numpy()
+
+    def loss(theta):
+        omega, alpha, beta = theta
+        h = signal.lfilter([1], [1, -beta], np.append(np.mean(r**2), omega + alpha * r[:-1] ** 2))
+        return 0.5 * np.sum(np.log(h) + r**2 / h)
+
+    names = ["omega", "alpha", "beta"]
+    best, errors, truth = np.array([numbers(row(text, name)) for name in names]).T
+    found = optimize.minimize(loss, truth, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
+    assert best == pytest.approx(found.x, abs=2e-4)
+    steps = 1e-4 * np.eye(3)
+    hessian = [[sum(s * t * loss(found.x + s * a + t * b) for s in (1, -1) for t in (1, -1)) / 4e-8 for b in steps]
+               for a in steps]  # fmt: skip
+    assert errors == pytest.approx(np.sqrt(np.diag(np.linalg.inv(hessian))), rel=5e-3)
+    assert (abs(best - truth) < 2 * errors).all()
+    assert len(numbers(row(text, "loss and gradient").partition("days:")[2])) == 2
+
+
+def test_a_recurrence_takes_any_two_vectors_that_go_together():
+    import gradwright as gw
+
+    example = module("numba_garch")
+    run, whole = example["Recurrence"].apply, gw.arange(1, 17, dtype=gw.float32).div(10).requires_grad_()
+    a, x = whole[::2], whole[1::2]
+    fast, slow = run(a, x), example["loop"](a, x)
+    assert fast.dtype == gw.float32
+    assert fast.tolist() == pytest.approx(slow.tolist())
+    by_hand, by_tensors = (gw.autograd.grad(y.sum(), whole)[0].tolist() for y in (fast, slow))
+    assert by_hand == pytest.approx(by_tensors, rel=1e-5)
+    empty = gw.zeros(0, requires_grad=True)
+    assert gw.autograd.grad(run(empty, empty).sum(), empty)[0].shape == (0,)
+
+
+@pytest.mark.parametrize(("a", "x"), [
+    ("float64 ()", "float64 ()"), ("float64 (2, 2)", "float64 (2, 2)"), ("float64 (3,)", "float64 (4,)"),
+    ("float32 (3,)", "float64 (3,)"), ("int64 (3,)", "int64 (3,)"), ("complex64 (3,)", "complex64 (3,)"),
+])  # fmt: skip
+def test_a_recurrence_refuses_the_rest(a, x):
+    import gradwright as gw
+
+    def ones(text):
+        dtype, shape = text.split(maxsplit=1)
+        return gw.ones(ast.literal_eval(shape), dtype=getattr(gw, dtype))
+
+    with pytest.raises(ValueError, match=re.escape(f"or both float64, not torch.{a} and torch.{x}")):
+        module("numba_garch")["Recurrence"].apply(ones(a), ones(x))
+
+
+# ---- ctypes_bessel --------------------------------------------------------------------------------------
+
+
+def test_ctypes_bessel():
+    text = output("ctypes_bessel")
+    assert re.findall(r"J(\d): first derivative right: True, second: True", text) == ["0", "2"]
+    lowest = special.jn_zeros(0, 1)
+    for n in range(4):
+        assert numbers(row(text, f"{n} ")) == pytest.approx(special.jn_zeros(n, 4) / lowest, abs=6e-4)
+        assert module("ctypes_bessel")["zeros"](n, 4) == pytest.approx(special.jn_zeros(n, 4), rel=1e-14)
+
+
+def test_bessel_functions_are_right_to_third_order():
+    import gradwright as gw
+
+    bessel = module("ctypes_bessel")["Bessel"].apply
+    x = gw.tensor([[-3.0, 0.0, 0.5], [2.0, 7.0, 30.0]], dtype=gw.float64).T.requires_grad_()
+    for n in (0, 1, 5):
+        derivative = bessel(n, x)
+        for order in range(4):
+            truth = special.jvp(n, x.detach().numpy(), order)
+            np.testing.assert_allclose(derivative.detach().numpy(), truth, atol=1e-15)
+            derivative, = gw.autograd.grad(derivative.sum(), x, create_graph=True)
+
+
+def test_bessel_takes_real_numbers_of_any_shape_and_precision():
+    import gradwright as gw
+
+    bessel = module("ctypes_bessel")["Bessel"].apply
+    single = bessel(0, gw.tensor(1.0, requires_grad=True))
+    assert (single.dtype, single.shape) == (gw.float32, ())
+    assert single.item() == pytest.approx(special.j0(1), rel=1e-7)
+    assert bessel(0, gw.zeros(0, 3)).shape == (0, 3)
+    for dtype in (gw.int64, gw.complex64):
+        with pytest.raises(TypeError, match=f"a floating-point dtype, not {dtype}"):
+            bessel(0, gw.ones(2, dtype=dtype))
+
+
+# ---- fortran_tridiagonal --------------------------------------------------------------------------------
+
+
+def test_fortran_tridiagonal():
+    text = output("fortran_tridiagonal")
+    assert row(text, "first derivative right:").strip() == row(text, "second derivative right:").strip() == "True"
+    y = np.array(module("fortran_tridiagonal")["NILE"].split(), dtype=float)
+    D = np.diff(np.eye(100), axis=0)
+    noise, step = numbers(row(text, "variance of the noise:"))
+
+    def loss(log_variances):  # of the differences, in which the first level plays no part
+        noise, step = np.exp(log_variances)
+        return -stats.multivariate_normal(cov=noise * D @ D.T + step * np.eye(99)).logpdf(np.diff(y))
+
+    found = optimize.minimize(loss, [9, 8], method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9})
+    assert [noise, step] == pytest.approx(np.exp(found.x), abs=1)
+    x = np.linalg.solve(np.eye(100) + noise / step * D.T @ D, y)
+    years, levels = np.array(numbers(row(text, "level:"))).reshape(-1, 2).T
+    assert levels == pytest.approx(x[years.astype(int) - 1871], abs=1)
+
+
+def test_a_tridiagonal_solver_refuses_what_f2py_would_bend():
+    import gradwright as gw
+
+    gfortran()
+    solve, ones = module("fortran_tridiagonal")["Solve"].apply, gw.ones
+    single = solve(ones(4)[::2], 4 * ones(3), ones(()).expand(2), ones(6)[::2])
+    assert single.dtype == gw.float32
+    assert single.tolist() == pytest.approx([3 / 14, 1 / 7, 3 / 14])
+    with pytest.raises(gw.linalg.LinAlgError, match="zero pivot in row 1"):
+        solve(ones(2), ones(3), ones(2), ones(3))
+    for n, dtype in ((0, gw.float64), (1, gw.float64), (3, gw.int64), (3, gw.complex128)):
+        off, on = ones(max(n - 1, 0), dtype=dtype), ones(n, dtype=dtype)
+        with pytest.raises(ValueError, match=rf"n at least 2, not {dtype} \({max(n - 1, 0)},\), {dtype} \({n},\)"):
+            solve(off, on, off, on)
+    with pytest.raises(ValueError, match=r"torch.float32 \(3, 1\), torch.float32 \(2,\), torch.float64 \(3,\)"):
+        solve(ones(2), ones(3, 1), ones(2), ones(3, dtype=gw.float64))
+
+
+def test_without_gfortran_it_says_what_to_install(tmp_path):
+    program, bare = EXAMPLES / "fortran_tridiagonal.py", {"PATH": "", "GRADWRIGHT_EXTENSIONS_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=60, env=bare)
+    assert done.returncode == 1
+    assert "RuntimeError: tridiagonal.f90 cannot be built without gfortran" in done.stderr
+    assert "sudo apt install gfortran" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 # ---- programs that train --------------------------------------------------------------------------------
