@@ -223,11 +223,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
         raise not_for_complex(op)
     if half and _computes(op):
         return _in_single(op, args, static)
-    xp = backends.namespace(arrays[0])
-    try:
-        result = computed(op, xp, *arrays, **static)
-    except _FAILURES as e:
-        raise explained(op, args, static, e) from e
+    result = _result(op, backends.namespace(arrays[0]), args, arrays, static)
     out: Any = [wrap(r) for r in result] if op.several else wrap(result)
     if needs and op.rules and (mode := recording.get()):
         mask = tuple([x._node is not None for x in args])
@@ -237,7 +233,7 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
         if op.several:
             node._metas = [(r.shape, r.dtype) for r in result]
             for k, o in enumerate(out):
-                if dtypes.of(o.array.dtype).category >= dtypes.FLOAT:
+                if (d := o.array.dtype) is _F32 or d is _F64 or dtypes.of(d).category >= dtypes.FLOAT:
                     o._node = Output(node, k)
         else:
             out._node = node
@@ -252,7 +248,8 @@ def apply(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
     return out
 
 
-_ALONE = (True,)
+_ALONE = ((True,), False, False)
+"""The key of the record of one argument: see `recorder`."""
 
 
 def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
@@ -263,8 +260,12 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
         raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}") from None
     if x._view is not None:
         refresh(x)
-    if op.kind == "view":
-        a = writable(x)
+    views = op.kind == "view"
+    if a.__class__ is _ndarray:
+        xp = _NUMPY
+    else:
+        a = writable(x) if views else a
+        xp = backends.namespace(a)
     d = a.dtype
     complex_ = False
     if d is not _F32 and d is not _F64:
@@ -273,27 +274,37 @@ def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
             raise not_for_complex(op)
         if dtypes.of(d) in _HALVES and _computes(op):
             return _in_single(op, (x,), static)
-    xp = _NUMPY if a.__class__ is _ndarray else backends.namespace(a)
-    try:
-        if op.direct and not watches:
-            result = op.unheard(xp, a, **static)
-        else:
-            result = computed(op, xp, a, **static)
-    except FloatingPointError:
-        result = computed(op, xp, a, **static)
-    except _FAILURES as e:
-        raise explained(op, (x,), static, e) from e
-    out = wrap(result)
-    if x._node is not None and op.rules and (mode := recording.get()):
-        record = recorder(op, _ALONE, False, complex_ and op.complex == "holomorphic")
-        out._node = record(x, out, static)
-        if mode is not True:
-            recorded(out._node)
-    elif x._node is not None and op.rules and mode is not False:
-        mode.met((x,), out)
-    if op.kind == "view" and _shares(result, a):
+    out = _new(made.cls)
+    out.array = result = _result(op, xp, (x,), (a,), static)
+    out._counter = made.counter() if made.inference else [0]
+    out._view = None
+    out._node = None
+    if x._node is not None and op.rules:
+        mode = recording.get()
+        if mode:
+            record = None if complex_ else op.records.get(_ALONE)
+            if record is None:
+                record = recorder(op, (True,), False, complex_ and op.complex == "holomorphic")
+            out._node = record(x, out, static)
+            if mode is not True:
+                recorded(out._node)
+        elif mode is not False:
+            mode.met((x,), out)
+    if views and _shares(result, a):
         mark_view(out, x, op, static)
     return out
+
+
+def _result(op: Op, xp: Any, args: Sequence[Any], arrays: Sequence[Any], static: dict[str, Any]) -> Any:
+    """What the formula makes of the arrays of ``args``."""
+    try:
+        if op.direct and not watches:
+            return op.unheard(xp, *arrays, **static)
+        return computed(op, xp, *arrays, **static)
+    except FloatingPointError:
+        return computed(op, xp, *arrays, **static)
+    except _FAILURES as e:
+        raise explained(op, args, static, e) from e
 
 
 _HALVES = (dtypes.float16, dtypes.bfloat16)

@@ -44,22 +44,29 @@ def attach_all(node: Any, args: Sequence[Any], outputs: tuple[Any, ...], inside:
     node._outputs = [(o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else None for o in mine]
     if len(outputs) > 1:
         node._ports = {}
-    for k, (original, out) in enumerate(zip(outputs, mine, strict=True)):
-        if not isinstance(out, TensorBase) or dtypes.of(out.array.dtype).category < dtypes.FLOAT:
+    numbers: dict[int, int] = {}
+    for k, original in enumerate(outputs):
+        out = mine[k]
+        if not isinstance(out, TensorBase):
             continue
-        if among(original, flat):
+        d = out.array.dtype
+        if d is not _F32 and d is not _F64 and dtypes.of(d).category < dtypes.FLOAT:
+            continue
+        if flat and among(original, flat):
             continue
         history: Node = node
         if node._ports is not None:
             history = Output(node, k)
             node._ports[k] = weakref.ref(history)
-        if out._view is not None and among(original, dirty):
+        if dirty and out._view is not None and among(original, dirty):
             rebase(out._view.base, out._view.steps, wrap(out.array, history, out._counter))
         else:
             out._node = history
-        for j, t in enumerate(saved):
-            if t is original:
-                packs[j] = (*packs[j][:3], k)
+        numbers[id(original)] = k
+    for j, t in enumerate(saved):
+        k = numbers.get(id(t), -1)
+        if k >= 0:
+            packs[j] = (*packs[j][:3], k)
     _keep(node, args, outputs, inside, packs)
     if dirty or flat:  # they may be this node's own outputs, which would then keep it alive
         node._dirty = node._flat = ()
@@ -85,7 +92,10 @@ def _keep(node: Any, args: Sequence[Any], outputs: tuple[Any, ...], inside: Insi
 
 def owned(node: Any, args: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs as they may bear this Function's history: an input returned as it came becomes a view of itself."""
-    return tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
+    for o in outputs:
+        if isinstance(o, TensorBase) and (o._view is not None or among(o, args)):
+            return tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
+    return tuple(outputs)
 
 
 def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:

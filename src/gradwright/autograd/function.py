@@ -35,7 +35,7 @@ from gradwright.autograd.grad_mode import guarding, recording, watching
 from gradwright.autograd.node import ticket
 from gradwright.autograd.once import once_differentiable
 from gradwright.autograd.outer import UNREAD, enter
-from gradwright.autograd.reach import among, reachable
+from gradwright.autograd.reach import among, only_tensors, reachable
 from gradwright.autograd.strict import warn
 from gradwright.autograd.surrogate import declared
 from gradwright.autograd.version import bump, noted, written_at
@@ -199,7 +199,7 @@ class Function(Declarations, metaclass=FunctionMeta):
         needed = mode and True in needs
         outputs = (result,) if single else nested.outputs(cls, node, result)
         if needed:
-            if not single:
+            if not single and not only_tensors(result):
                 _check_arrays(cls, node, result)
             for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
                 if version is not None and a._counter[0] != version:

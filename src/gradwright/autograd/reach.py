@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -31,6 +31,19 @@ def reachable(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     Of the user's objects, and what is in closures, the tensors and arrays alone.
     """
     return ((n, part) for n, part, _ in _parts(name, value, _DEPTH, set(), True, True))
+
+
+def arrays(values: Iterable[Any], numbers: bool = False) -> Iterator[Any]:
+    """The arrays among inputs or results, in lists and dictionaries, too; with ``numbers``, floats as such."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value.array
+        elif hasattr(value, "dtype") and hasattr(value, "shape"):
+            yield value
+        elif numbers and isinstance(value, (float, complex)):
+            yield np.asarray(value)
+        elif isinstance(value, (list, tuple, dict)):
+            yield from arrays(value.values() if isinstance(value, dict) else value, numbers)
 
 
 def kept(name: str, value: Any) -> Iterator[tuple[str, Any, bool]]:
@@ -85,6 +98,16 @@ def held(value: Any) -> dict[str, Any]:
 def is_users(cls: type) -> bool:
     """Whether a class is the user's."""
     return cls.__module__.partition(".")[0] not in _OWN
+
+
+def only_tensors(values: Any) -> bool:
+    """Whether a value is a tuple of tensors and nothing else."""
+    if values.__class__ is not tuple:
+        return False
+    for value in values:  # noqa: SIM110 - a generator would cost more than the loop, on every call
+        if not isinstance(value, TensorBase):
+            return False
+    return True
 
 
 def among(t: Any, many: Sequence[Any]) -> bool:

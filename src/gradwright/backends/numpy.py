@@ -35,7 +35,9 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) 
         if _is_last(axis, x.ndim) and x.shape[-1] <= _ROW and x.size >= 64 * x.shape[-1]:
             return np.einsum("...i->...", x).reshape(x.shape[:-1] + (1,) * keepdims)
     if x.size >= _LONG and x.dtype in _FLOATS and not (axis is None and x.flags.forc):
-        x = _ahead(x, range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
+        axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        if math.prod([x.shape[i] for i in axes]) >= _LONG:
+            x = _ahead(x, axes)
     return _add(x, axis, dtype, None, keepdims)
 
 
@@ -120,11 +122,14 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
         out.flags.writeable = False
         return out
     lead = len(shape) - x.ndim
-    fits = lead >= 0 and all(n in (1, m) for n, m in zip(x.shape, shape[lead:], strict=True))
-    if not fits or not x.flags.c_contiguous:
+    if lead < 0 or not x.flags.c_contiguous:
         return np.broadcast_to(x, shape)
-    strides = [0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True)]
-    out = np.ndarray(shape, x.dtype, x, 0, (0,) * lead + tuple(strides))  # a third of `np.broadcast_to`'s time
+    strides = [0] * lead
+    for n, m, step in zip(x.shape, shape[lead:], x.strides, strict=True):
+        if n not in (1, m):
+            return np.broadcast_to(x, shape)
+        strides.append(0 if n == 1 else step)
+    out = np.ndarray(shape, x.dtype, x, 0, strides)  # a sixth of `np.broadcast_to`'s time
     out.flags.writeable = False
     return out
 

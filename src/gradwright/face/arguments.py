@@ -66,9 +66,14 @@ def one_dim(function: str, dim: Any, ndim: int, argument: str = "dim") -> int:
 
 def dims(function: str, dim: Any, ndim: int) -> tuple[int, ...] | None:
     """Dims for a reduction: None for all (an empty tuple counts as all), else a tuple without repeats."""
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+    if dim is None:
         return None
-    many = tuple(one_dim(function, d, ndim) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+    if not isinstance(dim, (tuple, list)):
+        axis = one_dim(function, dim, ndim)
+        return (axis,) if ndim else None
+    if not dim:
+        return None
+    many = tuple([one_dim(function, d, ndim) for d in dim])
     if len(set(many)) < len(many):
         raise RuntimeError(f"{function}(): dim {many[0]} appears multiple times in the list of dims")
     return many if ndim else None
@@ -79,7 +84,7 @@ def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
     if len(given) == 1 and not hasattr(given[0], "__index__"):
         given = tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
     try:
-        return tuple(n.__index__() for n in given)
+        return tuple([n.__index__() for n in given])
     except AttributeError:
         wrong = kind(next(n for n in given if not hasattr(n, "__index__")))
         raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {wrong}") from None

@@ -37,9 +37,11 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     first = shapes[0]
     axis = one_dim("cat", dim, len(first))
     for i, shape in enumerate(shapes):
+        if shape == first:
+            continue
         if len(shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
-        if shape != first and (shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]):
+        if shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
             raise RuntimeError(
                 f"cat(): Sizes of tensors must match except in dimension {axis}. "
                 f"Expected {_text(first)} but got {_text(shape)} for tensor number {i} in the list."
@@ -50,8 +52,7 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 
 def _of_one_dtype(items: list[Any]) -> list[Any]:
     """The tensors converted to the dtype they promote to."""
-    first = items[0].array.dtype
-    if all(x.array.dtype is first for x in items):
+    if len({x.array.dtype for x in items}) == 1:
         return items
     common = result_type(*items)
     return [to_dtype(x, common) for x in items]
@@ -102,7 +103,7 @@ def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, spli
     step = how.__index__()
     if step < 0 or (step == 0 and n):
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
-    parts = tuple(min(step, n - i) for i in range(0, n, step)) if n else (0,)
+    parts = tuple([min(step, n - i) for i in range(0, n, step)]) if n else (0,)
     return tuple(apply(_shape.split, (x,), {"sizes": parts, "axis": axis}))
 
 

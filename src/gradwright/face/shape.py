@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
+from gradwright.autograd.apply import apply_one
 from gradwright.autograd.view import alias_of, rearrange, writable
 from gradwright.errors import size as _text
 from gradwright.face.arguments import one_dim, sizes, tensor_arg
@@ -50,24 +50,24 @@ def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Callable[...,
 def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape with its -1, if it has one, worked out; RuntimeError if the number of elements does not fit."""
     n = x.array.size
-    if min(shape, default=0) < -1:
+    rest = math.prod(shape)
+    least = min(shape, default=0)
+    if rest == n and least >= 0:
+        return shape
+    if least < -1:
         raise RuntimeError(f"{function}(): invalid shape dimension in {_text(shape)}")
-    if -1 in shape:
-        if shape.count(-1) > 1:
-            raise RuntimeError(f"{function}(): only one dimension can be inferred, but got shape {_text(shape)}")
-        rest = math.prod(s for s in shape if s != -1)
-        if rest == 0 or n % rest:
-            raise RuntimeError(f"shape '{_text(shape)}' is invalid for input of size {n}")
-        return tuple(n // rest if s == -1 else s for s in shape)
-    if math.prod(shape) != n:
+    if shape.count(-1) > 1:
+        raise RuntimeError(f"{function}(): only one dimension can be inferred, but got shape {_text(shape)}")
+    if -1 not in shape or rest == 0 or n % rest:
         raise RuntimeError(f"shape '{_text(shape)}' is invalid for input of size {n}")
-    return shape
+    at = shape.index(-1)
+    return (*shape[:at], n // -rest, *shape[at + 1 :])
 
 
 @listed("shape")
 def reshape(input: Any, shape: Any) -> Any:
     """The same entries under another shape (one size may be -1); a view where memory allows it, else a copy."""
-    return apply(_shape.reshape, (input,), {"shape": _inferred("reshape", input, shape)})
+    return apply_one(_shape.reshape, input, {"shape": _inferred("reshape", input, shape)})
 
 
 def view(self: Any, *shape: Any, **named: Any) -> Any:
@@ -83,7 +83,7 @@ def view(self: Any, *shape: Any, **named: Any) -> Any:
 
 @listed("size")
 def _view(x: Any, shape: Any) -> Any:
-    out = apply(_shape.reshape, (x,), {"shape": _inferred("view", x, shape)})
+    out = apply_one(_shape.reshape, x, {"shape": _inferred("view", x, shape)})
     shared = out._view is not None or (out.is_inference() and np.may_share_memory(out.array, x.array))
     if not shared and out.array.size and out.array.ndim and x.array.ndim:
         raise RuntimeError(
@@ -126,7 +126,7 @@ def permute(input: Any, dims: Any) -> Any:
     axes = tuple(one_dim("permute", d, input.array.ndim, "dims") for d in dims)
     if sorted(axes) != list(range(input.array.ndim)):
         raise RuntimeError(f"permute(): dims {list(dims)} must name each of the {input.array.ndim} dims of input once")
-    return apply(_shape.permute_dims, (input,), {"axes": axes})
+    return apply_one(_shape.permute_dims, input, {"axes": axes})
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
@@ -136,7 +136,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     a, b = one_dim("transpose", dim0, len(axes), "dim0"), one_dim("transpose", dim1, len(axes), "dim1")
     if axes:
         axes[a], axes[b] = b, a
-    return apply(_transposed, (x,), {"axes": tuple(axes)})
+    return apply_one(_transposed, x, {"axes": tuple(axes)})
 
 
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
@@ -180,7 +180,7 @@ def H(self: Any) -> Any:
 
 def T(self: Any) -> Any:
     """Its dims in reverse order, as a view."""
-    return permute(self, tuple(reversed(range(self.array.ndim))))
+    return apply_one(_shape.permute_dims, self, {"axes": tuple(range(self.array.ndim))[::-1]})
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
@@ -198,7 +198,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
         if len(set(named)) < len(named):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if not n:
-        return apply(_shape.alias, (x,), {})
+        return apply_one(_shape.alias, x, {})
     order = [d for d in range(n) if d not in src]
     for to, come in sorted(zip(dst, src, strict=True)):
         order.insert(to, come)
@@ -213,7 +213,7 @@ def t(input: Any) -> Any:
     x = tensor_arg("t", input)
     if x.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.array.ndim}D")
-    return apply(_t, (x,), {"axes": tuple(reversed(range(x.array.ndim)))})
+    return apply_one(_t, x, {"axes": (1, 0)[2 - x.array.ndim :]})
 
 
 def expand(input: Any, *size: Any, implicit: bool = False, **named: Any) -> Any:
@@ -244,7 +244,7 @@ def _expand(x: Any, wanted: Any) -> Any:
                 f"dimension {i}.  Target sizes: {_text(wanted)}.  Tensor sizes: {_text(have)}"
             )
         full.append(n)
-    out = apply(_shape.broadcast_to, (x,), {"shape": tuple(full)})
+    out = apply_one(_shape.broadcast_to, x, {"shape": tuple(full)})
     if hasattr(x.array, "flags") and x.array.flags.writeable:
         out.array.flags.writeable = True  # NumPy locks whatever has been broadcast
     return out
@@ -307,7 +307,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
             raise RuntimeError(f"dim {named[0]} appears multiple times in the list of dims")
         gone = tuple(i for i in named if shape and shape[i] == 1)
     op = _squeezed[0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1]
-    return apply(op, (x,), {"axis": gone})
+    return apply_one(op, x, {"axis": gone})
 
 
 _squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
@@ -316,7 +316,7 @@ _squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
 def unsqueeze(input: Any, dim: int) -> Any:
     """A view with a dim of length 1 put in at ``dim``."""
     x = tensor_arg("unsqueeze", input)
-    return apply(_shape.expand_dims, (x,), {"axis": one_dim("unsqueeze", dim, x.array.ndim + 1)})
+    return apply_one(_shape.expand_dims, x, {"axis": one_dim("unsqueeze", dim, x.array.ndim + 1)})
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -375,7 +375,7 @@ atleast_3d = _atleast(3, lambda x: unsqueeze(atleast_2d(x), -1))
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy with the history of the original, in row-major order."""
-    return apply(_shape.copy, (tensor_arg("clone", input),), {})
+    return apply_one(_shape.copy, tensor_arg("clone", input), {})
 
 
 def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -112,7 +112,8 @@ stack.vjp(xs=lambda xp, g, axis, i: g[_along(axis, g.ndim, i)])
 )
 def split(xp, x, *, sizes, axis):
     """Views of consecutive pieces along ``axis``, of the given sizes."""
-    return [x[_along(axis, x.ndim, slice(end - n, end))] for n, end in zip(sizes, accumulate(sizes), strict=True)]
+    before = (slice(None),) * (axis % x.ndim)
+    return [x[(*before, slice(end - n, end), ...)] for n, end in zip(sizes, accumulate(sizes), strict=True)]
 
 
 split.vjp(x=lambda xp, g, axis: xp.concat(g, axis=axis))
