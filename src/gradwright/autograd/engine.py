@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 from heapq import heappop, heappush
+from operator import attrgetter
 from threading import RLock
 from typing import Any
 
@@ -171,8 +172,10 @@ def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
     """The nodes below ``roots`` that must run for cotangents to reach ``wanted``."""
     route: set[Node] = set()
     for node in reversed(walk(roots)):
-        if any(target in route or target in wanted for target in node._next):
-            route.add(node)
+        for target in node._next:
+            if target in route or target in wanted:
+                route.add(node)
+                break
     return route
 
 
@@ -185,4 +188,4 @@ def walk(roots: Iterable[Node]) -> list[Node]:
             if node not in seen:
                 seen.add(node)
                 stack.append(node)
-    return sorted(seen, key=lambda node: node._seq, reverse=True)
+    return sorted(seen, key=attrgetter("_seq"), reverse=True)

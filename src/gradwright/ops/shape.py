@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 
 from gradwright.op import A, Sample, builtin
@@ -22,7 +23,13 @@ def permute_dims(xp, x, *, axes):
     return xp.permute_dims(x, axes)
 
 
-permute_dims.vjp(x=lambda xp, g, axes: xp.permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))))
+permute_dims.vjp(x=lambda xp, g, axes: xp.permute_dims(g, _inverse(axes)))
+
+
+@cache
+def _inverse(axes):
+    """The order that undoes this one."""
+    return tuple(axes.index(i) for i in range(len(axes)))
 
 
 @builtin(

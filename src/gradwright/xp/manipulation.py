@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -96,11 +97,15 @@ def flip(x: Any, /, *, axis: Any = None) -> Any:
 
 def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Any:
     """A view with its axes in another order."""
-    ndim = tensor("permute_dims", x).array.ndim
+    return apply_one(table["permute_dims"], x, {"axes": _order(tuple(axes), tensor("permute_dims", x).array.ndim)})
+
+
+@cache
+def _order(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     order = tuple([a if a >= 0 else one_axis("permute_dims", a, ndim) for a in axes])
     if sorted(order) != list(range(ndim)):
-        raise ValueError(f"permute_dims(): axes {tuple(axes)} must name each of the {ndim} axes once")
-    return apply_one(table["permute_dims"], x, {"axes": order})
+        raise ValueError(f"permute_dims(): axes {axes} must name each of the {ndim} axes once")
+    return order
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
