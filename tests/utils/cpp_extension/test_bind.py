@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,7 +17,7 @@ import gradwright as gw
 from gradwright.autograd import grad, gradcheck, gradgradcheck
 from gradwright.check.discover import subjects
 from gradwright.errors import CutError
-from gradwright.utils.cpp_extension import bind
+from gradwright.utils.cpp_extension import bind, include_paths
 from gradwright.viz.walk import graph
 
 
@@ -244,6 +247,36 @@ def test_nothing_is_leaked(ext: Any, no_gc: None) -> None:
 def test_definitions_with_the_wrong_number_of_names_are_refused() -> None:
     with pytest.raises(ImportError, match=r"Square, registered at a\.cpp:7, takes 1 argument, but 2 are named: x, y"):
         bind.define(np, "autograd", "Square", "x, y", 1, [], False, "a.cpp", 7)
+
+
+def test_definitions_of_one_name_are_refused() -> None:
+    with pytest.raises(ImportError, match=r"array, registered at a\.cpp:7, has the name of something"):
+        bind.define(np, "function", "mine::array", "", 0, [], False, "a.cpp", 7)
+
+
+def test_an_extension_of_another_protocol_is_refused() -> None:
+    header = Path(include_paths()[0], "gradwright", "extension.h").read_text()
+    assert f"#define GRADWRIGHT_PROTOCOL {bind.PROTOCOL}\n" in header
+    bind.agree(np, bind.PROTOCOL, "0.0.1")
+    with pytest.raises(ImportError, match=rf"with gradwright 0\.0\.1, .* {gw.__version__}.*build it again"):
+        bind.agree(np, bind.PROTOCOL - 1, "0.0.1")
+
+
+CALLED = {
+    "agree": "module, protocol, version", "allocate": "letter, width, shape, zero", "array_of": "value, write",
+    "as_tensor": "result", "define": "module, sort, name, arguments, count, entries, raw, file, line",
+    "fitted": "array, wanted, whose", "is_double": "x, whose", "is_tensor": "value",
+    "ordered": "values, named, name, arguments, count", "refused": "value, write, whose",
+    "wrong_type": "value, wanted, whose",
+}  # fmt: skip
+
+
+def test_what_is_called_from_cpp_is_as_the_protocol_has_it() -> None:
+    """If this fails, raise the protocol, here and in extension.h, and then write what is called now."""
+    runtime = Path(include_paths()[0], "gradwright", "runtime.cpp").read_text()
+    called = {name: ", ".join(inspect.signature(getattr(bind, name)).parameters)
+              for name in re.findall(r'python\("(\w+)"\)', runtime)}  # fmt: skip
+    assert (bind.PROTOCOL, called) == (1, CALLED)
 
 
 def test_definitions_in_inline_sources_are_placed() -> None:

@@ -71,6 +71,46 @@ def test_a_builder_that_is_killed_does_not_stop_the_next(
     assert not [p.name for p in (tmp_path / "build").iterdir() if p.name.endswith(".tmp")]
 
 
+def test_a_header_that_appears_before_another_is_noticed(compiler: None, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second / "inside"):
+        folder.mkdir(parents=True)
+    (second / "inside" / "given.h").write_text("int given() { return 1; }\n")
+    source = tmp_path / "one.cpp"
+    source.write_text('#include "inside/given.h"\n')
+    extension = Extension("one", [Source(source)], [f"-I{first}", "-I", str(second)], module=False)
+    before = build(extension, tmp_path / "build")
+    assert build(extension, tmp_path / "build") == before
+    (first / "inside").mkdir()
+    (first / "inside" / "given.h").write_text("int given() { return 2; }\n")
+    after = build(extension, tmp_path / "build")
+    assert after != before
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "given.h").write_text("int given() { return 3; }\n")
+    assert build(extension, tmp_path / "build") not in (before, after)
+
+
+def test_an_object_that_is_linked_and_changes_is_noticed(compiler: None, tmp_path: Path) -> None:
+    source = tmp_path / "one.cpp"
+    source.write_text("int two();\nint one() { return two(); }\n")
+    extension = Extension("one", [Source(source)], libraries=[str(tmp_path / "two.o")], module=False)
+    built = []
+    for k in (1, 2, 2):
+        code = f"int two() {{ return {k}; }}"
+        subprocess.run([*extension.compiler.command, "-fPIC", "-x", "c++", "-c", "-", "-o", "two.o"], input=code,
+                       text=True, cwd=tmp_path, check=True)  # fmt: skip
+        built.append(build(extension, tmp_path / "build"))
+    assert built[0] != built[1] == built[2]
+
+
+def test_a_number_of_jobs_that_is_none_is_refused(
+    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAX_JOBS", "many")
+    with pytest.raises(ValueError, match="MAX_JOBS says how many files are compiled at once, but is 'many'"):
+        build(Extension("one", [Source(Path("one.cpp"), "int one;")], module=False), tmp_path)
+
+
 def test_the_key_knows_what_a_build_is_made_of(compiler: None, tmp_path: Path) -> None:
     text = Source(Path("a.cpp"), "int a;")
     plain = Extension("a", [text])

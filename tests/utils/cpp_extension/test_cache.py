@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +95,126 @@ def test_many_threads_build_once(tmp_path: Path, header: Path) -> None:
     assert len(made) == 1
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise PermissionError(13, "Permission denied", str(tmp_path / "root"))
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def refuse(self: Path, *args: object, **kwargs: object) -> None:
+        raise OSError(code, "not so", str(self))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(RuntimeError, match=r"Permission denied.*GRADWRIGHT_EXTENSIONS_DIR"):
-        cache.obtain(tmp_path / "root", "key", maker(tmp_path, []))
+    monkeypatch.setenv("GRADWRIGHT_EXTENSIONS_DIR", str(tmp_path / "ours"))
+    for folder, where in (("ours/name", "in GRADWRIGHT_EXTENSIONS_DIR"), ("theirs", "as build_directory")):
+        with pytest.raises(RuntimeError, match=rf"kept in .*/{folder} \(not so\): .* can be written {where}"):
+            cache.obtain(tmp_path / folder, "key", maker(tmp_path, []))
+
+
+def test_a_folder_that_can_only_be_read_is_used(tmp_path: Path, header: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = cache.obtain(tmp_path / "root", "key", maker(header, []))
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "utime", refuse)
+    monkeypatch.setattr(os, "open", refuse)
+    assert cache.held(tmp_path / "root" / "key") == built
+
+
+def test_a_source_that_changes_while_it_is_compiled_is_compiled_again(tmp_path: Path, header: Path) -> None:
+    def make(folder: Path) -> cache.Made:
+        (folder / "out").write_text(header.read_text())
+        if header.read_text() == "1":
+            time.sleep(0.02)
+            header.write_text("2")
+        return cache.Made(["out"], [str(header)])
+
+    assert [cache.obtain(tmp_path, "key", make)[0].read_text() for _ in range(2)] == ["1", "2"]
+
+
+def test_what_would_come_first_if_it_were_there_makes_a_build_stale(tmp_path: Path) -> None:
+    made: list[Path] = []
+    make = maker(tmp_path / "not there", made)
+    for _ in range(2):
+        cache.obtain(tmp_path, "key", make)
+    assert len(made) == 1
+    (tmp_path / "not there").write_text("")
+    cache.obtain(tmp_path, "key", make)
+    assert len(made) == 2
+
+
+def keys(count: int) -> list[str]:
+    return [cache.digest([str(k)]) for k in range(count)]
+
+
+def aged(path: Path) -> None:
+    old = time.time() - cache.UNUSED - 10
+    os.utime(path, (old, old))
+
+
+def test_what_is_not_used_for_long_is_removed(tmp_path: Path, header: Path) -> None:
+    names = keys(cache.KEPT + 5)
+    for name in names:
+        cache.obtain(tmp_path, name, maker(header, []))
+    assert {p.name for p in tmp_path.iterdir() if p.is_dir()} == set(names)  # all have been used just now
+    for name in names:
+        aged(tmp_path / name / cache.MANIFEST)
+    (tmp_path / f".{names[1]}.abc.tmp").mkdir()
+    (tmp_path / f".{cache.digest(['failed'])}.lock").touch()
+    (tmp_path / ".mine.lock").touch()
+    (tmp_path / "mine").mkdir()
+    cache.obtain(tmp_path, names[0], maker(header, []))  # used
+    cache.obtain(tmp_path, cache.digest(["new"]), maker(header, []))
+    kept = {names[0], cache.digest(["new"]), *names[-cache.KEPT + 2 :]}
+    assert {p.name for p in tmp_path.iterdir() if p.is_dir()} == {*kept, "mine"}
+    assert {p.name for p in tmp_path.glob(".*")} == {f".{name}.lock" for name in (*kept, "mine")}
+
+
+def test_what_another_is_at_is_not_removed(tmp_path: Path, header: Path) -> None:
+    names = keys(cache.KEPT + 1)
+    for name in names:
+        cache.obtain(tmp_path, name, maker(header, []))
+    for name in names:
+        aged(tmp_path / name / cache.MANIFEST)
+    with ExitStack() as locks:
+        for name in names:
+            locks.enter_context(cache._locked(tmp_path / f".{name}.lock"))
+        cache.obtain(tmp_path, cache.digest(["new"]), maker(header, []))
+        assert all((tmp_path / name).is_dir() for name in names)
+    cache.obtain(tmp_path, cache.digest(["newer"]), maker(header, []))
+    assert len([p for p in tmp_path.iterdir() if p.is_dir()]) == cache.KEPT
+
+
+PRUNING = """
+import random, sys, time
+from pathlib import Path
+from gradwright.utils.cpp_extension import cache
+
+cache.KEPT, cache.UNUSED = 2, 0.0  # removed at once: the hardest for others
+def make(folder):
+    (folder / "out").write_text("built")
+    return cache.Made(["out"], [])
+
+random.seed(sys.argv[2])
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    cache.obtain(Path(sys.argv[1]), cache.digest([str(random.randrange(5))]), make)
+"""
+
+
+def test_processes_that_build_and_remove_do_not_disturb_each_other(tmp_path: Path) -> None:
+    crowd = [subprocess.Popen([sys.executable, "-c", PRUNING, str(tmp_path), str(k)], stderr=subprocess.PIPE, text=True)
+             for k in range(4)]  # fmt: skip
+    assert [child.communicate()[1] for child in crowd] == [""] * 4
+    for key in keys(5):
+        files = cache.held(tmp_path / key)
+        assert not (tmp_path / key).exists() or files[0].read_text() == "built"
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_without_a_home_a_folder_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GRADWRIGHT_EXTENSIONS_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    with pytest.raises(RuntimeError, match=r"no home .* in GRADWRIGHT_EXTENSIONS_DIR"):
+        get_default_build_root()
 
 
 def test_where_builds_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gradwright as gw
 from gradwright.utils.cpp_extension import check_compiler, compiler, include_paths, load_inline
 
 
@@ -44,6 +47,24 @@ def test_a_compiler_in_the_place_of_another_is_another(monkeypatch: pytest.Monke
     program(tmp_path / "cc", "g++ (GCC) 13.2.0, newer")
     assert compiler.find_compiler() != first
     assert check_compiler().endswith("newer")
+
+
+CLANG = """
+GRADWRIGHT_ELEMENTWISE(growth, exp(x) - 1, exp(x))
+double plain(double x) noexcept { return 2 * x; }
+"""
+
+
+def test_clang_builds_the_same(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("clang++") is None:
+        pytest.skip("there is no clang++: nothing built with it")
+    monkeypatch.setenv("CXX", "clang++")
+    ext = load_inline("by_clang", CLANG, functions="plain", build_directory=tmp_path)
+    x = gw.tensor(np.linspace(-3, 3, 1001), requires_grad=True)
+    ext.growth(x).sum().backward()
+    np.testing.assert_allclose(ext.growth(x).numpy(force=True), np.expm1(x.numpy(force=True)), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(x.grad.numpy(), np.exp(x.numpy(force=True)), rtol=1e-14)
+    assert ext.plain(2.0) == 4.0
 
 
 def test_without_nanobind_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

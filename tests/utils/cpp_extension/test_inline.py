@@ -10,18 +10,21 @@ PARAMETERS = [
     ("double f(double x, int n) { }", ["x", "n"]),
     ("gw::Tensor f(gw::Array<double, 2> x, const std::pair<int, int> &by = {1, 2}) { }", ["x", "by"]),
     ("void f() { }", []),
+    ("int g();\n/* one\ntwo */ int f(int x);", ["x"]),
     ("static gw::Tensor\nf(gw::Tensor x) { return f(x); }", ["x"]),
     ("// f(y)\nint g() { return f(y); }\nint f(int x /* , int y */) { return x; }", ["x"]),
-    ("int f(int, double)", []),
-    ("int f(int (*call)(int), int a[3]) { }", []),
-    ("nothing", []),
-    ("int f(int x", []),
+    ("int f(int, double)", None),
+    ("int f(int (*call)(int), int a[3]) { }", None),
+    ("nothing", None),
+    ("int f(int x", None),
 ]
 
 
 @pytest.mark.parametrize(("code", "names"), PARAMETERS)
-def test_the_names_of_parameters(code: str, names: list[str]) -> None:
-    assert inline.parameters(inline._without_comments(code), "f") == names
+def test_where_a_function_is_defined_and_its_parameters(code: str, names: list[str] | None) -> None:
+    found = inline.definition(inline._without_comments(code), "f")
+    assert names == (found and found[1])
+    assert found is None or code[found[0] :].startswith("f(")
 
 
 def test_the_place_of_a_text_in_the_users_file() -> None:
@@ -38,4 +41,6 @@ int here_it_is = 1;
 def test_the_source_names_places_and_registers_functions() -> None:
     made = inline.source(["int f(int x) { return x; }"], {"f": 'says "hello"'}, [("a.py", 7)])
     assert '#line 7 "a.py"\nint f' in made
-    assert 'GRADWRIGHT_DEF_DOC(f, "says \\"hello\\"", x)' in made
+    assert '#line 7 "a.py"\nGRADWRIGHT_DEF_DOC(f, "says \\"hello\\"", x)' in made
+    made = inline.source(["#define F int f(int x) { return x; }\nF"], {"f": ""}, [("a.py", 7)])
+    assert f'#line 1 "{inline.REGISTERED}"\nGRADWRIGHT_DEF_DOC(f, "", )' in made or '#line 7' in made

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -14,6 +16,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.utils.cpp_extension import load, load_inline
+
+loading = importlib.import_module("gradwright.utils.cpp_extension.load")  # the function hides it
 
 CODE = """
 int64_t answer(gw::Array<double> x) { return x.size() + 40; }
@@ -95,10 +99,77 @@ def test_errors_in_all_files_are_told(compiler: None, tmp_path: Path) -> None:
         load("bad", sources, is_python_module=False, build_directory=tmp_path)
 
 
+def test_changed_code_of_the_same_name(compiler: None, tmp_path: Path) -> None:
+    code = """
+        struct Scale {{
+            static double by;
+            static gw::Tensor forward(gw::Context &, gw::Tensor x) {{ return gw::call("mul", x, by); }}
+            static gw::Tensor backward(gw::Context &, gw::Tensor g) {{ return gw::apply<Scale>(g); }}
+        }};
+        double Scale::by = {by};
+        GRADWRIGHT_FUNCTION(Scale, x)
+    """
+    x = gw.ones(1, requires_grad=True)
+    two, three = (load_inline("scaled", code.format(by=by), build_directory=tmp_path).Scale for by in (2, 3))
+    three.apply(two.apply(x)).backward()
+    assert (two.apply(x).item(), three.apply(x).item(), x.grad.item()) == (2, 3, 6)
+
+
+def test_a_build_that_is_removed_before_it_is_loaded_is_made_again(
+    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, built = loading.build, list[Path]()
+
+    def build(*arguments: Any) -> Path:
+        built.append(real(*arguments))
+        if len(built) == 1:
+            shutil.rmtree(built[0].parent)
+        return built[-1]
+
+    monkeypatch.setattr(loading, "build", build)
+    ext = load_inline("removed", CODE.replace("40", "39"), functions="answer", build_directory=tmp_path)
+    assert ext.answer(gw.ones(2, dtype=gw.float64)) == 41
+    assert len(built) == 2
+
+
+def test_any_letters_in_paths(compiler: None, tmp_path: Path) -> None:
+    folder = tmp_path / "a folder, é $x: (1) #日本"
+    folder.mkdir()
+    source, header = folder / "my sörce.cpp", folder / "héader.h"
+    source.write_text('#include "héader.h"\nextern "C" int ask() { return ANSWER; }\n', encoding="utf-8")
+    for answer in (41, 42):
+        header.write_text(f"#define ANSWER {answer}\n")
+        path = load("ask", str(source), build_directory=folder / "the build", is_python_module=False)
+        assert ctypes.CDLL(path).ask() == answer
+
+
+def test_what_cannot_be_loaded_is_explained(compiler: None, tmp_path: Path) -> None:
+    with pytest.raises(ImportError, match=r"extension 'undone': g\(double\) is used, but is in none of the sources"):
+        load_inline("undone", "double g(double x);\ndouble f(double x) { return g(x); }", functions="f",
+                    build_directory=tmp_path)  # fmt: skip
+    source = tmp_path / "plain.cpp"
+    source.write_text("int f() { return 1; }\n")
+    with pytest.raises(ImportError, match=r"none of its sources includes gradwright/extension\.h"):
+        load("plain", source, build_directory=tmp_path)
+
+
+def test_warnings_are_told_if_commands_are(compiler: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for verbose in (False, True):
+        load_inline("warned", f"int f(int x) {{ int y{verbose:d}; return x; }}", extra_cflags=["-Wall"],
+                    is_python_module=False, build_directory=tmp_path, verbose=verbose)  # fmt: skip
+    with pytest.raises(RuntimeError):
+        load_inline("warned", "GRADWRIGHT_ELEMENTWISE(f, std::exp(x))", build_directory=tmp_path, verbose=True)
+    said = capfd.readouterr().err
+    assert "unused variable 'y1'" in said
+    assert "Real<float>' to 'double'" in said
+    assert "y0" not in said
+
+
 BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: load("not a name", "a.cpp"), FileNotFoundError, "a.cpp"),
     (lambda: load("a", []), ValueError, "no sources"),
-    (lambda: load_inline("not a name", CODE), ValueError, "must be an identifier, but got 'not a name'"),
+    (lambda: load_inline("é", CODE), ValueError, "must be an identifier in ASCII"),
+    (lambda: load_inline("not a name", CODE), ValueError, "must be an identifier in ASCII, but got 'not a name'"),
     (lambda: load_inline("a", CODE, functions="question"), ValueError, "functions names 'question'"),
     (lambda: load_inline("a", CODE, extra_cflags="-O2"), TypeError, "extra_cflags must be a list of strings"),  # type: ignore[arg-type]
 ]

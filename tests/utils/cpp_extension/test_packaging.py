@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from gradwright.utils.cpp_extension import BuildExtension, CppExtension
 setup(
     name="fused", packages=["fused"],
     ext_modules=[CppExtension("fused._C", ["a.cpp", "b.cpp"], define_macros=[("ANSWER", "42")],
-                              include_dirs=["headers"])],
+                              include_dirs=["headers"], depends=["headers/answer.h"])],
     cmdclass={"build_ext": BuildExtension.with_options(use_ninja=False)},
 )
 """
@@ -38,6 +39,10 @@ def test_a_setup_builds_it(compiler: None, tmp_path: Path) -> None:
                           capture_output=True, text=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "fused").glob("_C*.so")
+    subprocess.run([sys.executable, "setup.py", "-q", "sdist"], cwd=tmp_path, capture_output=True, check=True)
+    (archive,) = (tmp_path / "dist").iterdir()
+    with tarfile.open(archive) as files:
+        assert {"a.cpp", "headers"} <= {Path(name).name for name in files.getnames()}
     program = (
         "import gradwright as gw, fused._C as C; x = gw.ones(2, requires_grad=True); C.square(x).sum().backward(); "
         "print(C.answer(), x.grad.tolist(), C.square(x).grad_fn.name(), C.square.__module__)"

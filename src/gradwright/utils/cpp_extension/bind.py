@@ -11,11 +11,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+import gradwright
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.cut import brought, is_repeatable, leaves
@@ -25,6 +27,9 @@ from gradwright.autograd.version import bump
 from gradwright.autograd.view import check_writable, refresh, writable
 from gradwright.errors import kind, size
 from gradwright.utils.cpp_extension.elementwise import elementwise
+
+PROTOCOL = 1
+"""That of extension.h: raised when one of the functions here that runtime.cpp calls is no longer as it was."""
 
 Whose = tuple[str, str, str, int]
 Wanted = tuple[str, int, int, bool, bool]
@@ -45,6 +50,16 @@ def places(known: Mapping[str, tuple[str, int]]) -> Iterator[None]:
 # -- what a module is made of --
 
 
+def agree(module: ModuleType, protocol: int, version: str) -> None:
+    """ImportError if an extension was built with a gradwright whose runtime does not understand this one."""
+    if protocol != PROTOCOL:
+        raise ImportError(
+            f"{module.__name__} was built with gradwright {version}, whose C++ extensions gradwright "
+            f"{gradwright.__version__}, which is installed, cannot talk to: build it again, with pip install "
+            "--force-reinstall --no-cache-dir, or install the gradwright that it was built with", name=module.__name__
+        )  # fmt: skip
+
+
 def define(module: ModuleType, sort: str, name: str, arguments: str, count: int, entries: Sequence[Any], raw: bool,
            file: str, line: int) -> Any:  # fmt: skip
     """Make what one macro has registered, and set it on the module."""
@@ -54,6 +69,8 @@ def define(module: ModuleType, sort: str, name: str, arguments: str, count: int,
         line += start - 1
     name = name.rpartition("::")[2]
     names = _named(arguments)
+    if name in vars(module):
+        raise ImportError(f"{name}, registered at {file}:{line}, has the name of something registered before it")
     if names and len(names) != count:
         raise ImportError(
             f"{name}, registered at {file}:{line}, takes {count} argument{'s' * (count != 1)}, but {len(names)} "
@@ -165,7 +182,7 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
     found = array.dtype
     if _kind(found) != letter or found.itemsize != width:
         due, got = (_scalar(k, n) for k, n in ((letter, width), (_kind(found), found.itemsize)))
-        name = np.dtype(f"{letter}{width}").name if letter != "b" else "bool"
+        name = _dtype(letter, width).name
         raise RuntimeError(f"{function}: expected scalar type {due} but found {got} for {argument}: convert it with "
                            f"to(gradwright.{name})")  # fmt: skip
     if ndim not in (-1, array.ndim) or array.ndim > 32:
@@ -220,7 +237,8 @@ def _who(whose: Whose) -> tuple[str, str]:
 
 
 def _a(value: Any) -> str:
-    return "None" if value is None else f"a {kind(value)}"
+    name = kind(value)
+    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _kind(d: Any) -> str:
@@ -242,10 +260,15 @@ def _scalar(letter: str, width: int) -> str:
 
 def allocate(letter: str, width: int, shape: tuple[int, ...], zero: bool) -> Any:
     """A new tensor, for C++ to fill."""
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {size(shape)}")
     make = np.zeros if zero or is_repeatable() else np.empty
-    return brought(wrap(make(shape, np.dtype(f"{letter}{width}") if letter != "b" else np.dtype(bool))))
+    return brought(wrap(make(shape, _dtype(letter, width))))
+
+
+@cache
+def _dtype(letter: str, width: int) -> np.dtype[Any]:
+    return np.dtype(bool) if letter == "b" else np.dtype(f"{letter}{width}")
 
 
 def as_tensor(result: Any) -> Any:

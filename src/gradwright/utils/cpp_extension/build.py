@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -23,12 +24,14 @@ from gradwright.utils.cpp_extension.compiler import (
     common_flags,
     cpu,
     find_compiler,
+    include_paths,
     link_flags,
     nanobind,
     native_flags,
     runtime_flags,
-    terse_flags,
+    vector_flags,
 )
+from gradwright.utils.cpp_extension.messages import shortened
 from gradwright.utils.cpp_extension.progress import Progress
 
 OBJECTS = ("nanobind.o", "runtime.o")
@@ -90,7 +93,7 @@ class Extension:
     def key(self) -> str:
         """A name for all that it is made of; but not for headers, which the entry knows."""
         texts = [s.path.read_bytes() if s.text is None else s.text for s in self.sources]
-        names = [s.path.name for s in self.sources]
+        names = [str(s.path) for s in self.sources]  # they are in messages
         about = [*self.arguments, "|", *link_flags(), *self.libraries, str(self.keep), cpu() if self.native else ""]
         return digest([self.name, self.suffix, *about, *_around(self.compiler), *names, *texts])
 
@@ -160,7 +163,8 @@ def _make(extension: Extension, progress: Progress, folder: Path) -> Made:
         for path in folder.iterdir():
             if path != file:
                 path.unlink()
-    return Made([file.name], sorted({path for used in results for path in used}))
+    linked_in = [os.path.abspath(flag) for flag in extension.libraries if os.path.isfile(flag)]
+    return Made([file.name], sorted({path for used in results for path in used}.union(linked_in)))
 
 
 def _compile(extension: Extension, source: Source, to: Path) -> list[str]:
@@ -170,29 +174,63 @@ def _compile(extension: Extension, source: Source, to: Path) -> list[str]:
     if source.text is not None:
         path = to.parent / path.name
         path.write_text(source.text, encoding="utf-8")
-    command = [*extension.arguments, "-MMD", "-MF", str(listed), "-c", str(path), "-o", str(to)]
+    whole = "-ftemplate-backtrace-limit=0"  # of a message, since the user's place is at its end
+    flags = [*vector_flags(extension.compiler), *extension.arguments, whole]
+    command = [*flags, "-MMD", "-MT", "it", "-MF", str(listed), "-c", str(path), "-o", str(to)]
     try:
         _run(extension.compiler, command, extension.verbose)
-    except CompileError:  # once more, for a better message
-        if source.shown is not None:
+    except CompileError as e:
+        said = str(e)
+        if source.shown is not None:  # once more, for the user's lines
             path.write_text(source.shown, encoding="utf-8")
-        _run(extension.compiler, [*terse_flags(extension.compiler), *command], False)
-        raise
-    names = re.findall(r"(?:[^\s\\]|\\.)+", listed.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2])
-    used = [os.path.abspath(re.sub(r"\\(.)", r"\1", name)) for name in names]
-    return [name for name in used if not name.startswith((str(to.parent) + os.sep, str(INCLUDE) + os.sep))]
+            said = extension.compiler.said(command) or said
+        raise CompileError(shortened(said, include_paths(), source.shown or "", _mathematics()), command) from None
+    rule = listed.read_text(encoding="utf-8").replace("\\\n", " ").removeprefix("it:")
+    names = re.findall(r"(?:[^\s\\]|\\.)+", rule)
+    used = [os.path.abspath(re.sub(r"\\(.)", r"\1", name).replace("$$", "$")) for name in names]
+    theirs = [name for name in used if not name.startswith((str(to.parent) + os.sep, str(INCLUDE) + os.sep))]
+    return [*theirs, *_earlier(theirs, extension.flags)]
+
+
+def _earlier(used: Sequence[str], flags: Sequence[str]) -> set[str]:
+    """Where headers, were they there, would be found before those of the same names that are used."""
+    folders = [os.path.abspath(f[2:] or flags[k + 1]) for k, f in enumerate(flags) if f.startswith("-I")]
+    beside = {os.path.dirname(name) for name in used}
+    found = set()
+    for name in used:
+        within = [k for k, folder in enumerate(folders) if name.startswith(folder + os.sep)]
+        for k in within[:1]:
+            rest = os.path.relpath(name, folders[k])
+            found |= {os.path.join(folder, rest) for folder in (*beside, *folders[:k])}
+    return {path for path in found if not os.path.exists(path)}
+
+
+def _mathematics() -> list[str]:
+    """The functions that elementwise expressions may use."""
+    header = (INCLUDE / "gradwright" / "elementwise.h").read_text(encoding="utf-8")
+    return re.findall(r"(?:GRADWRIGHT_MATH\(|friend Real )(?!fn|operator)(\w+)", header)
 
 
 def _run(compiler: Compiler, arguments: Sequence[str], verbose: bool) -> None:
     if verbose:
-        sys.stderr.write(" ".join([*compiler.command, *arguments]) + "\n")
-    compiler.run(arguments)
+        sys.stderr.write(shlex.join([*compiler.command, *arguments]) + "\n")
+    said = ""
+    try:
+        said = compiler.run(arguments)
+    except CompileError as e:
+        said = str(e)
+        raise
+    finally:
+        if verbose and said:
+            sys.stderr.write(said + "\n")
 
 
 def _each(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """What each call returns, made side by side. Raises one CompileError with what all those have said that failed."""
-    jobs = int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)
-    with ThreadPoolExecutor(max(1, min(jobs, len(calls)))) as pool:
+    jobs = os.environ.get("MAX_JOBS") or str(os.cpu_count() or 1)
+    if not jobs.isdecimal():
+        raise ValueError(f"MAX_JOBS says how many files are compiled at once, but is {jobs!r}")
+    with ThreadPoolExecutor(max(1, min(int(jobs), len(calls)))) as pool:
         futures = [pool.submit(call) for call in calls]
         errors = [future.exception() for future in futures]
     said: dict[str, CompileError] = {str(e): e for e in errors if isinstance(e, CompileError)}

@@ -3,17 +3,21 @@
 An entry is a folder ``<build directory>/<key>``, made beside its place and renamed into it when it is complete. With it
 lies ``manifest.json``, which says what each file must contain: a damaged one is noticed and built again. Who builds
 holds the lock of the entry, which the system releases if the process dies; what that has left is removed by the next.
+A new entry is the occasion to remove old ones that are not used any more.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,16 +27,22 @@ except ImportError:  # no extensions are built there: see `compiler.find_compile
     fcntl = None  # type: ignore[assignment]
 
 MANIFEST = "manifest.json"
+KEPT, UNUSED = 10, 24 * 3600
+"""An entry is removed if so many others have been used since, and it has not been for so many seconds."""
+_LOCK = re.compile(r"\.[0-9a-f]{20}\.lock")
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
 
 
 def get_default_build_root() -> str:
     """The folder where `load` and `load_inline` keep builds: one folder for each extension, and that of the runtime.
 
     ``GRADWRIGHT_EXTENSIONS_DIR``, or else ``gradwright_extensions`` in the user's cache folder (``XDG_CACHE_HOME``, or
-    ``~/.cache``). It may be removed at any time: what is missing is built again.
+    ``~/.cache``). It may be removed at any time: what is missing is built again. RuntimeError if there is no home.
     """
     named = os.environ.get("GRADWRIGHT_EXTENSIONS_DIR")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if not named and home.startswith("~"):
+        raise RuntimeError("this user has no home for a cache: name a folder for builds in GRADWRIGHT_EXTENSIONS_DIR")
     return os.path.realpath(named or os.path.join(home, "gradwright_extensions"))
 
 
@@ -58,7 +68,8 @@ class Made(NamedTuple):
 
     Attributes:
         files: the names of the files that are wanted.
-        sources: the paths of those that went into them. If one has changed, the build is stale.
+        sources: the paths of those that went into them; and of such as are not there, but would have gone into them if
+            they had been. If one has changed, the build is stale.
     """
 
     files: Sequence[str]
@@ -73,8 +84,11 @@ def held(entry: Path) -> list[Path]:
     except (OSError, ValueError, TypeError, KeyError):
         return []
     expected = {str(entry / name): value for name, value in files.items()} | sources
-    whole = all(fingerprint(path) == value for path, value in expected.items())
-    return [entry / name for name in files] if whole else []
+    if not all(fingerprint(path) == value for path, value in expected.items()):
+        return []
+    with suppress(OSError):  # a folder that is only to be read
+        os.utime(entry / MANIFEST)  # it is used now: see `_prune`
+    return [entry / name for name in files]
 
 
 def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Callable[[], Any] = lambda: None,
@@ -90,20 +104,27 @@ def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Cal
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with _locked(directory / f".{key}.lock", waiting):
-            return held(entry) or _filled(entry, make)
-    except PermissionError as e:
-        raise RuntimeError(f"extensions cannot be kept in {directory} ({e.strerror}: {e.filename}): name a folder that "
-                           "can be written as build_directory, or in GRADWRIGHT_EXTENSIONS_DIR") from e  # fmt: skip
+            files = held(entry) or _filled(entry, make)
+    except OSError as e:
+        if e.errno not in _UNWRITABLE or not str(e.filename or directory).startswith(str(directory)):
+            raise
+        ours = str(directory).startswith(get_default_build_root())
+        where = "in GRADWRIGHT_EXTENSIONS_DIR" if ours else "as build_directory"
+        raise RuntimeError(
+            f"extensions cannot be kept in {directory} ({e.strerror}): name a folder that can be written {where}"
+        ) from e
+    _prune(directory)
+    return files
 
 
 def _filled(entry: Path, make: Callable[[Path], Made]) -> list[Path]:
-    for stale in entry.parent.glob(f".{entry.name}.*.tmp"):  # of a process that was killed
-        shutil.rmtree(stale, ignore_errors=True)
+    _remove_unfinished(entry)
     new = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", suffix=".tmp", dir=entry.parent))
     try:
+        begin = time.time()
         made = make(new)
         manifest = {"files": {name: fingerprint(new / name) for name in made.files},
-                    "sources": {path: fingerprint(path) for path in made.sources}}  # fmt: skip
+                    "sources": {path: _as_built(path, begin) for path in made.sources}}  # fmt: skip
         (new / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         shutil.rmtree(entry, ignore_errors=True)
         new.rename(entry)
@@ -112,17 +133,70 @@ def _filled(entry: Path, make: Callable[[Path], Made]) -> list[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
-@contextmanager
-def _locked(path: Path, waiting: Callable[[], Any]) -> Iterator[None]:
-    """Hold a lock that others, of whatever process or thread, wait for."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+def _as_built(path: str, begin: float) -> str | None:
+    """The fingerprint of a source, unless it has changed while it was compiled, and nobody knows which was read."""
+    return fingerprint(path) if _changed(Path(path)) <= begin else "changed"
+
+
+def _changed(path: Path) -> float:
     try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove_unfinished(entry: Path) -> None:
+    """Remove what builders have left that were killed. The lock of the entry is held."""
+    for stale in entry.parent.glob(f".{entry.name}.*.tmp"):
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+def _prune(directory: Path) -> None:
+    """Remove the entries that have not been used for `UNUSED` seconds, but for the last `KEPT` that have.
+
+    So nothing goes that a process is about to load; what it has loaded stays with it anyway.
+    """
+    entries = [directory / lock.name[1:-5] for lock in directory.glob(".*.lock") if _LOCK.fullmatch(lock.name)]
+    used = {entry: _changed(entry / MANIFEST) for entry in entries}  # 0 if it failed
+    for entry in sorted(entries, key=used.__getitem__, reverse=True)[KEPT:]:
+        if time.time() - used[entry] < UNUSED:
+            continue
+        with suppress(OSError), _locked(_lock(entry)):  # OSError: others are at it, or it is theirs
+            if _changed(entry / MANIFEST) > used[entry]:
+                continue
+            if entry.exists():
+                entry.rename(directory / f".{entry.name}.old.tmp")
+            _remove_unfinished(entry)
+            _lock(entry).unlink()
+
+
+def _lock(entry: Path) -> Path:
+    return entry.with_name(f".{entry.name}.lock")
+
+
+@contextmanager
+def _locked(path: Path, waiting: Callable[[], Any] | None = None) -> Iterator[None]:
+    """Hold a lock that others, of whatever process or thread, wait for; BlockingIOError for those who do not wait."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        fcntl.flock(handle, fcntl.LOCK_UN)  # a child forked meanwhile may hold the file open
-        os.close(handle)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if waiting is None:
+                    raise
+                waiting()
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is(path, handle):  # else who held it has removed it
+                yield
+                return
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a child forked meanwhile may hold the file open
+            os.close(handle)
+
+
+def _is(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False

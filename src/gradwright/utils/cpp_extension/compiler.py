@@ -10,12 +10,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
+
+import gradwright
 
 INCLUDE = Path(__file__).parent / "include"
 RUNTIME = INCLUDE / "gradwright" / "runtime.cpp"
@@ -41,16 +43,25 @@ class Compiler(NamedTuple):
     command: tuple[str, ...]
     identity: str
 
-    def run(self, arguments: Iterable[str]) -> None:
-        """Run it. Raises CompileError with what it says if it fails."""
-        command = [*self.command, *arguments]
+    def run(self, arguments: Sequence[str]) -> str:
+        """Run it; what it says, such as warnings. Raises CompileError with that if it fails."""
+        status, said = self._run(arguments)
+        if status:
+            raise CompileError(said or f"it ended with status {status}", [*self.command, *arguments])
+        return said
+
+    def said(self, arguments: Sequence[str]) -> str:
+        """What it says when it is run, and the empty string if it does not fail."""
+        status, said = self._run(arguments)
+        return said if status else ""
+
+    def _run(self, arguments: Sequence[str]) -> tuple[int, str]:
         # in English, whatever the user's locale: messages are read
         done = subprocess.run(
-            command, check=False, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
-        )
-        if done.returncode:
-            said = (done.stderr + done.stdout).strip()
-            raise CompileError(said or f"it ended with status {done.returncode}", command)
+            [*self.command, *arguments], check=False, capture_output=True, text=True, errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+        return done.returncode, (done.stderr + done.stdout).strip()
 
 
 class CompileError(RuntimeError):
@@ -131,11 +142,11 @@ def common_flags() -> list[str]:
             "-ffp-contract=off", f"-I{ours}", *(f"-isystem{path}" for path in others)]  # fmt: skip
 
 
-def terse_flags(compiler: Compiler) -> list[str]:
-    """What keeps messages short: where a macro or a template is used says enough."""
-    if _version(compiler)[1] == "gcc":
-        return ["-ftrack-macro-expansion=0", "-fmax-errors=5"]
-    return ["-fmacro-backtrace-limit=1", "-ferror-limit=5"]
+def vector_flags(compiler: Compiler) -> list[str]:
+    """What lets Clang use the C library's vector forms of exp and its kind; GCC finds them declared in our headers."""
+    _, kind, version = _version(compiler)
+    here = sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
+    return ["-fveclib=libmvec"] if here and kind == "clang" and version >= (12,) else []
 
 
 def native_flags() -> list[str]:
@@ -147,8 +158,9 @@ def native_flags() -> list[str]:
 def runtime_flags() -> list[str]:
     """What nanobind's own sources need besides the common flags."""
     source = Path(nanobind().source_dir())
+    version = f'-DGRADWRIGHT_VERSION="{gradwright.__version__}"'
     return [f"-isystem{source.parent / 'ext' / 'robin_map' / 'include'}", f"-isystem{source}", "-O2",
-            "-fno-strict-aliasing", "-DNB_COMPACT_ASSERTIONS"]  # fmt: skip
+            "-fno-strict-aliasing", "-DNB_COMPACT_ASSERTIONS", version]  # fmt: skip
 
 
 def link_flags() -> list[str]:

@@ -9,20 +9,31 @@ from collections.abc import Mapping, Sequence
 
 from gradwright.autograd.place import here
 
+REGISTERED = "load_inline(functions=...)"
+"""The place of what registers a function whose definition is not found."""
+
+
+def joined(texts: Sequence[str], places: Sequence[tuple[str, int]]) -> str:
+    """All texts, each said to begin at its place."""
+    parts = zip(texts, places, strict=True)
+    return "".join(f"#line {line} {json.dumps(file)}\n{text}\n" for text, (file, line) in parts)
+
 
 def source(texts: Sequence[str], functions: Mapping[str, str], places: Sequence[tuple[str, int]]) -> str:
     """One source with all texts, each said to begin at its place, and the registration of the functions."""
-    parts = ["#include <gradwright/extension.h>"]
-    for text, (file, line) in zip(texts, places, strict=True):
-        parts += [f"#line {line} {json.dumps(file)}", text]
-    if functions:
-        parts.append('#line 1 "load_inline(functions=...)"')
-    whole = _without_comments("\n".join(texts))
+    parts = ["#include <gradwright/extension.h>", joined(texts, places)]
+    codes = [_without_comments(text) for text in texts]
     for name, doc in functions.items():
-        if not re.search(rf"\b{re.escape(name.rpartition('::')[2])}\b", whole):
+        last = name.rpartition("::")[2]
+        if not any(re.search(rf"\b{re.escape(last)}\b", code) for code in codes):
             raise ValueError(f"functions names {name!r}, which is nowhere in cpp_sources")
-        arguments = ", ".join(parameters(whole, name))
-        parts.append(f"GRADWRIGHT_DEF_DOC({name}, {json.dumps(doc)}, {arguments})")
+        at, arguments = (REGISTERED, 1), list[str]()
+        for code, (file, line) in zip(codes, places, strict=True):
+            if found := definition(code, last):
+                at, arguments = (file, line + code.count("\n", 0, found[0])), found[1]
+                break
+        parts += [f"#line {at[1]} {json.dumps(at[0])}",
+                  f"GRADWRIGHT_DEF_DOC({name}, {json.dumps(doc)}, {', '.join(arguments)})"]  # fmt: skip
     return "\n".join([*parts, ""])
 
 
@@ -44,21 +55,23 @@ def found(texts: Sequence[str], depth: int) -> list[tuple[str, int]]:
     return places
 
 
-def parameters(code: str, function: str) -> list[str]:
-    """The names of the parameters of a function, as it is defined or declared; none if it is not to be found."""
-    for match in re.finditer(rf"[\w>&*\]]\s+[&*]*{re.escape(function)}\s*\(", code):
+def definition(code: str, function: str) -> tuple[int, list[str]] | None:
+    """Where a function is defined or declared, and the names of its parameters; None if that is not to be found."""
+    for match in re.finditer(rf"[\w>&*\]]\s+[&*]*({re.escape(function)})\s*\(", code):
         inside = _balanced(code[match.end() :])
         if inside is None:
             continue
         names = [re.search(r"(\w+)\s*(?:\[\w*\]\s*)*$", part.partition("=")[0]) for part in _split(inside)]
         typed = [" " in part.strip() or ">" in part or "&" in part for part in _split(inside)]
         if all(names) and all(typed):
-            return [name[1] for name in names if name]
-    return []
+            return match.start(1), [name[1] for name in names if name]
+    return None
 
 
 def _without_comments(code: str) -> str:
-    return re.sub(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', lambda m: m[1] or " ", code, flags=re.DOTALL)
+    """The code, of as many lines."""
+    blank = lambda match: match[1] or re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', blank, code, flags=re.DOTALL)
 
 
 def _balanced(code: str) -> str | None:

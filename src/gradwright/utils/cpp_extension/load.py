@@ -14,6 +14,7 @@ from typing import Any
 from gradwright.utils.cpp_extension import bind, inline
 from gradwright.utils.cpp_extension.build import Extension, Source, build
 from gradwright.utils.cpp_extension.cache import fingerprint
+from gradwright.utils.cpp_extension.messages import of_loading
 
 _loaded: dict[tuple[str, str | None], ModuleType] = {}
 _loading = threading.Lock()
@@ -45,17 +46,19 @@ def load(
         extra_ldflags: further arguments for the linker: ``-lblas``.
         extra_include_paths: folders of headers.
         build_directory: where the build is kept, if not below `get_default_build_root`.
-        verbose: print the commands.
+        verbose: print the commands, and all that the compiler says: warnings, and errors at full length.
         is_python_module: if False, a shared library is built of the sources, which need no header of ours; returned is
             its path, for `ctypes.CDLL`.
         keep_intermediates: keep objects and generated sources beside what is built.
 
     Returns:
-        The module. It is the same one if the same is loaded again.
+        The module. It is the same one if the same is loaded again. If the code has changed it is another, and both may
+        be used; only classes that it binds with nanobind stay those of the first until Python is started again.
 
     Raises:
         RuntimeError: if the code does not compile, with what the compiler says; if there is no compiler, with what to
-            install.
+            install; if the folder for builds cannot be written.
+        ImportError: if what is built cannot be loaded, as when a function is used that no source or library defines.
         ModuleNotFoundError: if nanobind is not installed.
         FileNotFoundError: if a source is not there.
         ValueError: if the name is no identifier, or there is no source.
@@ -119,7 +122,7 @@ def load_inline(
     if is_python_module:
         text, shown = (inline.source(texts, documented, where) for where in (labels, places))
     else:
-        text = shown = "\n".join(texts)
+        text, shown = (inline.joined(texts, where) for where in (labels, places))
     extension = _extension(name, [Source(Path("main.cpp"), text, shown)], extra_cflags, extra_ldflags,
                            extra_include_paths, verbose, is_python_module, keep_intermediates)  # fmt: skip
     return _import(extension, build_directory, {label: at for (label, _), at in zip(labels, places, strict=True)})
@@ -128,8 +131,8 @@ def load_inline(
 def _extension(name: str, sources: Sequence[Source], cflags: Sequence[str] | None, ldflags: Sequence[str] | None,
                folders: Path_ | Sequence[Path_] | None, verbose: bool, module: bool,
                keep: bool) -> Extension:  # fmt: skip
-    if not name.isidentifier():
-        raise ValueError(f"the name of an extension must be an identifier, but got {name!r}")
+    if not (name.isidentifier() and name.isascii()):
+        raise ValueError(f"the name of an extension must be an identifier in ASCII, but got {name!r}")
     for flags, argument in ((cflags, "extra_cflags"), (ldflags, "extra_ldflags")):
         if isinstance(flags, str):
             raise TypeError(f'{argument} must be a list of strings, one an argument: ["-O2", "-g"]; but got {flags!r}')
@@ -144,11 +147,21 @@ def _import(extension: Extension, directory: Path_ | None, places: Mapping[str, 
     path = build(extension, directory)
     if not extension.module:
         return str(path)
+    try:
+        return _module(extension.name, path, places)
+    except ImportError as e:
+        if path.exists():
+            said = of_loading(str(e))
+            raise ImportError(f"Error loading extension {extension.name!r}: {said}", name=extension.name) from e
+    return _module(extension.name, build(extension, directory), places)  # it has been removed meanwhile
+
+
+def _module(name: str, path: Path, places: Mapping[str, tuple[str, int]]) -> ModuleType:
     key = str(path), fingerprint(path)
     with _loading:
         if key not in _loaded:
-            loader = importlib.machinery.ExtensionFileLoader(extension.name, str(path))
-            spec = importlib.util.spec_from_file_location(extension.name, path, loader=loader)
+            loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+            spec = importlib.util.spec_from_file_location(name, path, loader=loader)
             assert spec is not None
             with bind.places(places):
                 module = importlib.util.module_from_spec(spec)

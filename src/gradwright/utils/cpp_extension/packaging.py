@@ -40,7 +40,8 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
         name: of the module, with its packages: ``fused._C``.
         sources: the files, relative to ``setup.py``.
         args, kwargs: those of `setuptools.Extension`: ``extra_compile_args``, ``extra_link_args``, ``include_dirs``,
-            ``define_macros``, ``libraries``, ``library_dirs``, ``depends``.
+            ``define_macros``, ``libraries``, ``library_dirs``; ``depends`` for headers of your own, so that the sdist
+            contains them.
     """
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", ()), *include_paths()]
     kwargs["language"] = "c++"
@@ -64,13 +65,17 @@ class BuildExtension(build_ext):
             super().build_extension(ext)
             return
         own = [folder for folder in ext.include_dirs if folder not in include_paths()]
+        sources = [Path(source) for source in ext.sources]  # so messages name them as they lie in the package,
+        if self.inplace or self.editable_mode:
+            sources = [source.absolute() for source in sources]  # or where they are, if they stay there
         defined = [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in ext.define_macros]
         path = build.build(build.Extension(
             ext.name.rpartition(".")[2],
-            [build.Source(Path(source).absolute()) for source in ext.sources],
+            [build.Source(source) for source in sources],
             [*(f"-I{Path(folder).absolute()}" for folder in own), *defined,
              *(f"-U{name}" for name in ext.undef_macros), *ext.extra_compile_args],
             [*ext.extra_objects, *(f"-L{folder}" for folder in ext.library_dirs),
+             *(f"-Wl,-rpath,{folder}" for folder in ext.runtime_library_dirs),
              *(f"-l{library}" for library in ext.libraries), *ext.extra_link_args],
             native=False, verbose=bool(self.verbose and self.verbose > 1),
         ))  # fmt: skip

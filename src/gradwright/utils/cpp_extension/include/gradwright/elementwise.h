@@ -136,7 +136,7 @@ constexpr int orders[][2] = {{0, 0}, {1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}};
 template <class E, class = std::make_index_sequence<decltype(E::all(Real<float>(), Real<float>()))::count>> struct Table;
 template <class E, size_t... K> struct Table<E, std::index_sequence<K...>> {
     static constexpr int count = sizeof...(K);
-    static_assert(E::inputs == 1 ? count <= 5 : count == 1 || count == 3 || count == 6,
+    static_assert(count > 0 && (E::inputs == 1 ? count <= 5 : count == 1 || count == 3 || count == 6),
                   "the value and up to four derivatives; or, of two inputs, the value, those by x and y, and those by "
                   "xx, xy and yy");
     static constexpr Term terms[] = {

@@ -25,6 +25,9 @@
 #  error "compile with -DGRADWRIGHT_EXTENSION_NAME=<the name of the module>"
 #endif
 
+// What runtime.cpp and bind.py have agreed on: raised when either can no longer do with the other as it was.
+#define GRADWRIGHT_PROTOCOL 1
+
 namespace gradwright {
 
 namespace nb = nanobind;
@@ -201,10 +204,13 @@ template <class A> struct Argument {
         try {
             return nb::cast<A>(a[i]);
         } catch (const std::bad_cast &) {
-            wrong_type(a, i, std::is_same_v<A, bool>           ? "bool"
-                             : std::is_integral_v<A>           ? "int"
-                             : std::is_floating_point_v<A>     ? "float"
-                                                               : nb::detail::make_caster<A>::Name.text);
+            using Caster = nb::detail::make_caster<A>;
+            wrong_type(a, i, std::is_same_v<A, bool>                 ? "bool"
+                             : std::is_integral_v<A>                 ? "int"
+                             : std::is_floating_point_v<A>           ? "float"
+                             : !nb::detail::is_base_caster_v<Caster> ? Caster::Name.text
+                                 : "of a class that is bound (for std::string, std::vector and their kind: #include "
+                                   "<nanobind/stl/string.h>, <nanobind/stl/vector.h> ...)");
         }
     }
 };
@@ -230,6 +236,14 @@ template <class A> struct is_view : std::false_type {};
 template <class T, int N, bool C> struct is_view<View<T, N, C>> : std::true_type {};
 template <class A> struct is_view<std::optional<A>> : is_view<A> {};
 
+// Whether a parameter of this type can be given what Python passes.
+#define GRADWRIGHT_PARAMETERS                                                                                          \
+    "parameters are taken by value or as const &, and arrays as gw::Array<T>, gw::Strided<T> or gw::Mutable<T>"
+template <class A>
+constexpr bool is_parameter = !(std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) &&
+                              !(std::is_pointer_v<A> && std::is_arithmetic_v<std::remove_pointer_t<A>> &&
+                                !std::is_same_v<A, const char *>);
+
 template <class R> nb::object result(R &&r) {
     using P = plain<R>;
     if constexpr (is_view<P>::value)
@@ -239,7 +253,12 @@ template <class R> nb::object result(R &&r) {
     else if constexpr (std::is_arithmetic_v<P>)
         return nb::cast(r);
     else
-        return as_tensor(nb::cast(std::forward<R>(r)));
+        try {
+            return as_tensor(nb::cast(std::forward<R>(r)));
+        } catch (const std::bad_cast &) {
+            throw nb::type_error("what C++ returns is of no class that is bound (for std::string, std::vector and their "
+                                 "kind: #include <nanobind/stl/string.h>, <nanobind/stl/vector.h> ...)");
+        }
 }
 
 template <class R, class Call> nb::object returned(Call &&call) {
@@ -254,6 +273,7 @@ template <class R, class Call> nb::object returned(Call &&call) {
 // A C++ function as Python calls it, and how many arguments it takes; raw: whether some are bare entries.
 template <auto F, class = decltype(F)> struct Callable;
 template <auto F, class R, class... A> struct Callable<F, R (*)(A...)> {
+    static_assert((is_parameter<A> && ...), GRADWRIGHT_PARAMETERS);
     static constexpr int count = sizeof...(A);
     static nb::object call(const Arguments &a) { return call(a, std::index_sequence_for<A...>()); }
     template <size_t... I> static nb::object call(const Arguments &a, std::index_sequence<I...>) {
@@ -261,6 +281,7 @@ template <auto F, class R, class... A> struct Callable<F, R (*)(A...)> {
         return returned<R>([&]() -> R { return F(Argument<plain<A>>::get(a, I)...); });
     }
 };
+template <auto F, class R, class... A> struct Callable<F, R (*)(A...) noexcept> : Callable<F, R (*)(A...)> {};
 
 // The same of forward or backward, whose first argument is the ctx.
 template <auto F, class T = decltype(F)> struct Method {
@@ -270,6 +291,7 @@ template <auto F, class T = decltype(F)> struct Method {
     static nb::object call(const Arguments &);
 };
 template <auto F, class R, class... A> struct Method<F, R (*)(Context &, A...)> {
+    static_assert((is_parameter<A> && ...), GRADWRIGHT_PARAMETERS);
     static constexpr int count = sizeof...(A);
     static constexpr bool raw = (is_view<plain<A>>::value || ...);
     static nb::object call(const Arguments &a) { return call(a, std::index_sequence_for<A...>()); }
@@ -278,6 +300,8 @@ template <auto F, class R, class... A> struct Method<F, R (*)(Context &, A...)> 
         return returned<R>([&]() -> R { return F(ctx, Argument<plain<A>>::get(a, I + 1)...); });
     }
 };
+template <auto F, class R, class... A>
+struct Method<F, R (*)(Context &, A...) noexcept> : Method<F, R (*)(Context &, A...)> {};
 
 using Entry = nb::object (*)(const Arguments &);
 using Loop = void (*)(const void *const *inputs, void *out, int64_t n);
@@ -295,7 +319,7 @@ struct Definition {
     const char *name, *arguments, *file;
     int line;
     Entry call = nullptr, backward = nullptr;
-    int count = 0;
+    int count = 0, gradients = 0;  // arguments of call and of backward, without ctx
     bool raw = false;
     const char *doc = nullptr;
     const Term *terms = nullptr;
@@ -316,6 +340,7 @@ template <class F> constexpr Definition autograd(const char *name, const char *a
     d.call = Method<&F::forward>::call;
     d.count = Method<&F::forward>::count;
     d.backward = Method<&F::backward>::call;
+    d.gradients = Method<&F::backward>::count;
     d.raw = Method<&F::backward>::raw;
     d.made = &made<F>;
     return d;

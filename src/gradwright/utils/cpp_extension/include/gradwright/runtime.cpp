@@ -2,6 +2,10 @@
 #define GRADWRIGHT_EXTENSION_NAME gradwright_extension_runtime
 #include <gradwright/extension.h>
 
+#if !defined(GRADWRIGHT_VERSION)
+#  define GRADWRIGHT_VERSION "another version"
+#endif
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -72,19 +76,20 @@ static char kind_of(const char *format) {
     return *format == '?' ? 'b' : 'V';
 }
 
-// Reads where the entries of an array are; false if it has none of the kind that is wanted.
-static bool read(nb::handle array, Wanted wanted, Memory &m) {
+enum Fit { wrong, strided, fits };  // strided: only the order in memory is not what is wanted
+
+// Reads where the entries of an array are, if it has those that are wanted.
+static Fit read(nb::handle array, Wanted wanted, Memory &m) {
     Py_buffer view;
     if (PyObject_GetBuffer(array.ptr(), &view, wanted.writable ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
         PyErr_Clear();
-        return false;
+        return wrong;
     }
     bool native = view.format && *view.format != '>' && *view.format != '!';
-    bool fits = native && kind_of(view.format) == wanted.kind && view.itemsize == wanted.itemsize &&
-                (wanted.ndim < 0 ? view.ndim <= max_ndim : view.ndim == wanted.ndim);
-    bool contiguous = PyBuffer_IsContiguous(&view, 'C');
-    if (fits && wanted.contiguous && !contiguous) fits = false;
-    if (fits) {
+    bool right = native && kind_of(view.format) == wanted.kind && view.itemsize == wanted.itemsize &&
+                 (wanted.ndim < 0 ? view.ndim <= max_ndim : view.ndim == wanted.ndim);
+    Fit fit = !right ? wrong : wanted.contiguous && !PyBuffer_IsContiguous(&view, 'C') ? strided : fits;
+    if (fit == fits) {
         m.array = nb::borrow(array);
         m.data = view.buf;
         m.ndim = view.ndim;
@@ -92,11 +97,11 @@ static bool read(nb::handle array, Wanted wanted, Memory &m) {
         for (int k = 0; k < view.ndim; ++k) {
             m.shape[k] = view.shape[k];
             m.strides[k] = view.strides[k] / view.itemsize;
-            if (view.strides[k] % view.itemsize) fits = false;
+            if (view.strides[k] % view.itemsize) fit = wrong;
         }
     }
     PyBuffer_Release(&view);
-    return fits;
+    return fit;
 }
 
 Memory import(nb::handle value, Wanted wanted, const Arguments *arguments, int index) {
@@ -105,11 +110,16 @@ Memory import(nb::handle value, Wanted wanted, const Arguments *arguments, int i
     m.tensor = nb::borrow(value);
     nb::object array = array_of(value, wanted.writable);
     if (array.is_none()) array = refused(value, wanted.writable, whose(arguments, index, value));
-    if (read(array, wanted, m)) return m;
+    Fit fit = read(array, wanted, m);
+    if (fit == strided && !wanted.writable && running && *running->method) {
+        array = array.attr("copy")();
+        fit = read(array, wanted, m);
+    }
+    if (fit == fits) return m;
     const char kind[] = {wanted.kind, 0};
     array = fitted(array, nb::make_tuple(kind, wanted.itemsize, wanted.ndim, wanted.contiguous, wanted.writable),
                    whose(arguments, index, value));
-    if (!read(array, wanted, m)) throw std::runtime_error("an array that cannot be read");
+    if (read(array, wanted, m) != fits) throw std::runtime_error("an array that cannot be read");
     return m;
 }
 
@@ -140,7 +150,10 @@ nb::object as_tensor(nb::object result) {
     return make(result);
 }
 
-nb::object named(const char *function) { return nb::module_::import_("gradwright").attr(function); }
+nb::object named(const char *function) {
+    static const nb::handle gradwright = nb::module_::import_("gradwright").release();
+    return gradwright.attr(function);
+}
 
 nb::object applied(PyObject *made) {
     if (!made) throw std::runtime_error("apply<F>: F is not registered: add GRADWRIGHT_FUNCTION(F, ...)");
@@ -239,9 +252,9 @@ static nb::object elementwise(const Term &term, nb::args arrays) {
     std::vector<Memory> inputs(arrays.size() - 1);
     Memory out;
     for (size_t k = 0; k < inputs.size(); ++k)
-        if (!read(arrays[k], wanted, inputs[k])) throw std::runtime_error("an array that cannot be read");
+        if (read(arrays[k], wanted, inputs[k]) != fits) throw std::runtime_error("an array that cannot be read");
     wanted.contiguous = wanted.writable = true;
-    if (!read(target, wanted, out)) throw std::runtime_error("an array that cannot be written");
+    if (read(target, wanted, out) != fits) throw std::runtime_error("an array that cannot be written");
     run(term.loops[wanted.itemsize == 8], wanted.itemsize, inputs, out);
     return nb::none();
 }
@@ -255,9 +268,15 @@ static nb::args ordered(const Definition &d, nb::args values, nb::kwargs named) 
     return nb::borrow<nb::args>(order(values, named, d.name, d.arguments, d.count));
 }
 
-static nb::object method(Entry entry, const Definition &d, const char *name) {
-    return nb::cpp_function([entry, &d, name](nb::args values) { return call(entry, {d, name, values}); },
-                            nb::name(name));
+static nb::object method(Entry entry, const Definition &d, const char *name, int count) {
+    auto run = [entry, &d, name, count](nb::args values) {
+        if ((int) values.size() != count + 1)
+            nb::raise_type_error("%s.%s takes %d argument%s after ctx, but got %d%s", d.name, name, count,
+                                 count == 1 ? "" : "s", (int) values.size() - 1,
+                                 entry == d.backward ? ", a gradient for each output of forward" : "");
+        return call(entry, {d, name, values});
+    };
+    return nb::cpp_function(run, nb::name(name));
 }
 
 static nb::list entries(const Definition &d) {
@@ -267,8 +286,8 @@ static nb::list entries(const Definition &d) {
             [&d](nb::args values, nb::kwargs named) { return call(d.call, {d, "", ordered(d, values, named)}); },
             nb::name(d.name), d.doc ? d.doc : ""));
     if (d.kind == Definition::autograd) {
-        made.append(method(d.call, d, "forward"));
-        made.append(method(d.backward, d, "backward"));
+        made.append(method(d.call, d, "forward", d.count));
+        made.append(method(d.backward, d, "backward", d.gradients));
     }
     for (int k = 0; k < d.terms_count; ++k) {
         const Term &term = d.terms[k];
@@ -281,6 +300,7 @@ static nb::list entries(const Definition &d) {
 static void populate(nb::module_ &m) {
     nb::set_leak_warnings(false);  // modules are kept until the process ends
     static const char *const kinds[] = {"function", "autograd", "elementwise"};
+    python("agree")(m, GRADWRIGHT_PROTOCOL, GRADWRIGHT_VERSION);
     const nb::handle define = python("define");
     for (Definition *d = first; d; d = d->next) {
         if (d->kind == Definition::module) {
@@ -302,4 +322,11 @@ bool is_double(const Tensor &x) {
 
 }  // namespace gradwright
 
-NB_MODULE(gradwright_extension, m) { gradwright::detail::populate(m); }
+NB_MODULE(gradwright_extension, m) {
+    try {
+        gradwright::detail::populate(m);
+    } catch (nanobind::python_error &e) {  // nanobind would put words of its own in front
+        if (!e.matches(PyExc_ImportError)) throw;
+        throw std::runtime_error(nanobind::str(e.value()).c_str());
+    }
+}

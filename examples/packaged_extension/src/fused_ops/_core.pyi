@@ -1,0 +1,6 @@
+from gradwright import Tensor
+from gradwright.autograd import Function
+
+def mish(x: Tensor) -> Tensor: ...
+
+class Product(Function): ...
