@@ -293,3 +293,29 @@ def test_other_devices_are_refused():
             make()
     with pytest.raises(TypeError, match="device: expected a string or a device, got 3"):
         gradwright.device(3)
+
+
+MISFITS = {
+    "Linear": (lambda t, x: t.nn.Linear(3, 2)(x), "mat1 and mat2 must have the same dtype, but got Double and Float"),
+    "MultiheadAttention": (lambda t, x: t.nn.MultiheadAttention(3, 1)(x, x, x),
+                           "mat1 and mat2 must have the same dtype, but got Double and Float"),
+    "GRUCell": (lambda t, x: t.nn.GRUCell(3, 2)(x), "mat1 and mat2 must have the same dtype, but got "),
+    "LSTM": (lambda t, x: t.nn.LSTM(3, 2)(x), r"RNN input dtype \(torch.float64\) does not match weight dtype "),
+    "Conv1d": (lambda t, x: t.nn.Conv1d(2, 2, 1)(x), r"Input type \((double|torch.float64)\) and "),
+    "Bilinear": (lambda t, x: t.nn.Bilinear(3, 3, 2)(x, x), "All tensors must have the same dtype, got input1: "),
+    "PReLU": (lambda t, x: t.nn.PReLU()(x), "prelu: Type promoting not supported. Got "),
+    "LayerNorm": (lambda t, x: t.nn.LayerNorm(3)(x), r"mixed dtype \(CPU\): all inputs must share same datatype"),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_a_model_of_another_dtype_is_told_the_mend(T, name):
+    call, words = MISFITS[name]
+    with pytest.raises((RuntimeError, ValueError), match=f"^{words}") as error:
+        call(T, T.ones(2, 3, dtype=T.float64))
+    mend = "Convert input: input.to(torch.float32), or convert model: model.to(torch.float64)"
+    assert T is not gradwright or str(error.value).endswith(mend)
+
+
+def test_no_model_is_made_of_whole_numbers():
+    assert dtypes.remedy(dtypes.int64, dtypes.float32) == "Convert input: input.to(torch.float32)"

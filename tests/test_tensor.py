@@ -500,3 +500,17 @@ def test_reading_the_gradient_of_what_keeps_none_warns(T):
         assert (x * 2).detach().grad is None
         y.sum().backward(inputs=[y])
         assert y.grad.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("value", ["False", 1, None])
+def test_requires_grad_is_a_bool(T, value):
+    x = T.ones(2)
+    with pytest.raises(RuntimeError, match=r"^requires_grad must be a bool"):
+        x.requires_grad = value
+    with pytest.raises(TypeError, match=r"^requires_grad_\(\): argument 'requires_grad' .*must be bool, not "):
+        x.requires_grad_(value)
+    if value is not None:
+        for make in (lambda: T.ones(2, requires_grad=value), lambda: T.tensor(1.0, requires_grad=value)):
+            with pytest.raises(TypeError, match="must be bool, not "):
+                make()
+    assert not x.requires_grad

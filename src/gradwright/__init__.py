@@ -10,6 +10,7 @@ from gradwright.tensor import Tensor
 
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
+from sys import modules as _modules
 
 from gradwright import autograd, fft, linalg, masked, nn, random, serialization, signal, special, utils, xp
 from gradwright.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
@@ -134,7 +135,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in ("check", "optim", "viz"):  # for those who check, train or look, and not loaded with the rest
         return _import_module(f"gradwright.{name}")
-    raise AttributeError(f"gradwright has no {name!r}: docs/operators.md lists the operations there are", name=name)
+    words = f"gradwright has no {name!r}: docs/operators.md lists the operations there are"
+    raise AttributeError(words, name=name, obj=_modules[__name__])  # of which Python suggests one
 
 
 _keep_large_buffers()

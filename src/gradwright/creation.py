@@ -27,7 +27,7 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     t = wrap(array)
     t._grad = None
     if requires_grad:
-        t.requires_grad_()
+        t.requires_grad_(requires_grad)
     return t
 
 
@@ -91,7 +91,7 @@ def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = 
     """`tensor`, without its warning."""
     out = made_of(data, finish(_array(data, dtype), None, device, False), "tensor()")
     out = out if isinstance(data, TensorBase) else brought(out)
-    return out.requires_grad_() if requires_grad else out
+    return out.requires_grad_(requires_grad) if requires_grad else out
 
 
 def warn_of_copy(t: Any, how: str) -> None:
@@ -170,7 +170,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     """``fill_value`` everywhere; the dtype is that of the number unless named."""
     array = np.full(size_of("full", (size,)), _array(fill_value, dtype))
     out = made_of(fill_value, finish(array, None, device, False), "full()")
-    return out.requires_grad_() if requires_grad else out
+    return out.requires_grad_(requires_grad) if requires_grad else out
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:

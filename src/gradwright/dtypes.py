@@ -97,6 +97,12 @@ def of(like: Any) -> dtype:
         raise TypeError(f"dtype: expected one of {known}, but got {like!r}") from None
 
 
+def remedy(given: dtype, wanted: dtype) -> str:
+    """What to do about an input of another dtype than the parameters of a model, in PyTorch's words."""
+    model = f", or convert model: model.to({given})" if given.category >= FLOAT else ""
+    return f"Convert input: input.to({wanted}){model}"
+
+
 def kind(d: Any) -> str:
     """NumPy's letter for the kind of a NumPy dtype; bfloat16, which to NumPy is no number, counts as a float."""
     letter: str = d.kind

@@ -197,6 +197,8 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value.__class__ is not bool:
+            raise RuntimeError(f"requires_grad must be a bool, but got {kind(value)}")
         if value and rooted(self):
             return
         if self._node is not None and type(self._node) is not AccumulateGrad:
@@ -213,6 +215,8 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor."""
+        if requires_grad.__class__ is not bool:
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {kind(requires_grad)}")
         if not requires_grad or dtypes.of(self.array.dtype).category < dtypes.FLOAT:
             self.requires_grad = requires_grad
         elif not rooted(self):

@@ -398,3 +398,23 @@ def test_views_are_arguments_like_any_other(T, leaf):
 
 def test_apply_keeps_the_docstring_useful():
     assert "forward" in gradwright.autograd.Function.apply.__doc__
+
+
+@pytest.mark.parametrize(("keywords", "words"), [
+    ({"x": 1, "y": 1}, r"forward\(\) got an unexpected keyword argument 'y'$"),
+    ({"x": 1, "k": 2, "z": 3}, r"forward\(\) got an unexpected keyword argument 'z'$"),
+    ({}, r"forward\(\) missing 1 required positional argument: 'x'$"),
+    ({"k": 2}, r"forward\(\) missing "),
+])  # fmt: skip
+def test_arguments_that_forward_has_not(T, keywords, words):
+    class Power(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, k=2):
+            return x**k
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+
+    with pytest.raises(TypeError, match=words):
+        Power.apply(**keywords)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.autograd.reach import kept, reachable
+from gradwright.autograd.reach import arrays, kept, reachable
 
 T, A = gw.ones(2), np.ones(3)
 Pair = namedtuple("Pair", "left right")
@@ -93,3 +93,10 @@ def test_a_set_has_an_order():
     values = [[3.0], [1.0], [2.0]]
     first, again = ({gw.tensor(v) for v in vs} for vs in (values, values[::-1]))
     assert [t.item() for _, t in reachable("v", first)] == [t.item() for _, t in reachable("v", again)]
+
+
+def test_arrays_however_they_are_held():
+    t, a = gw.ones(2), np.float32(1)
+    held = [t, {"k": (a, "name", None)}, 2.5, [[t.array]]]
+    assert [id(found) for found in arrays(held)] == [id(t.array), id(a), id(t.array)]
+    assert [np.shape(found) for found in arrays(held, numbers=True)] == [(2,), (), (), (2,)]

@@ -159,6 +159,9 @@ def test_only(tmp_path):
     found = check([str(tmp_path / "f.py")], only=["Fine", "None"], jobs=1)
     assert [c.name for c in found.checked] == ["Fine"]
     assert found.problems == (("None", "there is nothing of this name in what was given"),)
+    one = check(str(tmp_path / "f.py"), only="Fine", jobs=1)
+    assert [c.name for c in one.checked] == ["Fine"]
+    assert not one.problems
 
 
 @pytest.mark.parametrize(("code", "says"), [

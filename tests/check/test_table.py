@@ -61,6 +61,7 @@ def test_narrow_tables_leave_out_what_is_right(tmp_path):
     c = Checked("F", "function", "f.py", 1, findings=(*findings, FAILED))
     lines = ["".join(t for t, _ in line) for line in table.layout(Report(("f.py",), (c,)), 80)]
     assert lines[0].split() == ["1st", "2nd"]
+    assert "1st = first order   2nd = second order" in lines  # and of no other column
     assert any(line.startswith("Not shown, as nothing is wrong there: runs, ") for line in lines)
 
 

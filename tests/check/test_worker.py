@@ -39,6 +39,8 @@ def test_what_does_not_import(tmp_path):
     assert talk(tmp_path / "f.py")[1]["problem"].startswith("it does not import: SyntaxError")
     (tmp_path / "f.py").write_text("x = 1\nx / 0\n")
     assert talk(tmp_path / "f.py")[1]["problem"] == "it does not import: ZeroDivisionError: division by zero at line 2"
+    (tmp_path / "f.py").write_bytes(b"x = 1\0")
+    assert talk(tmp_path / "f.py")[1]["problem"].endswith("null bytes")
     (tmp_path / "f.py").write_text("import sys\nsys.exit(1)\n")
     assert "exits the interpreter" in talk(tmp_path / "f.py")[1]["problem"]
     assert talk("no_such_module")[1]["problem"] == (

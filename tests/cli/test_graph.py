@@ -106,7 +106,7 @@ def test_a_terminal_gets_colours(program: str, capsys: Any, monkeypatch: Any) ->
 @pytest.mark.parametrize(("target", "message"), [
     ("{}", "expected FILE.py:FUNCTION"), ("{}:", "expected FILE.py:FUNCTION"), ("{}:a b", "expected FILE.py:FUNCTION"),
     ("{}:missing", "there is no missing in"), ("{}:number", "number is no function, but int"),
-    ("{}:needs", "needs no arguments"), ("{}:nothing", "expected a Tensor"),
+    ("{}:needs", "needs no arguments"), ("{}:nothing", "gradwright graph: expected a Tensor"),
     ("none.py:loss", "there is no file none.py"), ("no.such.module:loss", "No module named 'no'"),
 ])  # fmt: skip
 def test_what_cannot_be_shown_is_said(program: str, capsys: Any, target: str, message: str) -> None:

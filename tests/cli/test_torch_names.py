@@ -97,7 +97,7 @@ def test_importing_the_module_of_a_function_leaves_the_function():
 @pytest.mark.usefixtures("hook")
 def test_what_is_missing_says_so(name):
     module, _, last = name.rpartition(".")
-    message = f"^gradwright has no {name} yet$".replace(".", r"\.")
+    message = f"^gradwright has no {name} yet".replace(".", r"\.") + r"(\. Did you mean: '\w+'\?)?$"
     holder = importlib.import_module(module)
     assert not hasattr(holder, last)
     with pytest.raises(AttributeError, match=message):
@@ -106,6 +106,30 @@ def test_what_is_missing_says_so(name):
         imported(f"from {module} import {last}")
     with pytest.raises(ModuleNotFoundError, match=message):
         imported(f"import {name}")
+
+
+@pytest.mark.parametrize(("wrong", "right"), [
+    ("torch.sigmod", "sigmoid"), ("torch.nn.Conv2D", "Conv2d"), ("torch.nn.functional.cross_entrophy", "cross_entropy"),
+    ("torch.optim.ADAM", "Adam"), ("torch.nn.functionals", "functional"),
+])  # fmt: skip
+@pytest.mark.usefixtures("hook")
+def test_the_nearest_name_is_suggested(wrong, right):
+    module, _, last = wrong.rpartition(".")
+    for statement in (f"from {module} import {last}", f"import {wrong}"):
+        with pytest.raises(ImportError, match=rf"yet\. Did you mean: '{right}'\?$"):
+            imported(statement)
+    holder = importlib.import_module(module)
+    with pytest.raises(AttributeError) as error:
+        getattr(holder, last)
+    assert (error.value.name, error.value.obj) == (last, holder)  # from which Python suggests, with the same words
+
+
+@pytest.mark.parametrize("module", ["gradwright", "gradwright.nn", "gradwright.optim"])
+def test_python_can_suggest_a_name_without_the_hook(module):
+    holder = importlib.import_module(module)
+    with pytest.raises(AttributeError) as error:
+        holder.nope
+    assert (error.value.name, error.value.obj) == ("nope", holder)
 
 
 @pytest.mark.usefixtures("hook")

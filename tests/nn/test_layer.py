@@ -80,3 +80,27 @@ def test_a_user_may_inherit_with_an_init_of_their_own() -> None:
 def test_copied_and_pickled() -> None:
     for twin in (copy.deepcopy(Affine(2.0)), pickle.loads(pickle.dumps(Affine(2.0)))):  # noqa: S301 - our own
         assert twin(gw.tensor(3.0)).item() == 6.0
+
+
+@pytest.mark.parametrize("name", sorted(name for name in gw.nn.__all__ if isinstance(getattr(gw.nn, name), type)))
+def test_a_wrong_argument_of_any_class_is_reported_by_the_name_of_that_class(name: str) -> None:
+    made = getattr(gw.nn, name)
+    known = f"{name.removeprefix('Lazy')}.__"  # a lazy layer takes the arguments of the one it becomes
+    if name not in ("Identity", "LazyModuleMixin"):  # they take anything, or are no layer
+        with pytest.raises(TypeError) as unknown:
+            made(bogus=1)
+        assert known in str(unknown.value)
+        assert "'bogus'" in str(unknown.value)
+    needed = [p for p in inspect.signature(made).parameters.values() if p.default is p.empty and p.kind < 2]
+    if needed or name in ("GRU", "LSTM"):
+        with pytest.raises(TypeError, match="missing") as missing:
+            made()
+        assert known in str(missing.value)
+
+
+def test_a_class_of_the_user_inherits_what_it_inherits() -> None:
+    class Mine(gw.nn.MaxPool2d):
+        pass
+
+    assert (Mine(2).kernel_size, Mine.__init__) == (2, gw.nn.MaxPool2d.__init__)
+    assert inspect.signature(gw.nn.MaxPool2d) == inspect.signature(gw.nn.MaxPool1d)

@@ -100,3 +100,8 @@ def test_a_wrong_input_is_told_the_layer_and_its_shape():
     with pytest.raises(RuntimeError) as caught:
         gw.nn.Sequential(gw.nn.LayerNorm((2, 3)))(gw.ones(5, 3, 2))
     assert caught.value.__notes__[0].endswith("it takes (..., 2, 3)")
+
+
+def test_channels_that_are_not_used_are_warned_of(lib):
+    with pytest.warns(UserWarning, match=r"^input's size at dim=1 does not match num_features"):
+        lib.nn.InstanceNorm1d(3)(lib.ones(2, 4, 5))

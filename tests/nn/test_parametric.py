@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import gradwright as gw
@@ -44,3 +45,27 @@ def test_nothing_to_draw_from():
 def test_a_subclass_says_what_it_is(call):
     with pytest.raises(NotImplementedError):
         call(Parametric())
+
+
+@pytest.mark.parametrize(("name", "args", "argument"), [
+    ("Linear", (2.5, 3), "in_features"), ("Linear", (3, None), "out_features"),
+    ("Bilinear", ("a", 3, 3), "in1_features"), ("Conv2d", (1, 4.0, 3), "out_channels"),
+    ("Conv2d", ("1", 4, 3), "in_channels"), ("Conv1d", (1, 4, 3.0), "kernel_size"),
+    ("ConvTranspose3d", (1.0, 4, 3), "in_channels"),
+    ("Embedding", ("a", 3), "num_embeddings"), ("EmbeddingBag", (3, 2.0), "embedding_dim"),
+    ("LSTM", (3, 4, "2"), "num_layers"), ("GRU", (3.0, 4), "input_size"), ("GRUCell", (3, "4"), "hidden_size"),
+    ("BatchNorm1d", (3.0,), "num_features"), ("LayerNorm", ((3, 2.0),), "normalized_shape"),
+    ("RMSNorm", (3.0,), "normalized_shape"), ("GroupNorm", ("2", 4), "num_groups"), ("PReLU", (2.0,), "num_parameters"),
+    ("MultiheadAttention", ("4", 2), "embed_dim"), ("TransformerEncoderLayer", (4, 2, 8.0), "dim_feedforward"),
+    ("AdaptiveLogSoftmaxWithLoss", (4, 5.0, [2]), "n_classes"),
+])  # fmt: skip
+def test_a_size_of_another_type_is_named(lib, name, args, argument):
+    with pytest.raises(TypeError, match=rf"({name}\(\): argument ')?{argument}" if lib is gw else None):
+        getattr(lib.nn, name)(*args)
+
+
+def test_sizes_may_be_numbers_of_other_libraries(lib):
+    three = np.int64(3)
+    assert lib.nn.Linear(three, three)(lib.ones(1, 3)).shape == (1, 3)
+    assert lib.nn.LayerNorm(three)(lib.ones(1, 3)).shape == (1, 3)
+    assert lib.nn.InstanceNorm1d(3.0)(lib.ones(1, 3, 5)).shape == (1, 3, 5)  # it has no parameters

@@ -138,3 +138,17 @@ def test_refuses_inputs(lib, name, shape, states, error, message):
 def test_dropout_of_a_single_layer_warns(lib):
     with pytest.warns(UserWarning, match="dropout option adds dropout after all but last recurrent layer, so non-zero"):
         lib.nn.RNN(3, 4, dropout=0.5)
+
+
+@pytest.mark.parametrize(("name", "states", "kind", "message"), [
+    ("LSTM", 1, (RuntimeError, IndexError), r"^lstm expects two hidden states, \(h_0, c_0\), but got 1"),
+    ("LSTM", 3, RuntimeError, "^lstm expects two hidden states"),
+    ("GRU", 1, (TypeError, AttributeError), r"^GRU\(\): argument 'hx' \(position 2\) must be Tensor, not tuple"),
+    ("RNN", 1, (TypeError, AttributeError), r"^RNN\(\): argument 'hx' \(position 2\) must be Tensor, not tuple"),
+    ("LSTMCell", 0, TypeError, r"^lstm_cell\(\): argument 'hx' \(position 2\) must be tuple of Tensors, .*not Tensor"),
+])  # fmt: skip
+def test_states_in_another_form(lib, name, states, kind, message):
+    cell = name.endswith("Cell")
+    x, h = lib.zeros((2, 3) if cell else (5, 2, 3)), lib.zeros((2, 4) if cell else (1, 2, 4))
+    with pytest.raises(kind, match=message if lib is gw else None):
+        getattr(lib.nn, name)(3, 4)(x, (h,) * states if states else h)

@@ -248,3 +248,10 @@ def test_keys_are_strings():
 def test_an_imaginary_part_is_not_lost():
     with pytest.raises(RuntimeError, match=r"whose imaginary part would be lost in torch.float32"):
         gw.nn.Linear(1, 1).load_state_dict({"weight": gw.ones(1, 1, dtype=gw.complex64), "bias": gw.ones(1)})
+
+
+def test_a_file_or_a_module_is_no_state(lib):
+    for given, mend in (("net.pt", "read the file first, with load()"), (lib.nn.ReLU(), "write its state_dict()")):
+        with pytest.raises(TypeError, match=r"^Expected state_dict to be dict-like, got ") as error:
+            lib.nn.Linear(1, 1).load_state_dict(given)
+        assert lib is not gw or str(error.value).endswith(mend)

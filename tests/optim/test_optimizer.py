@@ -4,6 +4,7 @@ import copy
 import gc
 import importlib
 import pickle  # noqa: TID251
+import re
 import tracemalloc
 import warnings
 from collections import OrderedDict
@@ -336,3 +337,15 @@ def test_no_warnings_escape_a_step():
         warnings.simplefilter("error")
         gw.optim.Adam([p], eps=0.0).step()  # 0 / 0
     assert p.isnan().all()
+
+
+@pytest.mark.parametrize(("make", "kind", "words", "mend"), [
+    (lambda t: t.optim.SGD(t.nn.Linear(1, 1), lr=0.1), TypeError, "", r"but got Linear: write its parameters\(\)$"),
+    (lambda t: t.optim.SGD([], lr=0.1), ValueError, "optimizer got an empty parameter list", "in a ModuleList"),
+    (lambda t: t.optim.SGD([{"param": [t.ones(1)]}], lr=0.1), KeyError, ".params", "but got one of 'param'"),
+    (lambda t: t.optim.Adam([t.ones(1)], lr="0.1"), TypeError, "", "learning rate should be a number, but got '0.1'"),
+])  # fmt: skip
+def test_what_a_newcomer_hands_over(T, make, kind, words, mend):
+    with pytest.raises(kind, match=f"^{words}") as error:
+        make(T)
+    assert T is not gw or re.search(mend, str(error.value))

@@ -3,6 +3,7 @@ import io
 import pytest
 
 from gradwright.profiler import Row, Rows
+from gradwright.profiler.table import in_bytes
 
 
 def rows():
@@ -78,3 +79,10 @@ def test_rich_shows_it_prettier():
     shown = console.file.getvalue()
     assert "multiply" in shown
     assert "│" in shown
+
+
+@pytest.mark.parametrize(("n", "text"), [
+    (0, "-"), (999, "999 B"), (1000, "1 kB"), (999_400, "999 kB"), (999_600, "1 MB"), (2.5e12, "2.5 TB"),
+])  # fmt: skip
+def test_bytes_are_rounded_to_the_next_unit(n, text):
+    assert in_bytes(n) == text

@@ -168,8 +168,12 @@ def test_a_graph_that_was_written_in_place_is_shown_as_far_as_it_goes(tmp_path: 
 
 
 def test_a_tensor_without_a_graph_is_shown(tmp_path: Path) -> None:
-    text = explore(gw.ones(2), tmp_path / "page.html").read_text("utf-8")
-    assert "no tensor here has a history" in Seen(text).text
+    for t, why in ((gw.ones(2), "its requires_grad is False"), (gw.ones(2, requires_grad=True), "a leaf was given")):
+        for play in (False, True):
+            text = explore(t, tmp_path / "page.html", play=play).read_text("utf-8")
+            assert "There is no graph: " in Seen(text).text
+            assert "1 nodes" not in Seen(text).text.replace("\N{NO-BREAK SPACE}", " ")
+            assert why in Seen(text).text
 
 
 def test_exploring_changes_nothing(tmp_path: Path) -> None:
@@ -516,3 +520,13 @@ def test_a_wheel_holds_what_the_page_is_made_of(tmp_path: Path) -> None:
     wanted = {"explorer.html", "explorer.css", "panels.css", *explorer.SCRIPTS}
     assert {f"gradwright/viz/assets/{name}" for name in wanted} <= held
     assert {"gradwright/pages/assets/theme.css", "gradwright/pages/assets/common.js"} <= held
+
+
+def test_variables_name_what_has_no_other_name(tmp_path: Path) -> None:
+    net, x = nn.Linear(2, 1), gw.ones(2, requires_grad=True)
+    _hidden = gw.ones(1, requires_grad=True)
+    loss = net(x) * _hidden
+    shown = Seen(explore(loss, tmp_path / "page.html").read_text("utf-8")).text
+    assert {"loss", "net.weight", "net.bias", "x"} <= set(shown.split())
+    assert "_hidden" not in shown
+    assert "other" in Seen(explore(loss, tmp_path / "page.html", params={"other": x}).read_text("utf-8")).text

@@ -231,3 +231,29 @@ def test_markup_in_names_is_text():
     console = rich.console.Console(file=io.StringIO(), width=100)
     console.print(table)
     assert "<script>[red]" in console.file.getvalue()
+
+
+@pytest.mark.parametrize("given", [((8, 3),), ([8, 3],), (8, 3)])
+def test_a_size_in_place_of_an_input_is_told(given):
+    with pytest.raises(TypeError) as error:
+        nn.Linear(3, 2).summary(*given)
+    assert error.value.__notes__[-1].endswith("for one of size [8, 3], gradwright.zeros(8, 3)")
+
+
+def test_a_module_may_take_a_size():
+    net = nn.Module()
+    net.forward = lambda size: gw.zeros(size)
+    assert summary(net, (8, 3)).layers[0].shapes == ((8, 3),)
+    with pytest.raises(TypeError) as error:
+        summary(nn.Linear(3, 2), "text")
+    assert "summary" not in "".join(error.value.__notes__)
+
+
+def test_a_class_is_no_module():
+    with pytest.raises(TypeError, match=r"but got the class itself: write Tanh\(...\)$"):
+        summary(nn.Tanh, gw.ones(1))
+
+
+def test_nothing_is_said_in_words():
+    assert str(summary(nn.Sequential(), gw.ones(1))).splitlines()[-2:] == [
+        "no parameters", "saved for backward, besides parameters: nothing"]  # fmt: skip

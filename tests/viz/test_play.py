@@ -259,3 +259,13 @@ def test_large_and_small_numbers_keep_their_norm() -> None:
 
 def test_the_public_name() -> None:
     assert viz.play is play
+
+
+@pytest.mark.parametrize(("given", "kind", "message"), [
+    (gw.ones(3), RuntimeError, "Mismatch in shape"), ([3], TypeError, "gradients can be either Tensors or None"),
+    ([None, None], ValueError, "got 2 grad_outputs for 1 tensors"),
+])  # fmt: skip
+def test_cotangents_that_do_not_fit(given, kind, message):
+    x = gw.ones(2, requires_grad=True)
+    with pytest.raises(kind, match=message):
+        viz.play(x * 2, given)

@@ -291,3 +291,8 @@ def test_without_matplotlib(net, monkeypatch):
         with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'gradwright\[viz\]'") as error:
             call()
         assert error.value.name == "matplotlib"
+
+
+def test_gradients_of_no_module():
+    with pytest.raises(TypeError, match=r"^plot_gradients: expected a Module, but got Tensor$"):
+        plot_gradients(gw.ones(1))

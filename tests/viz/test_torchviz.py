@@ -228,6 +228,7 @@ PROGRAMS = {name: program for name, (program, _, _) in SEEDS.items()} | {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore:make_dot. There is no graph")
 def test_it_draws_what_torchviz_draws(torch: Any, torchviz: Any, name: str) -> None:
     theirs, params = PROGRAMS[name](torch)
     ours, ours_params = PROGRAMS[name](gradwright)
@@ -357,3 +358,12 @@ def test_without_the_package_graphviz_the_error_names_the_extra(monkeypatch: Any
     monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(ModuleNotFoundError, match=r"gradwright\[viz\]"):
         viz.make_dot(gradwright.ones(1))
+
+
+@pytest.mark.parametrize(("t", "why"), [
+    (gradwright.ones(2), "no history: its requires_grad is False"),
+    (gradwright.ones(2, requires_grad=True), "a leaf was given"),
+])  # fmt: skip
+def test_a_lone_box_is_warned_of(t: Any, why: str) -> None:
+    with pytest.warns(UserWarning, match=f"^make_dot: There is no graph: .*{why}"):
+        viz.make_dot(t)

@@ -12,6 +12,7 @@ from gradwright import viz
 from gradwright.autograd import Function, surrogate
 from gradwright.op import op
 from gradwright.viz.records import Edge, Graph
+from gradwright.viz.walk import alone
 
 
 def reached(T: Any, *tensors: Any) -> set[tuple[str, str, int, int]]:
@@ -193,8 +194,41 @@ def test_tensors_without_history() -> None:
     graph = viz.graph([gw.ones(2), gw.ones(3, dtype=gw.int64)])
     assert [(n.kind, n.shape, n.dtype) for n in graph.nodes] == [
         ("output", (2,), "float32"), ("output", (3,), "int64")]  # fmt: skip
-    assert all("requires_grad is False" in str(n.reason) for n in graph.nodes)
+    assert [n.reason for n in graph.nodes] == [
+        "no history: its requires_grad is False",
+        "no history: it is of int64, and only floating point and complex tensors can require grad"]  # fmt: skip
     assert graph.edges == ()
+
+
+def without_grad(x: Any) -> Any:
+    with gw.no_grad():
+        return (x * 2).sum()
+
+
+@pytest.mark.parametrize(("lose", "reason"), [
+    (lambda x: (x * 2).detach(), "no history: detach(), the history is taken away"),
+    (lambda x: (x * 2).data[0], "no history: .data, the history is taken away"),
+    (without_grad, "no history: no_grad(), nothing is recorded there"),
+    (lambda x: x.argmax(), "no history: argmax, whole numbers have no gradient"),
+])  # fmt: skip
+def test_where_a_trace_saw_the_history_lost(lose: Any, reason: str) -> None:
+    x = gw.ones(2, requires_grad=True)
+    with viz.trace():
+        y = lose(x)
+    (node,) = viz.graph(y).nodes
+    assert node.reason == reason
+    assert node.place is not None
+    assert node.place.file == __file__
+    why = alone([y])
+    assert why is not None
+    assert f"{reason}, at {__file__}" in why
+    assert alone([y, x * 2]) is None
+
+
+def test_without_a_trace_the_mend_is_told() -> None:
+    x = gw.ones(2, requires_grad=True)
+    assert "requires_grad is False; make it with requires_grad=True" in str(alone([(x * 2).detach()]))
+    assert "a leaf was given" in str(alone([x]))
 
 
 def test_a_leaf_is_its_own_root() -> None:
@@ -284,3 +318,14 @@ def test_a_long_chain_needs_no_recursion() -> None:
         y = y * 1.0001
     graph = viz.graph(y)
     assert (len(graph.nodes), graph.stats.depth) == (20_002, 20_002)
+
+
+@pytest.mark.parametrize("params", [3, ["x"], [gw.ones(2)], gw.ones(2, 2)])
+def test_names_of_another_form(params: Any) -> None:
+    with pytest.raises(TypeError, match=r"^graph: params must be a dictionary of tensors, pairs .*, but got "):
+        viz.graph(gw.ones(2), params)
+
+
+def test_a_module_is_no_tensor() -> None:
+    with pytest.raises(TypeError, match=r"but got Linear: give what it returns$"):
+        viz.graph(gw.nn.Linear(1, 1))

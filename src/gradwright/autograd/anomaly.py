@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.grad_mode import watching
 from gradwright.autograd.node import AccumulateGrad, Node, Output
 from gradwright.autograd.place import Place, here
+from gradwright.autograd.reach import arrays
 from gradwright.autograd.record import recorded_at
 from gradwright.autograd.watch import Watch
 from gradwright.errors import AnomalyError, size
@@ -90,19 +92,7 @@ def _values(array: Any) -> Any:
         return np.abs(values) if values.dtype.kind == "c" else values
 
 
-def _arrays(values: Iterable[Any]) -> Iterator[Any]:
-    """The arrays among inputs or results, however they are held; Python's floats count as such."""
-    for value in values:
-        if isinstance(value, TensorBase):
-            yield value.array
-        elif hasattr(value, "dtype") and hasattr(value, "shape"):
-            yield value
-        elif isinstance(value, (float, complex)):
-            yield np.asarray(value)
-        elif isinstance(value, (list, tuple)):
-            yield from _arrays(value)
-        elif isinstance(value, dict):
-            yield from _arrays(value.values())
+_arrays = partial(arrays, numbers=True)
 
 
 def _holds(values: Iterable[Any]) -> tuple[bool, bool]:

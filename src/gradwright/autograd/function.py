@@ -232,7 +232,10 @@ def _forward(cls: type[Function], node: BackwardNode, args: tuple[Any, ...]) -> 
 def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Arguments by position, as forward's signature orders them (defaults after the last one given stay out)."""
     own_context = cls.setup_context is Function.setup_context
-    bound = inspect.signature(cls.forward).bind(*((None,) if own_context else ()), *args, **kwargs)
+    try:
+        bound = inspect.signature(cls.forward).bind(*((None,) if own_context else ()), *args, **kwargs)
+    except TypeError as e:
+        raise TypeError(f"{cls.__name__}.forward() {e}") from None
     given = len(bound.arguments)
     bound.apply_defaults()
     if bound.kwargs:

@@ -195,12 +195,13 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
             one = _one(t.array)
             roots.append((t._node, wrap(one) if create_graph else one))
         else:
-            g = _cotangent(i, t, g)
+            g = cotangent(i, t, g)
             roots.append((t._node, g if create_graph else g.array))
     return roots
 
 
-def _cotangent(i: int, t: Any, g: Any) -> Any:
+def cotangent(i: int, t: Any, g: Any) -> Any:
+    """What was given as the cotangent of an output, in its dtype; TypeError for no tensor, RuntimeError for a shape."""
     if not isinstance(g, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
     if g.array.shape != t.array.shape:

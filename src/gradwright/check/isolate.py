@@ -130,9 +130,9 @@ class Pool:
 
 
 def check(
-    targets: Sequence[str],
+    targets: str | Sequence[str],
     *,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     jobs: int = 2,
     limit: float = LIMIT,
     fast: bool = False,
@@ -141,14 +141,15 @@ def check(
     """Check everything with a derivative in some files and modules.
 
     Args:
-        targets: files, modules, or either with ``:Name``.
-        only: names to check; by default all.
+        targets: files, modules, or either with ``:Name``; one, or several in a list.
+        only: names to check, one or several; by default all.
         jobs: how many processes work at a time.
         limit: seconds that importing a target may take, and each subject.
         fast: whether to check each subject with its first sample only.
         progress: called with how many subjects are done, of how many, and the last one.
     """
     start = time.perf_counter()
+    targets, only = ([given] if isinstance(given, str) else given for given in (targets, only))
     found: list[tuple[str, dict[str, Any]]] = []
     problems: list[tuple[str, str]] = []
     pools: dict[str, Pool] = {}

@@ -79,8 +79,9 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
         line += [(f" {c.verdict.value.lower():13}", MARKS[c.verdict][1]), (f"{c.seconds:6.1f} s", "dim")]
         yield line
     yield []
-    for legend in textwrap.wrap("   ".join(s.replace(" ", "\xa0") for s in LEGEND), max(width, 40)):
-        yield [(legend.replace("\xa0", " "), "dim")]
+    for legend in (LEGEND, [f"{HEADINGS[n]} = {n}" for n in names if HEADINGS[n] != n]):
+        for part in textwrap.wrap("   ".join(s.replace(" ", "\xa0") for s in legend), max(width, 40)):
+            yield [(part.replace("\xa0", " "), "dim")]
     hidden = [n for n in CHECKS if n not in names]
     if hidden:
         yield from _wrapped(f"Not shown, as nothing is wrong there: {', '.join(hidden)}.", "dim", width)

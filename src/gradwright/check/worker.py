@@ -49,7 +49,8 @@ def reason(attempt: Attempt, target: str) -> str:
     if attempt.was_raised_in(discover.__file__):
         return str(attempt.error)
     if isinstance(attempt.error, SyntaxError):
-        return f"it does not import: {type(attempt.error).__name__}: {attempt.error.msg} at line {attempt.error.lineno}"
+        where = f" at line {attempt.error.lineno}" if attempt.error.lineno else ""
+        return f"it does not import: {type(attempt.error).__name__}: {attempt.error.msg}{where}"
     return f"it does not import: {attempt.said(os.path.abspath(target.partition(':')[0]))}"
 
 

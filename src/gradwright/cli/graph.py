@@ -141,7 +141,7 @@ def _show(result: Any, names: dict[str, Any], arguments: argparse.Namespace) -> 
         else:
             print(getattr(graph, arguments.form)())
     except (TypeError, LayoutError) as e:
-        raise _RefusalError(str(e)) from e
+        raise _RefusalError(str(e).removeprefix("graph: ")) from e
     except OSError as e:
         raise _RefusalError(f"cannot write {e.filename}: {e.strerror}") from e
 

@@ -8,6 +8,7 @@ exists; each of `ELSEWHERE` holds those of the module that stands there. Asking 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.abc
 import importlib.util
@@ -117,7 +118,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         if not _exists(fullname):
             # With `name=fullname`, `from torch import X` would swallow this and raise an error without our message.
-            raise ModuleNotFoundError(_lacking(fullname), name="torch")
+            raise ModuleNotFoundError(_lacking(fullname) + _suggestion(fullname), name="torch")
         # Every one a package, even a leaf: `from torch.a import X` asks the finder about X only if torch.a is one.
         return ModuleSpec(fullname, self, origin="gradwright", is_package=True)
 
@@ -146,6 +147,14 @@ def _source(name: str) -> str:
 
 def _lacking(name: str) -> str:
     return f"gradwright has no {name} yet"
+
+
+def _suggestion(name: str) -> str:
+    """What Python says of a missing attribute, and not of a missing module: the nearest name there is."""
+    above, _, last = name.rpartition(".")
+    names = {there.lower(): there for there in reversed(dir(sys.modules.get(above)))}
+    near = difflib.get_close_matches(last.lower(), names, 1, 0.75)
+    return f". Did you mean: '{names[near[0]]}'?" if near else ""
 
 
 def _names(module: str) -> dict[str, Any]:

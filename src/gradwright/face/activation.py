@@ -40,7 +40,8 @@ def prelu(input: Any, weight: Any) -> Any:
     x, weight = tensor_arg("prelu", input), tensor_arg("prelu", weight, "weight", 2)
     shape, w = x.array.shape, weight.array
     if x.array.dtype != w.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {x.dtype} and {weight.dtype}")
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {x.dtype} and {weight.dtype}. "
+                           f"{dtypes.remedy(x.dtype, weight.dtype)}")  # fmt: skip
     if w.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     if w.size != 1:

@@ -10,6 +10,7 @@ from gradwright.errors import size as _text
 from gradwright.face.arguments import tensor_arg
 from gradwright.face.einsum import einsum
 from gradwright.face.elementwise import mul
+from gradwright.face.matrices import legacy
 from gradwright.ops import linalg as _linalg
 
 __all__ = [
@@ -25,8 +26,8 @@ def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, 
     x, y = a.array, b.array
     if x.dtype != y.dtype:
         raise RuntimeError(
-            f"{name}(): expected m1 and m2 to have the same dtype, but got {a.dtype} and {b.dtype}: convert one with "
-            ".to(dtype)"
+            f"{name}(): expected m1 and m2 to have the same dtype, but got {a.dtype} and {b.dtype}: convert one, with "
+            f".to({b.dtype}) or .to({a.dtype})"
         )
     if ndims is not None and (x.ndim, y.ndim) != ndims:
         wanted = f"{ndims[0]} and {ndims[1]}"
@@ -107,7 +108,7 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 def _alike(name: str, input: Any, product: Any) -> Any:
     if tensor_arg(name, input).array.dtype != product.array.dtype:
         raise RuntimeError(f"{name}(): expected input, m1 and m2 to have the same dtype, but got {input.dtype} and "
-                           f"{product.dtype}")  # fmt: skip
+                           f"{product.dtype}: convert one with .to({product.dtype})")  # fmt: skip
     return input
 
 
@@ -155,13 +156,15 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             f"linear(): mat1 and mat2 shapes cannot be multiplied (input {_text(shapes[0])}, "
             f"weight {_text(shapes[1])}: the last dim of input must be the second of weight)"
         )
+    if x.array.dtype != weight.array.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(weight)}, the "
+                           f"input and the weight of linear(). {dtypes.remedy(x.dtype, weight.dtype)}")  # fmt: skip
     if bias is None:
         return matmul(x, weight.t())
     bias = tensor_arg("linear", bias, "bias", 3)
-    if not x.array.dtype == weight.array.dtype == bias.array.dtype:
-        raise RuntimeError(
-            f"linear(): expected input, weight and bias of one dtype, got {x.dtype}, {weight.dtype} and {bias.dtype}"
-        )
+    if bias.array.dtype != weight.array.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {legacy(bias)} and {legacy(weight)}, the "
+                           f"bias and the weight of linear(). Convert one: bias.to({weight.dtype})")  # fmt: skip
     if bias.array.shape != shapes[1][:1]:
         return matmul(x, weight.t()) + bias
     return apply(_linalg.linear, (x, weight, bias), {})

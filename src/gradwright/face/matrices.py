@@ -55,7 +55,7 @@ def same_dtype(name: str, a: Any, b: Any, names: str = "A and B") -> None:
         first, second = names.split(" and ")
         raise RuntimeError(
             f"{name}: Expected {names} to have the same dtype, but found {first} of type {legacy(a)} and {second} of "
-            f"type {legacy(b)} instead"
+            f"type {legacy(b)} instead: convert one, with .to({b.dtype}) or .to({a.dtype})"
         )
 
 

@@ -43,6 +43,7 @@ from gradwright.nn.distance import CosineSimilarity, PairwiseDistance
 from gradwright.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from gradwright.nn.embedding import Embedding, EmbeddingBag
 from gradwright.nn.fold import Fold, Unfold
+from gradwright.nn.layer import own_init as _own_init
 from gradwright.nn.lazy import LazyModuleMixin
 from gradwright.nn.lazy_layers import (
     LazyBatchNorm1d,
@@ -173,3 +174,6 @@ __all__ = [
     "MultiheadAttention",
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
 ]  # fmt: skip
+
+for _name in __all__:
+    _own_init(globals()[_name])

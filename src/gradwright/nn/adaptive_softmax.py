@@ -11,6 +11,7 @@ from gradwright.nn import functional as F
 from gradwright.nn.container import ModuleList, Sequential
 from gradwright.nn.linear import Linear
 from gradwright.nn.module import Module
+from gradwright.nn.parametric import check_whole
 
 
 class AdaptiveOutput(NamedTuple):
@@ -49,6 +50,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, in_features=in_features, n_classes=n_classes)
         cutoffs = list(cutoffs)
         if not cutoffs:
             raise ValueError("cutoffs should be a sequence of length larger than 0")

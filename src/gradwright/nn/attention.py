@@ -8,7 +8,7 @@ from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.linear import Linear
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.parametric import Parametric, check_whole
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -58,6 +58,7 @@ class MultiheadAttention(Parametric):
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, embed_dim=embed_dim, num_heads=num_heads)
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError("embed_dim and num_heads must be greater than 0, got "
                              f"embed_dim={embed_dim} and num_heads={num_heads} instead")  # fmt: skip

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from gradwright import dtypes
 from gradwright.creation import zeros
+from gradwright.errors import kind
 from gradwright.nn.functional.recurrent import GATES, State, cell
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.parametric import Parametric, check_whole
 
 
 class RNNCellBase(Parametric):
@@ -31,6 +33,7 @@ class RNNCellBase(Parametric):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
                  ) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, input_size=input_size, hidden_size=hidden_size)
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
@@ -81,8 +84,9 @@ class RNNCellBase(Parametric):
                 raise RuntimeError(f"Input batch size {x.size(0)} doesn't match hidden{i} batch size {s.size(0)}")
         for t in (x, *state):
             if t.dtype != self.weight_ih.dtype:
-                raise RuntimeError(f"input, hidden state and weights must have the same dtype, but got {t.dtype} and "
-                                   f"{self.weight_ih.dtype}")  # fmt: skip
+                what, due = "an input" if t is x else "a state", self.weight_ih.dtype
+                raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {what} of {t.dtype} and weights "
+                                   f"of {due}. {dtypes.remedy(t.dtype, due)}")  # fmt: skip
 
 
 class RNNCell(RNNCellBase):
@@ -142,6 +146,9 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Any, hx: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
         """The next (h, c) of ``hx``, which is such a pair."""
+        if hx is not None and (not isinstance(hx, (tuple, list)) or len(hx) != 2):
+            got = kind(hx) if not isinstance(hx, (tuple, list)) else f"{len(hx)} of them"
+            raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, h and c, not {got}")
         h, c = self._step(input, hx)
         return h, c
 

@@ -82,7 +82,10 @@ class _Listed(Module):
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add several modules at the end."""
+        """Add several modules at the end; TypeError unless they can be iterated over."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got "
+                            f"{type(modules).__name__}: write [module]")  # fmt: skip
         for module in list(modules):
             self.append(module)
         return self

@@ -9,7 +9,7 @@ from gradwright.errors import size as text
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.parametric import Parametric, check_whole
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 _SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -36,6 +36,7 @@ class _ConvNd(Parametric):
     def _set(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
              output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any
              ) -> None:  # fmt: skip
+        check_whole(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         if groups <= 0:
             raise ValueError(f"groups must be a positive integer, but got {groups}")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
@@ -135,8 +136,9 @@ class Conv1d(_Conv):
     Attributes: ``weight`` (out_channels, in_channels / groups, kernel_size) and ``bias`` (out_channels,), both drawn
     from U(-1/sqrt(k), 1/sqrt(k)), k = in_channels / groups * kernel_size.
 
-    Raises ValueError for channels that do not divide into groups, an unknown padding or mode; called, RuntimeError
-    for an input of another number of channels, of another dtype, or smaller than a window.
+    Raises TypeError for a size that is no whole number, ValueError for channels that do not divide into groups, an
+    unknown padding or mode; called, RuntimeError for an input of another number of channels, of another dtype, or
+    smaller than a window.
 
     >>> import gradwright as gw
     >>> layer = Conv1d(2, 4, 3, padding="same")

@@ -11,6 +11,7 @@ from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
+from gradwright.nn.parametric import check_whole
 
 
 class _Table(Module):
@@ -28,7 +29,9 @@ class _Table(Module):
     def _set(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: float | None,
              norm_type: float, scale_grad_by_freq: bool, sparse: bool, weight: Any, freeze: bool, device: Any,
              dtype: Any) -> None:  # fmt: skip
+        check_whole(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None:
+            check_whole(self, padding_idx=padding_idx)
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError(
                     f"Padding_idx must be within num_embeddings, but got {padding_idx} for {num_embeddings}"

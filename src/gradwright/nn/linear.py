@@ -8,7 +8,7 @@ from gradwright.face.linalg import linear
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.parametric import Parametric, check_whole
 
 
 class Linear(Parametric):
@@ -24,8 +24,8 @@ class Linear(Parametric):
     Attributes: ``weight`` (out_features, in_features) and ``bias`` (out_features,), both drawn from
     U(-1/sqrt(in_features), 1/sqrt(in_features)): PyTorch's Kaiming uniform distribution with a = sqrt(5).
 
-    Raises RuntimeError for a negative size or a dtype that is no floating-point one; called, RuntimeError if the
-    input's last size or its dtype differs from the weight's.
+    Raises TypeError for a size that is no whole number, RuntimeError for a negative one or a dtype that is no
+    floating-point one; called, RuntimeError if the input's last size or its dtype differs from the weight's.
 
     >>> import gradwright as gw
     >>> layer = Linear(3, 2)
@@ -43,6 +43,7 @@ class Linear(Parametric):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         self._allocate(device, dtype, () if bias else ("bias",))
@@ -76,7 +77,8 @@ class Bilinear(Parametric):
     Attributes: ``weight`` (out_features, in1_features, in2_features) and ``bias`` (out_features,), both drawn from
     U(-1/sqrt(in1_features), 1/sqrt(in1_features)).
 
-    Raises ValueError unless ``in1_features`` is positive; called, RuntimeError for sizes that do not fit.
+    Raises TypeError for a size that is no whole number, ValueError unless ``in1_features`` is positive; called,
+    RuntimeError for sizes or dtypes that do not fit.
 
     >>> import gradwright as gw
     >>> layer = Bilinear(2, 3, 4)
@@ -93,6 +95,7 @@ class Bilinear(Parametric):
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, in1_features=in1_features, in2_features=in2_features, out_features=out_features)
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features = in1_features

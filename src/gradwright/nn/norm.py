@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from gradwright import creation, dtypes
+from gradwright.autograd.place import warn
 from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.parametric import Parametric, check_whole
 from gradwright.tensor import Tensor
 
 
@@ -47,6 +48,8 @@ class _Channels(_Affine):
 
     def _set(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool,
              bias: bool, device: Any, dtype: Any) -> None:  # fmt: skip
+        if affine or track_running_stats:
+            check_whole(self, num_features=num_features)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         own: dict[str, Any] = dict.fromkeys(("running_mean", "running_var", "num_batches_tracked"))
@@ -185,12 +188,14 @@ class _InstanceNorm(_Channels):
         """``input`` (N, num_features, *size) or without N, each channel of each instance with mean 0 and variance 1."""
         self._check_input_dim(input)
         single = input.ndim == self._ndims[0]
-        channels = input.shape[0 if single else 1]
-        if self.affine and channels != self.num_features:
-            raise ValueError(
-                f"expected input's size at dim={0 if single else 1} to match num_features ({self.num_features}), but "
-                f"got: {channels}."
-            )
+        dim = 0 if single else 1
+        channels = input.shape[dim]
+        if channels != self.num_features:
+            if self.affine:
+                raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but "
+                                 f"got: {channels}.")  # fmt: skip
+            warn(f"input's size at dim={dim} does not match num_features, which is not used because affine=False: it "
+                 f"is {channels}, not {self.num_features}")  # fmt: skip
         y = F.instance_norm(
             input.unsqueeze(0) if single else input, self.running_mean, self.running_var, self.weight, self.bias,
             self.training or not self.track_running_stats, 0.0 if self.momentum is None else self.momentum, self.eps,
@@ -246,7 +251,9 @@ class _Trailing(_Affine):
     elementwise_affine: bool
 
     def _set(self, normalized_shape: int | Sequence[int], eps: float | None, elementwise_affine: bool) -> None:
-        given = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        given = tuple(normalized_shape) if isinstance(normalized_shape, Iterable) else (normalized_shape,)
+        for size in given:
+            check_whole(self, normalized_shape=size)
         self.normalized_shape, self.eps, self.elementwise_affine = given, eps, elementwise_affine
 
     def extra_repr(self) -> str:
@@ -346,6 +353,7 @@ class GroupNorm(_Affine):
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
                  device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine

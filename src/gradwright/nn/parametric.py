@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwright import creation
 from gradwright.autograd.grad_mode import no_grad
+from gradwright.errors import kind
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 
@@ -40,3 +41,10 @@ class Parametric(Module):
                 parameter = self._parameters[name]
                 if parameter is not None:
                     parameter.uniform_(-bound, bound)
+
+
+def check_whole(layer: Module, **sizes: Any) -> None:
+    """TypeError for a size that is no whole number, by its name and that of the layer."""
+    for name, value in sizes.items():
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"{type(layer).__name__}(): argument '{name}' must be int, not {kind(value)}")

@@ -13,7 +13,7 @@ from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.parametric import Parametric, check_whole
 
 
 @layer
@@ -147,6 +147,7 @@ class PReLU(Parametric):
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
+        check_whole(self, num_parameters=num_parameters)
         self.num_parameters = num_parameters
         self.init = init
         self._allocate(device, dtype)

@@ -16,11 +16,14 @@ import numbers
 import warnings
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.creation import zeros
+from gradwright.face.arguments import tensor_arg
 from gradwright.face.join import cat, stack
 from gradwright.nn import functional as F
 from gradwright.nn.functional.recurrent import GATES, layer
-from gradwright.nn.parametric import Parametric
+from gradwright.nn.layer import known_as
+from gradwright.nn.parametric import Parametric, check_whole
 from gradwright.nn.utils.rnn import PackedSequence
 
 
@@ -75,6 +78,7 @@ class RNNBase(Parametric):
                                   ("input_size", input_size, int), ("hidden_size", hidden_size, int)):  # fmt: skip
             if not isinstance(value, kind):
                 raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+        check_whole(self, num_layers=num_layers, proj_size=proj_size)
         for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
             if size <= 0:
                 raise ValueError(f"{name} must be greater than zero, but got {size}")
@@ -143,7 +147,7 @@ class RNNBase(Parametric):
         if not packed and data.dim() not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.dim()}D tensor instead: "
                              f"shape {tuple(data.shape)}")  # fmt: skip
-        given = None if hx is None else tuple(hx) if self.mode == "LSTM" else (hx,)
+        given = self._given(hx)
         single = not packed and data.dim() == 2
         given = given if packed else self._with_batch(given, single)
         x = data.unsqueeze(1) if single else data.transpose(0, 1) if self.batch_first and not packed else data
@@ -162,6 +166,16 @@ class RNNBase(Parametric):
             output = output.transpose(0, 1)
         return output, states if self.mode == "LSTM" else states[0]
 
+    def _given(self, hx: Any) -> tuple[Any, ...] | None:
+        """The given states: two for an LSTM, or one."""
+        if hx is None:
+            return None
+        if self.mode != "LSTM":
+            return (tensor_arg(type(self).__name__, hx, "hx", 2),)
+        if len(hx) != 2:
+            raise RuntimeError(f"lstm expects two hidden states, (h_0, c_0), but got {len(hx)}")
+        return tuple(hx)
+
     def _with_batch(self, given: Any, single: bool) -> Any:
         """The given states, which must have as many dims as the input, with a batch."""
         wanted, kind = (2, "unbatched") if single else (3, "batched")
@@ -176,8 +190,8 @@ class RNNBase(Parametric):
         """The first states, (layers directions, n, size) each; errors if they or the input do not fit."""
         dtype = self.weight_ih_l0.dtype
         if x.dtype != dtype:
-            raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype ({dtype}). Convert input: "
-                             f"input.to({dtype}), or convert model: model.to({x.dtype})")  # fmt: skip
+            raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype ({dtype}). "
+                             f"{dtypes.remedy(x.dtype, dtype)}")  # fmt: skip
         if x.size(-1) != self.input_size:
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
                                f"{x.size(-1)}")  # fmt: skip
@@ -195,7 +209,7 @@ class RNNBase(Parametric):
                 raise RuntimeError(f"Expected {which} size {shape}, got {list(s.shape)}")
             if s.dtype != dtype:
                 raise RuntimeError("Input and hidden tensors are not the same dtype, found input tensor with "
-                                   f"{dtype} and hidden tensor with {s.dtype}")  # fmt: skip
+                                   f"{dtype} and hidden tensor with {s.dtype}: convert it, .to({dtype})")  # fmt: skip
         return tuple(given)
 
     def _run(self, x: Any, sizes: list[int] | None, first: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -252,7 +266,7 @@ class LSTM(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", *args, **kwargs)
+        known_as(LSTM, RNNBase.__init__)(self, "LSTM", *args, **kwargs)
 
 
 class GRU(RNNBase):
@@ -265,4 +279,4 @@ class GRU(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__("GRU", *args, **kwargs)
+        known_as(GRU, RNNBase.__init__)(self, "GRU", *args, **kwargs)

@@ -83,6 +83,8 @@ class Registry:
         if module is not None and not isinstance(module, Registry):
             is_class = isinstance(module, type) and issubclass(module, Registry)
             hint = f", but the class itself: write {module.__name__}(...)" if is_class else ""
+            if isinstance(module, (list, tuple)):
+                hint = f": hand over its elements, {type(self).__name__}(*modules)"
             raise TypeError(f"{_typename(module)} is not a Module subclass{hint}")
         self._vacant("module", name)[name] = module
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from os import PathLike
 from typing import Any, NamedTuple
 
 from gradwright.autograd.grad_mode import no_grad
@@ -149,7 +150,9 @@ class State(Hooked, Tree):
         ``state_dict`` is no mapping of strings.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            mend = ": write its state_dict()" if hasattr(state_dict, "state_dict") else ""
+            mend = ": read the file first, with load()" if isinstance(state_dict, (str, PathLike)) else mend
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}{mend or '.'}")
         stranger = next((key for key in state_dict if not isinstance(key, str)), None)
         if stranger is not None:
             raise TypeError(f"Expected the keys of state_dict to be str, got {type(stranger)}: {stranger!r}")

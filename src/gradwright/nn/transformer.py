@@ -32,6 +32,7 @@ from gradwright.nn.dropout import Dropout
 from gradwright.nn.linear import Linear
 from gradwright.nn.module import Module
 from gradwright.nn.norm import LayerNorm
+from gradwright.nn.parametric import check_whole
 
 Activation = str | Callable[[Any], Any]
 
@@ -48,6 +49,7 @@ class _Layer(Module):
         norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        check_whole(self, d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
         place: dict[str, Any] = {"device": device, "dtype": dtype}
         for name in self._attentions:
             made = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)

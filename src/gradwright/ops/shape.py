@@ -17,6 +17,12 @@ def reshape(xp, x, *, shape):
 reshape.vjp(x=lambda xp, g, x_shape: xp.reshape(g, x_shape))
 
 
+@cache
+def _inverse(axes):
+    """The order that undoes this one."""
+    return tuple(axes.index(i) for i in range(len(axes)))
+
+
 @builtin(kind="view", node="PermuteBackward0", samples=[Sample(A(2, 3, 4), axes=(2, 0, 1)), Sample(A(3), axes=(0,))])
 def permute_dims(xp, x, *, axes):
     """A view with its axes in another order."""
@@ -24,12 +30,6 @@ def permute_dims(xp, x, *, axes):
 
 
 permute_dims.vjp(x=lambda xp, g, axes: xp.permute_dims(g, _inverse(axes)))
-
-
-@cache
-def _inverse(axes):
-    """The order that undoes this one."""
-    return tuple(axes.index(i) for i in range(len(axes)))
 
 
 @builtin(

@@ -8,6 +8,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 from gradwright.autograd.grad_mode import enable_grad, set_grad_enabled
@@ -83,18 +84,21 @@ class Optimizer:
     _optimizer_load_state_dict_post_hooks: Registry
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
-        if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{kind(params)}: write [params]"
-            )
+        if isinstance(params, Tensor) or not isinstance(params, Iterable):
+            several = ": write its parameters()" if hasattr(params, "parameters") else ""
+            mend = ": write [params]" if isinstance(params, Tensor) else several
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"{kind(params)}{mend}")  # fmt: skip
         self.defaults = defaults
         self._make_hooks()
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list: a generator is used up after one pass, and a module has the "
+                "parameters of modules in a ModuleList or ModuleDict, but not of those in a plain list or dict"
+            )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -134,6 +138,8 @@ class Optimizer:
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        if "params" not in param_group:
+            raise KeyError(f"params: a parameter group has them, but got one of {', '.join(map(repr, param_group))}")
         params = param_group["params"]
         if isinstance(params, (set, frozenset)):
             raise TypeError(
@@ -335,13 +341,19 @@ def number(value: Any) -> Any:
 
 
 _NAMES = {"lr": "learning rate", "eps": "epsilon value"}
+_NUMBERS: Any = (Real, Tensor)
 
 
 def check(betas: tuple[Any, ...] = (), **settings: Any) -> None:
-    """Raise ValueError for a setting below zero, a beta outside [0, 1) or an ``lr`` of several elements."""
+    """Raise ValueError for a setting below zero, a beta outside [0, 1) or an ``lr`` of several elements.
+
+    TypeError for a setting that is no number.
+    """
     if getattr(settings["lr"], "numel", int)() > 1:
         raise ValueError("Tensor lr must be 1-element")
     for name, value in settings.items():
+        if not isinstance(value, _NUMBERS):
+            raise TypeError(f"{_NAMES.get(name, name)} should be a number, but got {value!r}")
         if not value >= 0.0:
             raise ValueError(f"Invalid {_NAMES.get(name, f'{name} value')}: {value}")
     for i, beta in enumerate(betas):

@@ -178,8 +178,8 @@ class Rows(list[Row]):
 
 def _time(us: float) -> str:
     for unit, size in (("s", 1e6), ("ms", 1e3)):
-        if us >= size:
-            return f"{us / size:.3g} {unit}" if us < 1000 * size else f"{us / size:.0f} {unit}"
+        if us >= 0.9995 * size:
+            return f"{us / size:.3g} {unit}" if us < 999.5 * size else f"{us / size:.0f} {unit}"
     return f"{us:.3g} us" if us else "-"
 
 
@@ -189,7 +189,7 @@ def in_bytes(n: int) -> str:
     >>> in_bytes(240_000)
     '240 kB'
     """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n >= size:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n >= 0.9995 * size:
             return f"{n / size:.3g} {unit}"
     return f"{n} B" if n else "-"

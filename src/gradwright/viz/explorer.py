@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from math import hypot, prod
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from gradwright.autograd.base import TensorBase
+from gradwright.nn import Module
 from gradwright.pages import files
 from gradwright.pages.document import document
 from gradwright.pages.markup import Markup, data, join, prose, tag
 from gradwright.pages.numbers import number
 from gradwright.profiler.table import in_bytes
 from gradwright.viz.fold import fold
+from gradwright.viz.labels import count
 from gradwright.viz.levels import Group, levels
 from gradwright.viz.play import CELLS, Play, Step, Values, record
 from gradwright.viz.sizes import EXPLODING, VANISHING
-from gradwright.viz.walk import walked
+from gradwright.viz.walk import alone, walked
 
 if TYPE_CHECKING:
     from gradwright.viz.records import Graph, GraphNode, Saved
@@ -50,7 +55,7 @@ def explore(
     Args:
         tensors: a tensor, or several in containers, as for `gradwright.viz.graph`.
         path: where to write the page.
-        params: names of leaves: a module, or a dictionary of tensors.
+        params: names of tensors: a module, or a dictionary; without it, the calling function's variables name them.
         grad_outputs: cotangents of the tensors, in a list; ones, where there is none.
         play: whether to run a backward pass.
         title: of the page.
@@ -66,13 +71,13 @@ def explore(
     >>> import gradwright as gw
     >>> from gradwright import viz
     >>> w = gw.tensor([1.0, -2.0], requires_grad=True)
-    >>> viz.explore((w * w).sum(), "graph.html", params={"w": w}) # doctest: +SKIP
+    >>> viz.explore((w * w).sum(), "graph.html") # doctest: +SKIP
     PosixPath('graph.html')
     """
-    graph, ids, roots = walked(tensors, params)
-    notes, played = [], None
-    if play:
-        why = _unplayable(graph, roots)
+    graph, ids, roots = walked(tensors, list(_named(sys._getframe(1))) if params is None else params)
+    notes, played = list(filter(None, [alone(roots)])), None
+    if play and not notes:
+        why = _unplayable(graph)
         if why is None:
             flows = len(graph.edges) or 1
             cells = max(1, min(CELLS, BUDGET // flows))
@@ -82,10 +87,19 @@ def explore(
     return files.write(page(graph, played, title=title, notes=notes), path)
 
 
-def _unplayable(graph: Graph, roots: Sequence[Any]) -> str | None:
+def _named(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """The tensors among a function's variables, and the parameters of the modules there, by the names they have."""
+    for name, value in (frame.f_globals | frame.f_locals).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, TensorBase):
+            yield name, value
+        elif isinstance(value, Module):
+            yield from ((f"{name}.{path}", p) for path, p in value.named_parameters())
+
+
+def _unplayable(graph: Graph) -> str | None:
     """Why no backward pass can be run; None if one can."""
-    if not any(t.requires_grad for t in roots):
-        return "There is nothing to play: no tensor here has a history."
     if any(n.freed for n in graph.nodes):
         return (
             "There is nothing to play: a backward pass has freed what these nodes had saved. Call `explore` before "
@@ -103,7 +117,7 @@ def page(graph: Graph, play: Play | None = None, *, title: str | None = None, no
     if len(graph.nodes) > SHOWN:
         graph, play = fold(graph, SHOWN), None
         notes.append("What repeats has been folded into one node each: the graph is too large to be shown whole.")
-    about = [f"{stats.nodes:,} nodes", f"{in_bytes(stats.saved_bytes)} saved" if stats.saved_bytes else "nothing saved",
+    about = [count(stats.nodes), f"{in_bytes(stats.saved_bytes)} saved" if stats.saved_bytes else "nothing saved",
              f"{stats.depth:,} deep"]  # fmt: skip
     whole = levels(graph)
     return document(

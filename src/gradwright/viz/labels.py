@@ -65,10 +65,14 @@ def remarks(node: GraphNode) -> Iterator[str]:
 def about(graph: Graph) -> str:
     """How large a graph is, in a sentence."""
     whole = graph.whole or graph.stats
-    many = f"{whole.nodes:,} nodes" if whole.nodes != 1 else "1 node"
     folded = f", folded to {len(graph.nodes):,}" if whole.nodes != len(graph.nodes) else ""
     held = f"{in_bytes(whole.saved_bytes)} saved" if whole.saved_bytes else "nothing saved"
-    return f"{many}{folded}, depth {whole.depth:,}, {held}"
+    return f"{count(whole.nodes)}{folded}, depth {whole.depth:,}, {held}"
+
+
+def count(nodes: int) -> str:
+    """How many nodes there are."""
+    return "1 node" if nodes == 1 else f"{nodes:,} nodes"
 
 
 def line(text: str) -> str:

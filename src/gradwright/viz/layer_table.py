@@ -12,6 +12,9 @@ from typing import Any, TextIO
 from gradwright.autograd.grad_mode import enable_grad, no_grad
 from gradwright.autograd.jacobian import tensors
 from gradwright.autograd.watch import Watch
+from gradwright.errors import kind
+from gradwright.nn import Module
+from gradwright.nn.faults import FAULTS
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.nn.parameter import is_lazy
 from gradwright.pages.markup import printable, tag
@@ -125,8 +128,9 @@ class Summary:
     def _totals(self) -> list[str]:
         frozen = self.parameters - self.trainable
         lines = [
-            f"{self.parameters:,} parameters, {in_bytes(self.nbytes)}: {self.trainable:,} trainable, {frozen:,} not",
-            f"saved for backward, besides parameters: {in_bytes(self.saved_bytes)}",
+            f"{self.parameters:,} parameters, {in_bytes(self.nbytes)}: {self.trainable:,} trainable, {frozen:,} not"
+            if self.parameters else "no parameters",
+            f"saved for backward, besides parameters: {in_bytes(self.saved_bytes) if self.saved_bytes else 'nothing'}",
         ]
         if self.buffers:
             lines.insert(1, f"{self.buffers:,} numbers in buffers, {in_bytes(self.buffer_bytes)}")
@@ -168,7 +172,8 @@ def summary(module: Any, *inputs: Any, **keywords: Any) -> Summary:
     those of distinct memory, of which each layer has what is not kept by a layer before it; parameters are left out, as
     those are there anyway. What is computed outside of any layer counts for the module that computes it.
 
-    Raises TypeError unless it is a Module; what the module raises goes on to the caller.
+    Raises TypeError unless it is a Module; what the module raises goes on to the caller, with a note if it was given
+    the size of an input instead of an input.
 
         >>> import gradwright as gw
         >>> from gradwright import nn, viz
@@ -183,17 +188,29 @@ def summary(module: Any, *inputs: Any, **keywords: Any) -> Summary:
         321 parameters, 1.28 kB: 321 trainable, 0 not
         saved for backward, besides parameters: 16 kB
     """
-    if not hasattr(module, "named_modules"):
-        raise TypeError(f"summary: expected a Module, but got {type(module).__name__}")
+    if not isinstance(module, Module):
+        got = f"the class itself: write {module.__name__}(...)" if isinstance(module, type) else kind(module)
+        raise TypeError(f"summary: expected a Module, but got {got}")
     calls = _Calls(module)
     with _unchanged(module), enable_grad(), calls:
-        result = module(*inputs, **keywords)
+        try:
+            result = module(*inputs, **keywords)
+        except FAULTS as error:
+            if size := next(filter(_is_size, (*inputs, inputs)), None):
+                error.add_note(f"summary is given inputs, and not their sizes: for one of size {list(size)}, "
+                               f"gradwright.zeros({', '.join(map(str, size))})")  # fmt: skip
+            raise
     saved = calls.saved_bytes()
     del result
     seen: set[int] = set()
     layers = tuple(_layer(path, m, calls, saved[id(m)], seen) for path, m in module.named_modules())
     buffers = list(module.buffers())
     return Summary(layers, sum(b.numel() for b in buffers), sum(b.array.nbytes for b in buffers))
+
+
+def _is_size(value: Any) -> bool:
+    """Whether a value looks like the size of a tensor."""
+    return isinstance(value, (tuple, list)) and value != () and all(type(n) is int for n in value)
 
 
 def _layer(path: str, module: Any, calls: _Calls, saved: int, seen: set[int]) -> Layer:

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradwright.autograd import backward, grad
 from gradwright.autograd.node import AccumulateGrad, Bundle, Node
+from gradwright.autograd.public import cotangent
 from gradwright.autograd.trace import retained_kept
 from gradwright.autograd.watch import Watch
 from gradwright.pages.numbers import cuts, numbers
@@ -112,7 +113,8 @@ def play(tensors: Any, grad_outputs: Any = None, *, params: Any = None, accumula
         accumulate: add to the ``.grad`` of the leaves, as ``backward()`` does.
 
     Raises:
-        Whatever a node or a hook raises, unless it is a RuntimeError: that ends the record, which says so.
+        TypeError, RuntimeError, ValueError: ``grad_outputs`` of another type, shape or number than the tensors. And
+            whatever a node or a hook raises, unless it is a RuntimeError: that ends the record, which says so.
 
     >>> import gradwright as gw
     >>> x = gw.tensor(3.0, requires_grad=True)
@@ -138,10 +140,12 @@ def record(
 ) -> Play:
     """`play`, of what `gradwright.viz.walk.walked` returns."""
     given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs]
+    if len(given) > len(roots):
+        raise ValueError(f"play: got {len(given)} grad_outputs for {len(roots)} tensors with a history")
     given += [None] * (len(roots) - len(given))
     kept = [(id_, t, g) for id_, t, g in zip(graph.roots, roots, given, strict=True) if t.requires_grad]
     roots = [t for _, t, _ in kept]
-    seeds = [t.detach().new_ones(t.shape) if g is None else g for _, t, g in kept]
+    seeds = [t.detach().new_ones(t.shape) if g is None else cotangent(k, t, g) for k, (_, t, g) in enumerate(kept)]
     watch = _Recorder(graph, ids, cells)
     for (id_, _, _), seed in zip(kept, seeds, strict=True):
         watch.steps.append(Step(id_, flows=watch.flows(id_, [(0, seed.array)])))

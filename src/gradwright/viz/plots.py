@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.autograd.jacobian import Subject, analytical, central, coordinates, named, rounding, step
+from gradwright.errors import kind
+from gradwright.nn import Module
 from gradwright.pages.markup import printable
 from gradwright.viz.sizes import EXPLODING, VANISHING, judged
 from gradwright.viz.trace import magnitude
@@ -190,9 +192,11 @@ def plot_gradients(module: Any, *, figure: Any = None) -> Any:
         The figure. A notebook shows it; ``figure.savefig("gradients.png")`` writes it to a file.
 
     Raises:
-        ValueError: no parameter has a ``.grad``.
+        TypeError: ``module`` is none. ValueError: no parameter has a ``.grad``.
         ImportError: matplotlib is not installed.
     """
+    if not isinstance(module, Module):
+        raise TypeError(f"plot_gradients: expected a Module, but got {kind(module)}")
     rows = [_row(name, p) for name, p in module.named_parameters() if p.requires_grad]
     if all(row.missing for row in rows):
         raise ValueError("plot_gradients: no parameter has a .grad: run backward first")

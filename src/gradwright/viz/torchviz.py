@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 from gradwright.autograd.base import TensorBase
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.node import AccumulateGrad, Node
+from gradwright.autograd.place import warn
 from gradwright.autograd.record import OpNode
 from gradwright.autograd.saved import Entry
 from gradwright.errors import kind
 from gradwright.ops.index import write_view
 from gradwright.pages.markup import printable
 from gradwright.viz.saved import called
+from gradwright.viz.walk import alone
 
 _NODE = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10", "ranksep": "0.1", "height": "0.2",
          "fontname": "monospace"}  # fmt: skip
@@ -44,6 +46,8 @@ def make_dot(
     Raises:
         ImportError: the package graphviz is not installed.
         TypeError: what is no tensor, among ``var`` or ``params``.
+
+    A UserWarning says so where there is no graph to draw, and why.
     """
     try:
         from graphviz import Digraph  # noqa: PLC0415 - optional
@@ -54,10 +58,14 @@ def make_dot(
         ) from None  # fmt: skip
     dot = Digraph(node_attr=_NODE, graph_attr={"size": "12,12"})
     drawing = _Drawing(dot, _names(params), show_attrs, show_saved, max(max_attr_chars, 3))
-    for t in var if isinstance(var, (tuple, list)) else (var,):
+    tensors = var if isinstance(var, (tuple, list)) else (var,)
+    for t in tensors:
         if not isinstance(t, TensorBase):
             raise TypeError(f"make_dot: expected a Tensor, or several in a tuple, but got {kind(t)}")
         drawing.tensor(t)
+    why = alone(tensors) if tensors else None
+    if why is not None:
+        warn(f"make_dot: {why}")
     size = max(12, len(dot.body) * _ROW)
     dot.graph_attr.update(size=f"{size},{size}")
     return dot

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.autograd.base import TensorBase
 from gradwright.autograd.cut import Guard
 from gradwright.autograd.grad_mode import guarding
 from gradwright.autograd.node import Node, Output
 from gradwright.autograd.place import here
+from gradwright.autograd.reach import arrays
 from gradwright.autograd.view import is_severed
 from gradwright.autograd.watch import Watch
 from gradwright.dtypes import FLOAT, of
@@ -114,7 +114,9 @@ class trace(Watch):
         guarding.set(before)
         super().__exit__(*exc)
         self._last = ("", (), None)
-        self._known.clear()
+        _latest[:] = [self._known]
+        self._known = _Known()
+        self._guard = _Listening(self._known)
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         result = call()
@@ -130,10 +132,10 @@ class trace(Watch):
         note = notes[node] = Note(here(), running.path, running.outer) if running else Note(here(), None)
         if name != _operation(node):  # what a write in place records besides
             return
-        outputs = list(_arrays([result]))
+        outputs = list(arrays([result]))
         if outputs:
             note.shape, note.dtype = tuple(outputs[0].shape), of(outputs[0].dtype).name
-        given = list(_arrays(inputs))
+        given = list(arrays(inputs))
         for k, (array, needed) in enumerate(zip(given, node._mask, strict=False)):
             stop = None if needed else self._known.stop(array)
             if stop is not None:
@@ -186,7 +188,7 @@ class _Known(dict[int, Any]):
 
     def follow(self, name: str, inputs: Sequence[Any], result: Any) -> None:
         """An operation made ``result``, perhaps not recorded: what its inputs lack, it lacks."""
-        given, made = list(_arrays(inputs)), list(_arrays([result]))
+        given, made = list(arrays(inputs)), list(arrays([result]))
         stop = next((s for a in given if (s := self.stop(a)) is not None), None)
         if made and all(of(a.dtype).category < FLOAT for a in made):
             floating = [a for a in given if of(a.dtype).category >= FLOAT]
@@ -198,6 +200,15 @@ class _Known(dict[int, Any]):
         if stop is not None:
             for array in made:
                 self.note(array, False, stop)
+
+
+_latest: list[_Known] = []
+"""What the last `trace` knew when it ended."""
+
+
+def lost(t: Any) -> Stop | None:
+    """Where a tensor lost its history, if the last `trace` saw it; None if not."""
+    return _latest[0].stop(t.array) if _latest else None
 
 
 class _Listening(Guard):
@@ -212,7 +223,7 @@ class _Listening(Guard):
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         stop = Stop("no_grad()", "nothing is recorded there", here(3))
         if any(t._node is not None and not is_severed(t._node) for t in tensors):
-            for array in _arrays([out]):
+            for array in arrays([out]):
                 self._arrays.note(array, False, stop)
 
 
@@ -239,16 +250,6 @@ def _operation(node: Any) -> str:
     """What `Watch.compute` calls the operation that recorded a node."""
     op = getattr(type(node), "_op", None)
     return op.name if op is not None else getattr(getattr(node, "_function", None), "__name__", "")
-
-
-def _arrays(values: Any) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, TensorBase):
-            yield value.array
-        elif hasattr(value, "dtype") and hasattr(value, "shape"):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _arrays(value)
 
 
 # ---- the module that runs ---------------------------------------------------------------------------------

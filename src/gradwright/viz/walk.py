@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gradwright.autograd.base import TensorBase
@@ -16,11 +16,12 @@ from gradwright.autograd.orders import order
 from gradwright.autograd.place import Place as Line
 from gradwright.autograd.record import OpNode
 from gradwright.autograd.view import is_severed, refresh
+from gradwright.autograd.why import why_none
 from gradwright.errors import kind
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Place
 from gradwright.viz.saved import Memories
 from gradwright.viz.shapes import UNKNOWN, Shapes, meta
-from gradwright.viz.trace import Note, Stop, magnitude, notes
+from gradwright.viz.trace import Note, Stop, lost, magnitude, notes
 
 _NOTHING = Note(None, None)
 _ENDS = (Cut, NotDifferentiable)
@@ -73,7 +74,8 @@ def _roots(tensors: Any) -> list[tuple[str | None, Any]]:
         labels = paths(rest, str(key)) if key is not None else [None] * len(leaves)
         found |= {id(t): (label, t) for label, t in zip(labels, leaves, strict=True)}
     if not found:
-        raise TypeError(f"graph: expected a Tensor, or several in a container, but got {kind(tensors)}")
+        mend = ": give what it returns" if callable(tensors) else ""
+        raise TypeError(f"graph: expected a Tensor, or several in a container, but got {kind(tensors)}{mend}")
     for _, t in found.values():
         if t._view is not None:
             refresh(t, always=True)
@@ -88,8 +90,13 @@ def _names(params: Any) -> dict[Node, str]:
         params = params.named_parameters()
     elif isinstance(params, Mapping):
         params = params.items()
+    pairs = list(params) if isinstance(params, Iterable) and not isinstance(params, TensorBase) else [None]
     found = {}
-    for name, t in params:
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("graph: params must be a dictionary of tensors, pairs of a name and a tensor, or a module, "
+                            f"but got {kind(params if pair is None else pair)}")  # fmt: skip
+        name, t = pair
         if not isinstance(t, TensorBase):
             raise TypeError(f"graph: params names tensors, but {name!r} is {kind(t)}")
         if t._node is not None:
@@ -139,13 +146,14 @@ class _Walk:
 
     def _output(self, label: str | None, t: Any) -> None:
         node, k = t._node, len(self.nodes)
-        reason = None
+        reason = place = None
         if node is None or is_severed(node):
-            reason = "no history: its requires_grad is False"
+            reason, place = absent(t)
         else:
             target, output = node._edge()
             self.edges.append(Edge(k, self.ids[target], output, 0))
-        self.nodes.append(GraphNode(k, "Output", "output", *meta(t.array), label=label, reason=reason))
+        at = None if place is None else self._place(place)
+        self.nodes.append(GraphNode(k, "Output", "output", *meta(t.array), label=label, reason=reason, place=at))
 
     def _known(self) -> dict[Node, Any]:
         """The shapes and dtypes that need not be found out."""
@@ -272,6 +280,26 @@ def _is_freed(node: Any) -> bool:
     if isinstance(node, OpNode):
         return bool(node._packed) and node._saved is None
     return isinstance(node, BackwardNode) and node._saved is None
+
+
+def absent(t: Any) -> tuple[str, Line | None]:
+    """Why a tensor has no history, and the line where it lost it, as far as that is known."""
+    stop = lost(t)
+    if stop is not None:
+        return f"no history: {stop.how}, {stop.reason}", stop.place
+    return f"no history: {why_none(t).sentence.partition(':')[0]}", None
+
+
+def alone(tensors: Sequence[Any]) -> str | None:
+    """Why there is no graph to be seen, and what to do about it; None if an operation made one of the tensors."""
+    t = tensors[0]
+    if any(one.grad_fn is not None for one in tensors):
+        return None
+    if t.requires_grad:
+        return "There is no graph: a leaf was given, which no operation made. Give what was computed from it."
+    reason, place = absent(t)
+    where = f", at {Line(*place)}" if place else ""
+    return f"There is no graph: what was given has {reason}{where or f'; {why_none(t).mend}'}."
 
 
 def _gradient(node: Any, note: Note) -> Gradient | None:

@@ -92,3 +92,29 @@ def test_linear_cross_entropy(agree):
 def test_refuses(lib, call, kind):
     with pytest.raises(kind):
         call(lib.nn.functional, lib, lib.zeros(4, 2), lib.tensor([0, 1, 1, 0]))
+
+
+@pytest.mark.parametrize(("loss", "input", "target", "dtype", "words"), [
+    ("nll_loss", (4, 2), (4,), "int32", "expected target dtype to be Long or Byte, but got Int"),
+    ("cross_entropy", (4, 2), (4,), "int16", "expected target dtype to be Long or Byte, but got Short"),
+    ("cross_entropy", (2,), (), "float32", "expected target dtype to be Long or Byte, but got Float"),
+    ("cross_entropy", (4, 2, 3), (4, 3), "bool", "expected target dtype to be Long or Byte, but got Bool"),
+    ("cross_entropy", (4, 2, 3), (4, 3), "uint8", "expected scalar type Long but found Byte"),
+    ("multi_margin_loss", (4, 2), (4,), "int32", "expected scalar type Long but found Int"),
+    ("multilabel_margin_loss", (4, 2), (4, 2), "uint8", "expected scalar type Long but found Byte"),
+    ("cross_entropy", (4, 2), (4, 2), "int64", "Expected floating point type for target with class probabilities"),
+    ("cross_entropy", (4, 2), (4, 1), "int64", "0D or 1D target tensor expected, multi-target not supported"),
+    ("cross_entropy", (4, 2, 3), (4, 3, 1), "int64", r"Expected target size \[4, 3\], got \[4, 3, 1\]"),
+])  # fmt: skip
+def test_targets_of_another_dtype_or_shape(lib, loss, input, target, dtype, words):
+    x, t = lib.zeros(input), lib.zeros(target, dtype=getattr(lib, dtype))
+    with pytest.raises(RuntimeError, match=f"^{words}"):
+        getattr(lib.nn.functional, loss)(x, t)
+
+
+def test_the_mend_of_a_target(agree):
+    agree(lambda lib, x, t: lib.nn.functional.cross_entropy(x, t.byte()), X[:, :, 0], T[:, 0])
+    with pytest.raises(RuntimeError, match=r"convert them with target\.long\(\)$"):
+        gw.nn.functional.cross_entropy(gw.zeros(4, 2), gw.zeros(4, dtype=gw.int32))
+    with pytest.raises(RuntimeError, match=r"target of \[4, 1\]; squeeze its last dim$"):
+        gw.nn.functional.cross_entropy(gw.zeros(4, 2), gw.zeros(4, 1, dtype=gw.int64))

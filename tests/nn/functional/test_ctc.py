@@ -77,3 +77,10 @@ def test_refuses(lib, change):
                  "target_lengths": (2,)}  # fmt: skip
     with pytest.raises((RuntimeError, ValueError)):
         lib.nn.functional.ctc_loss(**(arguments | change))
+
+
+@pytest.mark.parametrize("wrong", [3, -1])
+def test_a_target_that_is_no_class(wrong):
+    """PyTorch reads beyond the memory of the probabilities there."""
+    with pytest.raises(RuntimeError, match=rf"^ctc_loss\(\): Expected targets from 0 to 2, but got {wrong}$"):
+        gw.nn.functional.ctc_loss(gw.zeros(5, 1, 3), gw.tensor([[wrong, 1]]), gw.tensor([5]), gw.tensor([2]))

@@ -156,3 +156,11 @@ def test_kl_div_by_a_target_of_zero(torch) -> None:
         loss.backward()
         slopes.append([loss.item(), *x.grad.tolist(), *t.grad.tolist()])
     np.testing.assert_allclose(slopes[1], slopes[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_kl_div_of_whole_numbers(lib, which):
+    given = [lib.zeros(2), lib.zeros(2)]
+    given[which] = given[which].long()
+    with pytest.raises(RuntimeError, match=r"^kl_div: Integral inputs not supported"):
+        lib.nn.functional.kl_div(*given, reduction="sum")

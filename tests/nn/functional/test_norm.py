@@ -60,3 +60,34 @@ def test_far_from_zero():
 def test_refuses(lib, call, kind):
     with pytest.raises(kind):
         call(lib.nn.functional, lib, lib.zeros(3, 4, 5))
+
+
+NORMS = {
+    "BatchNorm1d": (4,), "InstanceNorm1d": (4, 1e-5, 0.1, True), "GroupNorm": (2, 4), "LayerNorm": (5,),
+    "RMSNorm": (5,),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")  # PyTorch, of RMSNorm
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.parametrize("training", [False, True])
+def test_half_precision_with_parameters_of_float32(lib, name, training):
+    norm = getattr(lib.nn, name)(*NORMS[name]).train(training)
+    x = lib.tensor(X, dtype=lib.float16, requires_grad=True)
+    y = norm(x)
+    y.sum().backward()
+    assert (y.dtype, x.grad.dtype, norm.weight.grad.dtype) == (lib.float16, lib.float16, lib.float32)
+    exact = getattr(gw.nn, name)(*NORMS[name], dtype=gw.float64).train(training)(gw.tensor(X))
+    np.testing.assert_allclose(y.detach().numpy(), exact.detach().numpy(), 4e-3, 4e-3)
+
+
+@pytest.mark.parametrize("name", [name for name in NORMS if name != "RMSNorm"])
+@pytest.mark.parametrize(("given", "own", "due"), [
+    ("float64", "float32", "all inputs must share same datatype"),
+    ("float32", "float64", "expect parameter to have scalar type of Float"),
+    ("float16", "float64", "expect parameter to have scalar type of Float"),
+])  # fmt: skip
+def test_other_dtypes_are_not_mixed(lib, name, given, own, due):
+    norm, x = getattr(lib.nn, name)(*NORMS[name], dtype=getattr(lib, own)), lib.tensor(X, dtype=getattr(lib, given))
+    with pytest.raises(RuntimeError, match=rf"^mixed dtype \(CPU\): {due}"):
+        norm(x)

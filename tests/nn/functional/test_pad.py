@@ -34,3 +34,9 @@ def test_local_response_norm(agree):
 def test_refuses(lib, call, kind):
     with pytest.raises(kind):
         call(lib.nn.functional, lib.tensor(X))
+
+
+@pytest.mark.parametrize("pad", [1.5, (1, 2.0), "11"])
+def test_pads_of_another_type(lib, pad):
+    with pytest.raises(TypeError, match=r"^pad\(\): argument 'pad' "):
+        lib.nn.functional.pad(lib.ones(2, 2), pad)

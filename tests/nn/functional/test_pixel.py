@@ -29,3 +29,9 @@ def test_unshuffling_undoes_shuffling(lib):
 def test_refuses(lib, call):
     with pytest.raises(RuntimeError):
         call(lib.nn.functional, lib.tensor(X))
+
+
+@pytest.mark.parametrize("name", ["pixel_shuffle", "pixel_unshuffle"])
+def test_factors_of_another_type(lib, name):
+    with pytest.raises(TypeError, match=rf"^{name}\(\): argument '(up|down)scale_factor' .*must be int, not float"):
+        getattr(lib.nn.functional, name)(lib.ones(4, 2, 2), 2.0)

@@ -116,7 +116,7 @@ _SIZES = ((1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB"), (1e15, "PB"))
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
     size, unit = next(((s, u) for s, u in reversed(units) if value >= s), units[0])
-    return f"{value / size:,.2g} {unit}" if value < 100 * size else f"{value / size:,.0f} {unit}"
+    return f"{value / size:,.2g} {unit}" if value < 99.5 * size else f"{value / size:,.0f} {unit}"
 
 
 def _worst(c: Context, verdict: Verdict) -> tuple[Any, int, int]:

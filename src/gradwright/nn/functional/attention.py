@@ -39,7 +39,8 @@ def scaled_dot_product_attention(
     for name, x in (("key", k), ("value", v)):
         if x.array.dtype != q.array.dtype:
             raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
-                               f"{q.dtype} and {name}.dtype: {x.dtype} instead.")  # fmt: skip
+                               f"{q.dtype} and {name}.dtype: {x.dtype} instead. Convert one: "
+                               f"{name}.to({q.dtype})")  # fmt: skip
     if min(x.array.ndim for x in (q, k, v)) < 2:
         got = ", ".join(size(x.array.shape) for x in (q, k, v))
         raise RuntimeError(f"scaled_dot_product_attention(): expected tensors of at least 2 dims, but got sizes {got}")

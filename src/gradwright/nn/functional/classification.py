@@ -16,6 +16,7 @@ from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
 from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.linalg import linear
+from gradwright.face.matrices import legacy
 from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
@@ -34,23 +35,33 @@ def _classes(name: str, x: Any, target: Any, weight: Any) -> int:
     if not shape:
         raise RuntimeError(f"{name}(): input tensor should be 1D or more, got a 0-d tensor")
     axis = min(1, len(shape) - 1)
-    if axis and wanted and shape[0] != wanted[0]:
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({wanted[0]}).")
-    if dtypes.kind(target.array.dtype) not in "iu":
-        raise RuntimeError(f"{name}(): expected target dtype to be Long or Byte, but got {_legacy(target)}")
-    if len(wanted) != len(shape) - 1:
-        raise ValueError(f"{name}(): Expected target of {len(shape) - 1} dims, one less than input, got {len(wanted)}")
-    if shape[:axis] + shape[axis + 1 :] != wanted:
-        raise RuntimeError(f"{name}(): Expected target size {size(shape[:1] + shape[2:])}, got {size(wanted)}")
+    if axis and (wanted or (0,))[0] != shape[0]:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({(wanted or (0,))[0]}).")
+    got, places = legacy(target), shape[:axis] + shape[axis + 1 :]
+    if got not in ("Long", "Byte"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {got}: {_NUMBERS}")
+    if len(shape) > 2:
+        _check_long(target)
+    if len(wanted) > 1 and len(shape) < 3:
+        mend = "squeeze its last dim" if wanted == (*places, 1) else "give one class for each input"
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported: the input is of size "
+                           f"{size(shape)}, the target of {size(wanted)}; {mend}")  # fmt: skip
+    if wanted != places:
+        raise RuntimeError(f"Expected target size {size(places)}, got {size(wanted)}: that of an input of "
+                           f"{size(shape)} without its classes")  # fmt: skip
     _check_weight(weight, shape[axis])
     if weight is not None and weight.array.dtype != x.array.dtype:
-        raise RuntimeError(f"{name}(): expected scalar type {_legacy(x)} but found {_legacy(weight)}: that of weight")
+        raise RuntimeError(f"expected scalar type {legacy(x)} but found {legacy(weight)}: convert the classes' weight "
+                           f"with weight.to({x.dtype})")  # fmt: skip
     return axis
 
 
-def _legacy(x: Any) -> str:
-    """A tensor's dtype by the name PyTorch's messages have for it: Float, Long."""
-    return str(x.type()).removeprefix("torch.").removesuffix("Tensor")
+_NUMBERS = "targets are the numbers of classes; convert them with target.long()"
+
+
+def _check_long(target: Any) -> None:
+    if legacy(target) != "Long":
+        raise RuntimeError(f"expected scalar type Long but found {legacy(target)}: {_NUMBERS}")
 
 
 def _check_weight(weight: Any, classes: int) -> None:
@@ -67,7 +78,8 @@ def nll_loss(
 
     The mean is over the weights. A target of ``ignore_index`` counts for nothing.
 
-    Raises IndexError for a target that is no class.
+    Raises IndexError for a target that is no class, RuntimeError for targets that are not int64 (or uint8, in a batch
+    without further dims).
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("nll_loss", input), tensor_arg("nll_loss", target, "target", 2)
@@ -145,7 +157,8 @@ def _along(weight: Any, x: Any, axis: int) -> Any:
 
 def _against_probabilities(logs: Any, t: Any, axis: int, weight: Any, ignore: int, how: str, smoothing: float) -> Any:
     if dtypes.kind(t.array.dtype) != "f":
-        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {t.dtype}")
+        raise RuntimeError(f"Expected floating point type for target with class probabilities, got {legacy(t)}: a "
+                           f"target of the input's size; convert it with target.to({logs.dtype})")  # fmt: skip
     if ignore >= 0:
         raise RuntimeError("ignore_index is not supported for floating point target")
     n = logs.array.shape[axis]
@@ -213,8 +226,7 @@ def multi_margin_loss(
     if t.array.shape != (n,) and not (n == 1 and t.array.shape == ()):
         raise RuntimeError("target tensor should be 1-D with size equal to the input's first dim. Expected target size "
                            f"[{n}], but got {size(t.array.shape)}")  # fmt: skip
-    if dtypes.of(t.array.dtype) is not dtypes.int64:
-        raise RuntimeError(f"expected scalar type Long but found {t.dtype}")
+    _check_long(t)
     if weight is not None and weight.array.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {size(weight.array.shape)}")
     t = t.reshape(n)
@@ -238,6 +250,7 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
     rows = _rows(x)
     if x.array.shape != t.array.shape and not (x.array.size == t.array.size == 1):
         raise RuntimeError(f"inconsistent target size: {size(t.array.shape)} for input of size: {size(x.array.shape)}")
+    _check_long(t)
     t = t.reshape(rows.shape)
     classes = rows.array.shape[1]
     listed = (t < 0).to(dtypes.int64).cumsum(1) == 0

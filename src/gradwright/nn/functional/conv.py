@@ -48,7 +48,8 @@ def _checked(function: str, input: Any, weight: Any, bias: Any, groups: int, n: 
         )
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t.array.dtype != x.array.dtype:
-            raise RuntimeError(f"Input type ({x.dtype}) and {name} type ({t.dtype}) should be the same")
+            raise RuntimeError(f"Input type ({x.dtype}) and {name} type ({t.dtype}) should be the same. "
+                               f"{dtypes.remedy(x.dtype, t.dtype)}")  # fmt: skip
     if dtypes.kind(x.array.dtype) not in "fciV" or (dtypes.kind(x.array.dtype) == "i" and x.array.dtype.itemsize < 8):
         raise RuntimeError(f"{function}(): not implemented for {x.dtype}")
     return x, single

@@ -13,6 +13,7 @@ from gradwright.face.arguments import tensor_arg
 from gradwright.face.join import cat, stack
 from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
+from gradwright.nn.functional.sparse import bounds
 
 __all__ = ["ctc_loss"]
 
@@ -45,6 +46,10 @@ def ctc_loss(
     if min(sizes, default=0) < 0:
         raise RuntimeError(f"ctc_loss(): Expected target_lengths to be at least 0, but got {sizes}")
     labels = _labels(t, sizes, batch, blank)
+    least, largest = bounds(labels)
+    if least < 0 or largest >= classes:
+        wrong = least if least < 0 else largest
+        raise RuntimeError(f"ctc_loss(): Expected targets from 0 to {classes - 1}, but got {wrong}")
     total = -_likelihood(x, labels, tensor(lengths), tensor(sizes), blank)
     missed = total.detach() > -0.1 * _NEVER
     losses = total * e.where(missed, 0.0 if zero_infinity else float("inf"), 1.0)

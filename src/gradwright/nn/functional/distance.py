@@ -54,5 +54,9 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
             f"bilinear(): sizes do not fit: input1 {size(shapes[0])}, input2 {size(shapes[1])}, weight "
             f"{size(shapes[2])}; expected (..., n), (..., m) and (out, n, m)"
         )
+    for t in (a, b):
+        if t.array.dtype != w.array.dtype:
+            raise RuntimeError(f"All tensors must have the same dtype, got input1: {a.dtype}, input2: {b.dtype}, "
+                               f"weight: {w.dtype}. {dtypes.remedy(t.dtype, w.dtype)}")  # fmt: skip
     y = einsum("...i,kij,...j->...k", a, w, b)
     return y if bias is None else y + tensor_arg("bilinear", bias, "bias", 4)

@@ -10,12 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply
 from gradwright.autograd.place import warn
 from gradwright.creation import ones_like
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face.arguments import result_type, tensor_arg, to_dtype
+from gradwright.face.matrices import legacy
 from gradwright.face.special import xlogy
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
@@ -121,7 +123,8 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
     if x.array.size and not (x.detach().min().item() >= 0 and x.detach().max().item() <= 1):
         raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
     if x.array.dtype != t.array.dtype:
-        raise RuntimeError(f"binary_cross_entropy(): Found dtype {t.dtype} but expected {x.dtype}")
+        raise RuntimeError(f"Found dtype {legacy(t)} but expected {legacy(x)}: convert the target of "
+                           f"binary_cross_entropy with target.to({x.dtype})")  # fmt: skip
     losses = _pointwise(_ops.binary_cross_entropy, x, t)
     return reduced(losses if weight is None else losses * weight, how)
 
@@ -147,6 +150,10 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
     ``reduction="batchmean"`` divides the sum by the length of dim 0: that is the Kullback-Leibler divergence.
     """
     x, t = _pair("kl_div", input, target)
+    for name, given in (("input", x), ("target", t)):
+        if dtypes.kind(given.array.dtype) in "biu":
+            raise RuntimeError(f"kl_div: Integral inputs not supported: {name} is of {given.dtype}; convert it with "
+                               ".to(dtype)")  # fmt: skip
     if log_target:
         losses = e.exp(t) * (t - x)
     else:

@@ -1,4 +1,8 @@
-"""Normalisations: over a batch, a layer, groups of channels, one image; to length 1."""
+"""Normalisations: over a batch, a layer, groups of channels, one image; to length 1.
+
+Results have the dtype of the input, and so must parameters and running statistics have, but that float32 ones do for an
+input of half precision, too; RuntimeError otherwise. `rms_norm` takes any.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.autograd.apply import apply, apply_one
 from gradwright.autograd.grad_mode import no_grad
 from gradwright.errors import size
 from gradwright.face import reduce
 from gradwright.face.activation import floating_arg
-from gradwright.face.arguments import tensor_arg
+from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.ops import norm as _ops
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
@@ -28,9 +33,10 @@ def standardized(x: Any, axis: tuple[int, ...], eps: float, op: Any = _batch) ->
 
 
 def affine(y: Any, weight: Any, bias: Any) -> Any:
-    """y weight + bias; either may be None."""
-    y = y if weight is None else y * weight
-    return y if bias is None else y + bias
+    """y weight + bias, in the dtype of y; either may be None."""
+    out = y if weight is None else y * weight
+    out = out if bias is None else out + bias
+    return out if out.array.dtype == y.array.dtype else to_dtype(out, y.array.dtype)
 
 
 def per_channel(parameter: Any, ndim: int) -> Any:
@@ -38,8 +44,23 @@ def per_channel(parameter: Any, ndim: int) -> Any:
     return None if parameter is None else parameter.reshape(-1, *(1,) * (ndim - 2))
 
 
-def check_channels(name: str, channels: int, **parameters: Any) -> None:
-    """RuntimeError if a parameter has not one entry for each channel."""
+def check_dtypes(x: Any, *parameters: Any) -> None:
+    """RuntimeError unless the parameters have the dtype of ``x``; float32 does for one of half precision, too."""
+    for p in parameters:
+        if p is not None and p.array.dtype != x.array.dtype:
+            due = "expect parameter to have scalar type of Float"
+            if p.dtype is dtypes.float32:
+                if x.array.dtype.itemsize == 2:
+                    continue
+                due = "all inputs must share same datatype"
+            raise RuntimeError(f"mixed dtype (CPU): {due}, but got a parameter of {p.dtype} for an input of {x.dtype}. "
+                               f"{dtypes.remedy(x.dtype, p.dtype)}")  # fmt: skip
+
+
+def check_channels(name: str, x: Any, **parameters: Any) -> None:
+    """RuntimeError if a parameter has not one entry for each channel, or another dtype than it may have."""
+    channels = x.array.shape[1]
+    check_dtypes(x, *parameters.values())
     for argument, p in parameters.items():
         if p is not None and p.array.size != channels:
             raise RuntimeError(f"{name}(): {argument} should contain {channels} elements not {p.array.size}")
@@ -78,7 +99,7 @@ def batch_norm(
     if eps < 0 or (training and eps == 0):
         raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, "
                          f"but got {eps}")  # fmt: skip
-    check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    check_channels("batch_norm", x, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     w, b = per_channel(weight, ndim), per_channel(bias, ndim)
     if not training:
         if running_mean is None or running_var is None:
@@ -115,7 +136,7 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
     _several(shape[2:], shape, "spatial element")
-    check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight,
+    check_channels("instance_norm", x, running_mean=running_mean, running_var=running_var, weight=weight,
                    bias=bias)  # fmt: skip
     y, mean, var = standardized(x, tuple(range(2, ndim)), eps)
     n = math.prod(shape[2:])
@@ -143,7 +164,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 def grouped(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
     """`group_norm`, and each group's mean and variance (n, groups, 1)."""
     shape = x.array.shape
-    check_channels("group_norm", shape[1], weight=weight, bias=bias)
+    check_channels("group_norm", x, weight=weight, bias=bias)
     length = math.prod(shape[1:]) // groups
     y, mean, var = standardized(x.reshape(shape[0], groups, length), (2,), eps, _group)
     w, b = per_channel(weight, len(shape)), per_channel(bias, len(shape))
@@ -170,6 +191,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     """The last dims, of sizes ``normalized_shape``, brought to mean 0 and variance 1, then weight y + bias."""
     x = floating_arg("layer_norm", input)
     axis = trailing("layer_norm", x, normalized_shape, weight=weight, bias=bias)
+    check_dtypes(x, weight, bias)
     return affine(standardized(x, axis, eps, _layer)[0], weight, bias)
 
 

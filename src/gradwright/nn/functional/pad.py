@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from gradwright.errors import size as text
@@ -27,6 +28,8 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     tensor([[3., 2., 1., 2., 3., 2.]])
     """
     x = tensor_arg("pad", input)
+    if not isinstance(pad, Iterable) or not all(hasattr(p, "__index__") for p in pad):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, but got {pad!r}")
     pads = tuple(p.__index__() for p in pad)
     ndim = x.array.ndim
     if len(pads) % 2:

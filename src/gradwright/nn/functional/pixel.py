@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright.errors import kind
 from gradwright.errors import size as text
 from gradwright.face.arguments import tensor_arg
 
@@ -14,6 +15,8 @@ def _blocks(function: str, input: Any, factor: int, name: str) -> tuple[Any, tup
     """``input``, its leading axes, channels, height and width."""
     x = tensor_arg(function, input)
     shape = x.array.shape
+    if not hasattr(factor, "__index__"):
+        raise TypeError(f"{function}(): argument '{name}' must be int, not {kind(factor)}")
     if len(shape) < 3:
         raise RuntimeError(f"{function} expects input to have at least 3 dimensions, but got input with {len(shape)}")
     if factor <= 0:

@@ -36,7 +36,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """
     x = tensor_arg("one_hot", tensor, "tensor")
     if dtypes.of(x.array.dtype) is not dtypes.int64:
-        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {x.dtype}.")
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {x.dtype}: "
+                           "convert it with .long()")  # fmt: skip
     least, largest = bounds(x)
     if not x.array.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
@@ -59,7 +60,7 @@ def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> t
     if dtypes.of(i.array.dtype) not in (dtypes.int64, dtypes.int32):
         raise RuntimeError(
             f"{name}(): Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-            f"Int; but got {i.dtype} instead"
+            f"Int; but got {i.dtype} instead: convert them with .long()"
         )
     rows = w.array.shape[0]
     if padding_idx is not None:

@@ -183,6 +183,9 @@ class LambdaLR(_ByFunction):
     Raises ValueError for a list of another length, TypeError for what cannot be called.
     """
 
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
         return [lr * f(self.last_epoch) for lr, f in zip(self.base_lrs, self.lr_lambdas, strict=True)]
@@ -193,6 +196,9 @@ class MultiplicativeLR(_ByFunction):
 
     Raises ValueError for a list of another length, TypeError for what cannot be called.
     """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
