@@ -88,7 +88,7 @@ struct LLTM {
     static gw::Tensors forward(gw::Context &ctx, gw::Tensor input, gw::Tensor weights, gw::Tensor bias, gw::Tensor h,
                                gw::Tensor cell) {
         const gw::Tensor x = gw::call("cat", gw::Tensors{h, input}, 1);
-        const gw::Tensor gates = gw::call("addmm", bias, x, gw::call("t", weights));
+        const gw::Tensor gates = gw::call("nn.functional.linear", x, weights, bias);
         ctx.save_for_backward(input, weights, h, cell, gates);
         return gw::floating(gates, [&](auto zero) -> gw::Tensors {
             using T = decltype(zero);

@@ -20,7 +20,7 @@ class LLTM(gw.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weights, bias, h, cell):
-        gates = gw.addmm(bias, gw.cat([h, x], dim=1), weights.t())
+        gates = F.linear(gw.cat([h, x], dim=1), weights, bias)
         a, b, c = gates.chunk(3, dim=1)
         new_cell = cell + a.sigmoid() * F.elu(c)
         ctx.save_for_backward(x, weights, h, cell, gates)

@@ -359,7 +359,8 @@ nb::object applied(PyObject *made);
 
 }  // namespace detail
 
-// gradwright's own function of this name on tensors and numbers, recorded: call("matmul", x, w), call("mul", g, 2.0).
+// gradwright's own function of this name on tensors and numbers, recorded: call("matmul", x, w), call("mul", g, 2.0),
+// call("nn.functional.elu", x).
 template <class... A> Tensor call(const char *function, const A &...arguments) {
     return Tensor(nb::object(detail::named(function)(arguments...)));
 }

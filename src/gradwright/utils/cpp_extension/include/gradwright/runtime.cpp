@@ -152,7 +152,10 @@ nb::object as_tensor(nb::object result) {
 
 nb::object named(const char *function) {
     static const nb::handle gradwright = nb::module_::import_("gradwright").release();
-    return gradwright.attr(function);
+    nb::object found = nb::borrow(gradwright);
+    for (const char *dot; (dot = std::strchr(function, '.')); function = dot + 1)
+        found = found.attr(nb::str(function, (size_t) (dot - function)));
+    return found.attr(function);
 }
 
 nb::object applied(PyObject *made) {
