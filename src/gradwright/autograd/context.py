@@ -40,8 +40,8 @@ class BackwardNode(Declaring, Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
-    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_left", "_materialize", "_metas", "_needs", "_outputs",
-                 "_ports", "_replay", "_to_save", "_trees")  # fmt: skip
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_kept", "_left", "_materialize", "_metas", "_needs",
+                 "_outputs", "_ports", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
     _function: Any
@@ -51,6 +51,8 @@ class BackwardNode(Declaring, Node):
     _to_save: tuple[Any, ...]
     _dirty: tuple[Any, ...]
     _flat: tuple[Any, ...]
+    _kept: Any
+    """What the derivatives of a `gradwright.autograd.custom.CustomOp` ask for."""
     _left: dict[str, Any]
     """The user's other attributes, as forward left them; unset if there were none."""
     _materialize: bool

@@ -20,7 +20,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from gradwright import backends
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.containers import TENSOR, filled, parts, put_together, take_apart
+from gradwright.autograd.containers import PLAIN, TENSOR, filled, parts, put_together, take_apart
 from gradwright.autograd.contract import pushing
 from gradwright.autograd.function import Function, FunctionMeta
 from gradwright.autograd.grad_mode import recording
@@ -82,7 +82,7 @@ class CustomOp(Generic[P, R]):
         for value in values:
             if isinstance(value, TensorBase):
                 return self.function.apply(*values)
-        return self._on_arrays(values) if any(_arrays_in(values)) else self.function.apply(*values)
+        return self._on_arrays(values) if _are_arrays(values) else self.function.apply(*values)
 
     def vjp(self, fn: Callable[..., Any] | None = None, /, **rules: Callable[..., Any] | None) -> Any:
         """Declare derivatives: for each input ``x=lambda xp, g, <what it needs>: the cotangent of x``.
@@ -146,7 +146,10 @@ class CustomOp(Generic[P, R]):
         each = iter(bare)
         result = self._called([next(each) if r is TENSOR else put_together(r, each) for r in rests])
         if isinstance(result, TensorBase):
-            return next((t for b, t in zip(bare, tensors, strict=True) if b is result), result)
+            for b, t in zip(bare, tensors, strict=True):
+                if b is result:
+                    return t
+            return result
         found: list[Any] = []
         rest = take_apart(result, found)
         own = {id(b): t for b, t in zip(bare, tensors, strict=True)}
@@ -154,7 +157,7 @@ class CustomOp(Generic[P, R]):
 
     def _on_arrays(self, values: tuple[Any, ...]) -> Any:
         """The result as arrays, of arrays: what a derivative of another operation computes with."""
-        return _arrays(self._forward(_mapped(values, lambda a: a if isinstance(a, TensorBase) else wrap(a))))
+        return _arrays(self._forward(tuple([_wrapped(v) for v in values])))
 
     def _called(self, values: Sequence[Any]) -> Any:
         if self._simple:
@@ -182,7 +185,7 @@ class CustomOp(Generic[P, R]):
         else:
             rests = []
         elementwise = self.kind == "elementwise"
-        shapes = [_shape(v) if isinstance(v, TensorBase) else None for v in values if elementwise]
+        shapes = [v.array.shape if isinstance(v, TensorBase) else None for v in values] if elementwise else []
         return _Kept(names, rests, isinstance(result, tuple), shapes), tensors
 
     def _names(self, needs: tuple[bool, ...]) -> tuple[str, ...]:
@@ -224,19 +227,19 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
             ctx.set_materialize_grads(False)
             return result
         needs = tuple([_any(need) for need in ctx.needs_input_grad])
-        ctx.kept, tensors = op._saved(op._names(needs), values, result)
+        ctx._kept, tensors = op._saved(op._names(needs), values, result)
         ctx.save_for_backward(*tensors)
         return result
 
     def backward(ctx: Any, *grads: Any) -> Any:
-        kept, tensors = ctx.kept, ctx.saved_tensors
+        kept, tensors = ctx._kept, ctx.saved_tensors
         g = grads if kept.several else grads[0]
         if not recording.get():
             g, tensors = _arrays(g), [t.array for t in tensors]
         xp = backends.namespace(g if hasattr(g, "shape") else next(iter(_leaves(g))))
         known = kept.known(tensors)
         needs = {n: _any(need) for n, need in zip(op.inputs, ctx.needs_input_grad, strict=True)}
-        joint = _joint(op, xp, g, known, needs) if any(needs[n] for n in needs if n not in op.rules) else {}
+        joint = _joint(op, xp, g, known, needs) if any([needs[n] for n in needs if n not in op.rules]) else {}
         found: list[Any] = []
         for k, name in enumerate(op.inputs):
             if not needs[name]:
@@ -318,11 +321,10 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(part)
 
 
-def _arrays_in(values: Any) -> Iterator[bool]:
-    """Whether values are arrays, and not tensors: nothing at all if there are neither."""
-    leaves = list(_leaves(values))
-    if not any(isinstance(v, TensorBase) for v in leaves):
-        yield from (True for _ in leaves)
+def _are_arrays(values: Any) -> bool:
+    """Whether there are arrays in values, and no tensors."""
+    leaves = [leaf for value in values if value.__class__ not in PLAIN for leaf in _leaves(value)]
+    return bool(leaves) and not any([isinstance(v, TensorBase) for v in leaves])
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -6,13 +6,13 @@ its result. The derivative of u * f'(x) is f'(x) by u, and u * f''(x) by x: so o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import wrap
+from gradwright.autograd.base import TensorBase, wrap
 from gradwright.autograd.custom import CustomOp
 
 Orders = tuple[int, int]
@@ -26,8 +26,8 @@ def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., N
     """
     made: dict[Orders, Any] = {}
 
-    def derivative(by_x: int, by_y: int) -> Any:
-        """The operation (u, x) or (u, x, y), u times a derivative."""
+    def derivative(by_x: int, by_y: int, *values: Any) -> Any:
+        """u times a derivative, of (u, x) or (u, x, y): an operation on tensors, computed at once on arrays."""
         orders = by_x, by_y
         if orders not in kernels:
             which = "".join(["x"] * by_x + ["y"] * by_y)
@@ -35,17 +35,19 @@ def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., N
                 f"{name}(): its derivative by {which} is not given: add it to the macro that declares {name}, at "
                 f"{place}"
             )
+        if not any([isinstance(v, TensorBase) for v in values]):
+            return _computed(name, kernels[orders], values)
         if orders not in made:
             made[orders] = _scaled(module, name, kernels[orders], inputs, derivative, orders)
-        return made[orders]
+        return made[orders](*values)
 
     op = _unary(name, kernels[0, 0]) if inputs == 1 else _binary(name, kernels[0, 0])
     if inputs == 1 and (1, 0) in kernels:
-        op.vjp(x=lambda xp, g, x: derivative(1, 0)(g, x))
-        op.jvp(x=lambda xp, t, x: derivative(1, 0)(t, x))
+        op.vjp(x=lambda xp, g, x: derivative(1, 0, g, x))
+        op.jvp(x=lambda xp, t, x: derivative(1, 0, t, x))
     elif (1, 0) in kernels:
-        op.vjp(x=lambda xp, g, x, y: derivative(1, 0)(g, x, y), y=lambda xp, g, x, y: derivative(0, 1)(g, x, y))
-        op.jvp(x=lambda xp, t, x, y: derivative(1, 0)(t, x, y), y=lambda xp, t, x, y: derivative(0, 1)(t, x, y))
+        op.vjp(x=lambda xp, g, x, y: derivative(1, 0, g, x, y), y=lambda xp, g, x, y: derivative(0, 1, g, x, y))
+        op.jvp(x=lambda xp, t, x, y: derivative(1, 0, t, x, y), y=lambda xp, t, x, y: derivative(0, 1, t, x, y))
     return _placed(op, module, f"Elementwise, registered in C++ at {place}.")
 
 
@@ -58,34 +60,34 @@ def _scaled(module: str, name: str, kernel: Callable[..., None], inputs: int, de
     if inputs == 1:
 
         def unary(u: Any, x: Any) -> Any:
-            return _computed(name, kernel, u, x)
+            return _on_tensors(name, kernel, u, x)
 
         op = _named(unary, title).vjp(
-            u=lambda xp, g, x: derivative(i, j)(g, x), x=lambda xp, g, u, x: derivative(i + 1, j)(g * u, x)
+            u=lambda xp, g, x: derivative(i, j, g, x), x=lambda xp, g, u, x: derivative(i + 1, j, g * u, x)
         )
     else:
 
         def binary(u: Any, x: Any, y: Any) -> Any:
-            return _computed(name, kernel, u, x, y)
+            return _on_tensors(name, kernel, u, x, y)
 
         op = _named(binary, title).vjp(
-            u=lambda xp, g, x, y: derivative(i, j)(g, x, y),
-            x=lambda xp, g, u, x, y: derivative(i + 1, j)(g * u, x, y),
-            y=lambda xp, g, u, x, y: derivative(i, j + 1)(g * u, x, y),
+            u=lambda xp, g, x, y: derivative(i, j, g, x, y),
+            x=lambda xp, g, u, x, y: derivative(i + 1, j, g * u, x, y),
+            y=lambda xp, g, u, x, y: derivative(i, j + 1, g * u, x, y),
         )
     return _placed(op, module, f"u times a derivative of {name}.")
 
 
 def _unary(name: str, kernel: Callable[..., None]) -> Any:
     def op(x: Any) -> Any:
-        return _computed(name, kernel, x)
+        return _on_tensors(name, kernel, x)
 
     return _named(op, name)
 
 
 def _binary(name: str, kernel: Callable[..., None]) -> Any:
     def op(x: Any, y: Any) -> Any:
-        return _computed(name, kernel, x, y)
+        return _on_tensors(name, kernel, x, y)
 
     return _named(op, name)
 
@@ -101,15 +103,21 @@ def _placed(op: Any, module: str, doc: str) -> Any:
     return op
 
 
-def _computed(name: str, kernel: Callable[..., None], *tensors: Any) -> Any:
-    """What a loop makes of tensors, which are broadcast."""
-    arrays = [np.asarray(_array(name, t)) for t in tensors]
-    d = arrays[0].dtype
-    if d not in _FLOATS or any(a.dtype != d for a in arrays):
+def _on_tensors(name: str, kernel: Callable[..., None], *tensors: Any) -> Any:
+    for t in tensors:
+        if not isinstance(t, TensorBase):
+            raise TypeError(f"{name}(): expected a Tensor, but got {type(t).__name__}")
+    return wrap(_computed(name, kernel, [t.array for t in tensors]))
+
+
+def _computed(name: str, kernel: Callable[..., None], values: Sequence[Any]) -> Any:
+    """What a loop makes of arrays, which are broadcast."""
+    arrays = [np.asarray(a) for a in values]
+    d, shape = arrays[0].dtype, arrays[0].shape
+    if d not in _FLOATS or any([a.dtype != d for a in arrays]):
         found = " and ".join(dict.fromkeys(dtypes.of(a.dtype).name for a in arrays))
         raise RuntimeError(f"{name}(): expected float32 or float64 tensors, all of one dtype, but found {found}")
-    shape = arrays[0].shape
-    if any(a.shape != shape for a in arrays):
+    if any([a.shape != shape for a in arrays]):
         try:
             arrays = list(np.broadcast_arrays(*arrays))
         except ValueError:
@@ -118,10 +126,4 @@ def _computed(name: str, kernel: Callable[..., None], *tensors: Any) -> Any:
         shape = arrays[0].shape
     out = np.empty(shape, d)
     kernel(*arrays, out)
-    return wrap(out)
-
-
-def _array(name: str, t: Any) -> Any:
-    if not hasattr(t, "array"):
-        raise TypeError(f"{name}(): expected a Tensor, but got {type(t).__name__}")
-    return t.array
+    return out

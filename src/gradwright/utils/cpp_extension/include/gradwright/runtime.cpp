@@ -6,9 +6,18 @@
 #  define GRADWRIGHT_VERSION "another version"
 #endif
 
+#include <pthread.h>
+#if defined(__linux__)
+#  include <sched.h>
+#endif
+
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -165,31 +174,109 @@ nb::object applied(PyObject *made) {
 
 // -------------------------------------------------------------------------------------------------------- threads
 
-void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state) {
-    if (n <= grain) return body(state, 0, n);
-    PyThreadState *python = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
-    int64_t most = std::max<int64_t>(1, std::thread::hardware_concurrency());
-    int64_t count = std::max<int64_t>(1, std::min(most, n / std::max<int64_t>(1, grain) + 1));
-    std::vector<std::exception_ptr> errors((size_t) count);
-    auto part = [&](int64_t k) {
-        try {
-            body(state, n * k / count, n * (k + 1) / count);
-        } catch (...) {
-            errors[(size_t) k] = std::current_exception();
+// How many threads a loop may run in: what OMP_NUM_THREADS says, or else the CPUs that this process may use.
+static int64_t most_threads() {
+    const char *set = std::getenv("OMP_NUM_THREADS");
+    if (set && std::atoi(set) > 0) return std::atoi(set);
+#if defined(__linux__)
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0) return CPU_COUNT(&cpus);
+#endif
+    return std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+// A loop in parts. Whoever is free takes the next.
+struct Work {
+    void (*body)(void *, int64_t, int64_t);
+    void *state;
+    int64_t n, parts;
+    std::atomic<int64_t> next{0};
+    std::mutex failing;
+    std::exception_ptr error;
+
+    void run() {
+        for (int64_t k; (k = next++) < parts;) {
+            try {
+                body(state, n * k / parts, n * (k + 1) / parts);
+            } catch (...) {
+                std::lock_guard<std::mutex> lock(failing);
+                if (!error) error = std::current_exception();
+                next = parts;
+            }
         }
-    };
-    std::vector<std::thread> threads;
-    int64_t started = 1;
-    try {
-        for (; started < count; ++started) threads.emplace_back(part, started);
-    } catch (const std::system_error &) {  // no more threads to be had
     }
-    part(0);
-    for (int64_t k = started; k < count; ++k) part(k);
-    for (auto &thread : threads) thread.join();
+};
+
+// Threads that wait for work. They are started when it first comes and stay until the process ends.
+class Pool {
+    std::mutex mutex;
+    std::condition_variable begun, ended;
+    Work *work = nullptr;
+    int64_t threads = 0, count = 0, inside = 0;
+
+    void wait() {
+        std::unique_lock<std::mutex> lock(mutex);
+        for (int64_t seen = 0;; seen = count) {
+            begun.wait(lock, [&] { return count != seen; });
+            if (!work) continue;
+            Work *mine = work;
+            ++inside;
+            lock.unlock();
+            mine->run();
+            lock.lock();
+            if (--inside == 0) ended.notify_one();
+        }
+    }
+
+  public:
+    std::atomic<bool> busy{false};
+
+    void run(Work &mine, int64_t helpers) {
+        std::unique_lock<std::mutex> lock(mutex);
+        try {
+            for (; threads < helpers; ++threads) std::thread(&Pool::wait, this).detach();
+        } catch (const std::system_error &) {  // no more threads to be had
+        }
+        work = &mine;
+        ++count;
+        lock.unlock();
+        begun.notify_all();
+        mine.run();
+        lock.lock();
+        work = nullptr;
+        ended.wait(lock, [&] { return inside == 0; });
+    }
+};
+
+// Never freed: threads wait in it. A forked child has none of them, and starts its own.
+static std::atomic<Pool *> pool{nullptr};
+
+static Pool &the_pool() {
+    if (!pool) {
+        static const int once = pthread_atfork(nullptr, nullptr, [] { pool = nullptr; });
+        (void) once;
+        Pool *none = nullptr, *made = new Pool;
+        if (!pool.compare_exchange_strong(none, made)) delete made;
+    }
+    return *pool;
+}
+
+void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state) {
+    if (n <= 0) return;
+    static const int64_t most = most_threads();
+    if (n <= grain) return body(state, 0, n);
+    const int64_t count = std::min(most, n / std::max<int64_t>(1, grain) + 1);
+    Work work{body, state, n, count > 1 ? 4 * count : 1};
+    PyThreadState *python = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
+    Pool &here = the_pool();
+    if (count > 1 && !here.busy.exchange(true)) {
+        here.run(work, count - 1);
+        here.busy = false;
+    } else {
+        work.run();  // others have the threads, perhaps the loop around this one
+    }
     if (python) PyEval_RestoreThread(python);
-    for (auto &error : errors)
-        if (error) std::rethrow_exception(error);
+    if (work.error) std::rethrow_exception(work.error);
 }
 
 // ---------------------------------------------------------------------------------------------------- elementwise
