@@ -239,7 +239,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
         xp = backends.namespace(g if hasattr(g, "shape") else next(iter(_leaves(g))))
         known = kept.known(tensors)
         needs = {n: _any(need) for n, need in zip(op.inputs, ctx.needs_input_grad, strict=True)}
-        joint = _joint(op, xp, g, known, needs) if any([needs[n] for n in needs if n not in op.rules]) else {}
+        joint = _joint(op, xp, g, known, needs) if any(needs[n] for n in needs if n not in op.rules) else {}
         found: list[Any] = []
         for k, name in enumerate(op.inputs):
             if not needs[name]:
@@ -324,7 +324,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _are_arrays(values: Any) -> bool:
     """Whether there are arrays in values, and no tensors."""
     leaves = [leaf for value in values if value.__class__ not in PLAIN for leaf in _leaves(value)]
-    return bool(leaves) and not any([isinstance(v, TensorBase) for v in leaves])
+    return bool(leaves) and not any(isinstance(v, TensorBase) for v in leaves)
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:

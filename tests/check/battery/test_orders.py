@@ -44,6 +44,22 @@ def test_declared_once_differentiable(T):
     assert second_order(lab(Sine, x))[0].sentence == "declared once_differentiable"
 
 
+def test_a_second_derivative_that_is_refused_is_no_fault():
+    @gw.custom_op
+    def cosine(x: gw.Tensor) -> gw.Tensor:
+        return gw.from_numpy(np.cos(x.numpy()))
+
+    @gw.custom_op
+    def sine(x: gw.Tensor) -> gw.Tensor:
+        return gw.from_numpy(np.sin(x.numpy()))
+
+    sine.vjp(x=lambda xp, g, x: g * cosine(x))  # which has no derivative
+    assert first_order(lab(sine, x))[0].outcome == "PASS"
+    finding, _ = second_order(lab(sine, x))
+    assert finding.outcome == "SKIPPED"
+    assert "there is none: cosine(): the derivative for 'x' is not implemented" in finding.sentence
+
+
 def test_a_kink_is_neither(T):
     class Relu(T.autograd.Function):
         @staticmethod

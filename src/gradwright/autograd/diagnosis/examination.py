@@ -121,6 +121,10 @@ class Examination:
             return undecided(self.case.name, 2, replay, _no_second(e))
 
 
+NOT_GIVEN = "derivative not given"
+"""The cause where an operation says that it has no second derivative: asking for one is an error, never a number."""
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Recording, and without complaints."""
@@ -130,6 +134,8 @@ def _quiet() -> Iterator[None]:
 
 def _no_second(error: RuntimeError) -> Hypothesis:
     """Why there is no second derivative, given the error that the attempt raised."""
+    if isinstance(error, NotImplementedError):
+        return Hypothesis(NOT_GIVEN, str(error), 1.0, "declare that derivative, if a second one is to be had")
     if isinstance(error, CutError) and error.how:
         return Hypothesis(
             "second derivative",

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradwright
 from gradwright.autograd.diagnosis import Diagnosis, Examination, Verdict
+from gradwright.autograd.diagnosis.examination import NOT_GIVEN
 from gradwright.autograd.diagnosis.records import apart
 from gradwright.autograd.surrogate import reason_of
 from gradwright.check.battery.findings import failed, listed, passed, skipped
@@ -33,6 +34,8 @@ def second_order(lab: Lab) -> tuple[Finding, Diagnosis | None]:
     if first.verdict is not Verdict.VERIFIED or lab.examined is None:
         return skipped("not looked at before the first order is right"), None
     found = lab.examined[0].second()
+    if found.reason == NOT_GIVEN:
+        return skipped(f"there is none: {found.hypotheses[0].sentence}"), found
     return judged(lab, found), found
 
 
