@@ -169,10 +169,12 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
         name = forward.__name__
         default = "".join(w.title() for w in name.split("_")) + "Backward0"
+        variadic = any(p.kind is p.VAR_POSITIONAL for p in arrays)
+        joins = variadic and kind == "linear"
+        direct = kind in ("elementwise", "reduction", "view") or joins
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  any(p.kind is p.VAR_POSITIONAL for p in arrays), several, complex,
-                  forward.__module__.startswith("gradwright.") and kind in ("elementwise", "reduction", "view"),
+                  variadic, several, complex, forward.__module__.startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made
