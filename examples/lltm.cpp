@@ -42,6 +42,8 @@ struct LLTMGradient {
         return gw::floating(gates, [&](auto zero) -> gw::Tensors {
             using T = decltype(zero);
             const Rows<T> z(gates), c(cell), gh(grad_h), gc(grad_cell), gz(grad_gates);
+            gw::same_shape(c, gh, gc);
+            gw::same_shape(z, gz);
             auto dz = gw::empty_like(z), dc = gw::empty_like(c);
             const int64_t width = c.shape(1);
             each<T>(z, c, [&](int64_t n, int64_t m) {
@@ -60,6 +62,8 @@ struct LLTMGradient {
         return gw::floating(saved[2], [&](auto zero) -> gw::Tensors {
             using T = decltype(zero);
             const Rows<T> gh(saved[0]), gc(saved[1]), z(saved[2]), c(saved[3]), uz(by_gates), uc(by_cell);
+            gw::same_shape(c, uc);
+            gw::same_shape(z, uz);
             auto dh = gw::empty_like(c), dg = gw::empty_like(c), dc = gw::empty_like(c), dz = gw::empty_like(z);
             const int64_t width = c.shape(1);
             each<T>(z, c, [&](int64_t n, int64_t m) {

@@ -1,6 +1,7 @@
 """What every test shares: PyTorch to compare with where it is installed, a browser, and fixed random numbers.
 
-With GRADWRIGHT_REQUIRE_TORCH=1 a missing PyTorch fails the run; without it, the comparisons are skipped.
+With GRADWRIGHT_REQUIRE_TORCH=1 a missing PyTorch fails the run; without it, the comparisons are skipped. So it is with
+GRADWRIGHT_REQUIRE_COMPILER, and with GRADWRIGHT_REQUIRE_CHROMIUM.
 """
 
 from __future__ import annotations
@@ -37,8 +38,12 @@ def torch_version() -> str | None:
         return None
 
 
+def is_required(what: str) -> bool:
+    return os.environ.get(f"GRADWRIGHT_REQUIRE_{what}", "") not in ("", "0")
+
+
 def torch_is_required() -> bool:
-    return os.environ.get("GRADWRIGHT_REQUIRE_TORCH", "") not in ("", "0")
+    return is_required("TORCH")
 
 
 def pytest_configure() -> None:
@@ -71,7 +76,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Headless Chromium. Skips where there is none; with GRADWRIGHT_REQUIRE_CHROMIUM=1 it fails."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
-        if os.environ.get("GRADWRIGHT_REQUIRE_CHROMIUM", "") not in ("", "0"):
+        if is_required("CHROMIUM"):
             pytest.fail("GRADWRIGHT_REQUIRE_CHROMIUM is set, but there is no chromium")
         pytest.skip("chromium is not installed: the page not opened")
     browser = Browser(program, tmp_path_factory.mktemp("profile"))
@@ -109,10 +114,11 @@ def seed() -> int:
 
 @pytest.fixture(scope="session")
 def compiler() -> None:
-    """Skips the test where there is no compiler, or no nanobind."""
+    """Skips the test where there is no compiler, or no nanobind; with GRADWRIGHT_REQUIRE_COMPILER=1 it fails."""
+    missing = pytest.fail if is_required("COMPILER") else pytest.skip
     if importlib.util.find_spec("nanobind") is None:
-        pytest.skip("nanobind is not installed: no extension built")
+        missing("nanobind is not installed: no extension built")
     try:
         check_compiler()
     except RuntimeError as e:
-        pytest.skip(str(e).partition("\n")[0])
+        missing(str(e).partition("\n")[0])

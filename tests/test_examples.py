@@ -360,6 +360,14 @@ def test_lltm_refuses_what_does_not_fit(compiler):
     expected = r"LLTM\.forward: expected scalar type Double but found Float for argument 'cell'"
     with pytest.raises(RuntimeError, match=expected):
         step.apply(x, weights, bias, h, cell.to(gw.float32))
+    from gradwright.utils.cpp_extension import load
+
+    gradient = load("lltm", EXAMPLES / "lltm.cpp").LLTMGradient
+    gates = gw.ones(4, 18, dtype=gw.float64)
+    for wrong in ({"grad_h": h[:, :5]}, {"grad_cell": cell[:3]}, {"grad_gates": gates[:, :17]}):
+        given = {"grad_h": h, "grad_cell": cell, "grad_gates": gates, "gates": gates, "cell": cell, **wrong}
+        with pytest.raises(RuntimeError, match=f"expected argument '{next(iter(wrong))}' to have shape"):
+            gradient.apply(*given.values())
 
 
 # ---- numba_garch ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fused_ops import banded_matvec, mish
+from fused_ops import _core, banded_matvec, mish
 
 import gradwright as gw
 from gradwright.autograd import gradcheck, gradgradcheck
@@ -53,8 +53,12 @@ def test_derivatives_of_banded_matvec() -> None:
 
 
 def test_sizes_that_do_not_fit() -> None:
-    with pytest.raises(ValueError, match="another number of columns"):
+    with pytest.raises(RuntimeError, match=r"argument 'x' to have shape \[4\], but it has \[5\]"):
         banded_matvec(gw.ones(3, 4), gw.ones(5), 1)
+    with pytest.raises(RuntimeError, match=r"argument 'y' to have shape \[50\], but it has \[2\]"):
+        _core.Outer.apply(gw.ones(2), gw.ones(50), 1, 3)
+    with pytest.raises(RuntimeError, match=r"argument 'y' to have shape \[4\], but it has \[5\]"):
+        _core.Transposed.apply(gw.ones(3, 4), gw.ones(5), 1)
     with pytest.raises(ValueError, match="lower must be in"):
         banded_matvec(gw.ones(3, 4), gw.ones(4), 3)
     with pytest.raises(RuntimeError, match="Float but found Double for argument 'band'"):

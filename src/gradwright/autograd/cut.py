@@ -42,7 +42,8 @@ class Guard(list[Any]):
         left: how and where values left, in that order.
         values: the same of those that left for NumPy or Python, and so may be anywhere.
         arrays: whether some left that may come back as an array.
-        brought: whether an array came.
+        brought: whether an array came. Then no doubt is left: numbers beside it, such as a factor that a forward in
+            NumPy keeps, are constants far more often than not.
         leaves: the nodes of leaves that were made by ``detach().requires_grad_()``, with their cuts.
         replaying: while forward runs again, what `recording` holds: a `no_grad` block in it says nothing, since all of
             forward is one.

@@ -49,11 +49,40 @@ GRADWRIGHT_DEF(twice, x)
 double unnamed(double, int n) { return n; }
 GRADWRIGHT_DEF(unnamed)
 
+// An array that was given, as it is.
+gw::Array<double> same(gw::Array<double> x) { return x; }
+GRADWRIGHT_DEF(same, x)
+
+// Keeps its argument until the process ends.
+void keep(gw::Tensor x) {
+    static gw::Tensor tensor;
+    static gw::Array<double> array;
+    tensor = x;
+    array = gw::Array<double>(x);
+}
+GRADWRIGHT_DEF(keep, x)
+
+gw::Tensor undefined(int how) {
+    const gw::Tensor none;
+    if (how == 0) return gw::call("add", none, 1.0);
+    if (how == 1) return gw::Array<double>(none);
+    return gw::nb::object(none.attr("shape"));
+}
+GRADWRIGHT_DEF(undefined, how)
+
+double corner(gw::Strided<double> x) {
+    x.expect(2, -1);
+    return x(0, 0);
+}
+GRADWRIGHT_DEF(corner, x)
+
 void fails(int how) {
     if (how == 0) throw std::runtime_error("the tank is empty");
     if (how == 1) throw std::invalid_argument("no such tank");
-    gw::parallel(1 << 20, [](int64_t begin, int64_t) {
-        if (begin > 0) throw std::out_of_range("a leak in a thread");
+    if (how == 3) throw "the tank leaks";
+    if (how == 4) throw 42;
+    gw::parallel(1 << 20, [](int64_t, int64_t end) {
+        if (end == 1 << 20) throw std::out_of_range("a leak in a thread");
     });
 }
 GRADWRIGHT_DEF(fails, how)
@@ -73,6 +102,7 @@ GRADWRIGHT_DEF(visits, n)
 // x * x, differentiable any number of times, since its backward is a Function, too.
 struct SquareBackward {
     static gw::Tensor forward(gw::Context &ctx, gw::Array<double> g, gw::Array<double> x) {
+        gw::same_shape(x, g);
         ctx.save_for_backward(g, x);
         auto y = gw::empty_like(x);
         for (int64_t i = 0; i < x.size(); ++i) y[i] = 2 * g[i] * x[i];
@@ -112,6 +142,7 @@ namespace library {
 // Product and sum. Its backward computes on bare entries, and so has no derivative itself.
 struct Both {
     static gw::Tensors forward(gw::Context &ctx, gw::Array<double, 1> x, gw::Array<double, 1> y) {
+        gw::same_shape(x, y);
         ctx.save_for_backward(x, y);
         auto product = gw::empty_like(x), sum = gw::empty_like(x);
         for (int64_t i = 0; i < x.size(); ++i) product[i] = x[i] * y[i], sum[i] = x[i] + y[i];
@@ -119,6 +150,7 @@ struct Both {
     }
     static gw::Tensors backward(gw::Context &ctx, gw::Array<double, 1> g, gw::Array<double, 1> h) {
         auto x = ctx.saved<gw::Array<double, 1>>(0), y = ctx.saved<gw::Array<double, 1>>(1);
+        gw::same_shape(x, g, h);
         gw::Tensor dx, dy;
         if (ctx.needs_input_grad(0)) {
             auto d = gw::empty_like(x);
@@ -147,6 +179,21 @@ struct Intermediate {
         return gw::call("mul", gw::call("mul", g, 2.0), gw::call("square", ctx.saved(0)));
     }
 };
+
+// Saves what it is given, and reads that as doubles in backward.
+struct Saves {
+    static gw::Tensor forward(gw::Context &ctx, gw::Array<double> x, std::optional<gw::Tensor> saved) {
+        ctx.set_materialize_grads(false);
+        ctx.save_for_backward(x, saved.value_or(gw::Tensor()));
+        return gw::empty_like(x);
+    }
+    static gw::Tensors backward(gw::Context &ctx, gw::Tensor g) {
+        if (!g.defined()) gw::Array<double> entries(g);
+        ctx.saved<gw::Array<double>>(1);
+        return {g, {}};
+    }
+};
+GRADWRIGHT_FUNCTION(Saves, x, saved)
 GRADWRIGHT_FUNCTION(Scale, x, factor)
 GRADWRIGHT_FUNCTION(library::Both, x, y)
 GRADWRIGHT_FUNCTION(Intermediate, x)
@@ -159,6 +206,13 @@ GRADWRIGHT_ELEMENTWISE(quick_gelu, x *sigmoid(1.702 * x), gelu_slope(x))
 GRADWRIGHT_ELEMENTWISE(cube, pow(x, 3), 3 * x * x, 6 * x, 6)
 GRADWRIGHT_ELEMENTWISE(soft_relu, x > 0 ? x + 0.5 * x * x : exp(x) - 1, x > 0 ? 1 + x : exp(x), x > 0 ? 1 : exp(x))
 GRADWRIGHT_ELEMENTWISE(many, sqrt(abs(x)) + log1p(x * x) + tanh(x) + erf(x) + sin(x) * cos(x) + max(x, 0) - min(x, 1))
+GRADWRIGHT_ELEMENTWISE(pow_double, pow(x, 2.5))
+GRADWRIGHT_ELEMENTWISE(pow_float, pow(x, 0.5f))
+GRADWRIGHT_ELEMENTWISE(pow_negative, pow(x, -0.5))
+GRADWRIGHT_ELEMENTWISE(pow_int, pow(x, 3))
+GRADWRIGHT_ELEMENTWISE(pow_long, pow(x, -2L))
+GRADWRIGHT_ELEMENTWISE(rounded, isnan(x) ? R(-7) : isinf(x) || !isfinite(x) ? R(7) : round(x) + 100 * rint(x) + lgamma(x))
+GRADWRIGHT_ELEMENTWISE_BINARY(angles, atan2(y, x) + hypot(x, y) + fmod(x, y) + copysign(x, y) + pow(y, x))
 GRADWRIGHT_ELEMENTWISE_BINARY(grown, x *exp(y), exp(y), x *exp(y), 0, exp(y), x *exp(y))
 
 struct Counter {

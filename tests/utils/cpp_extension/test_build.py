@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gradwright.utils.cpp_extension.build import Extension, Source, build
+from gradwright.utils.cpp_extension.build import Extension, Source, _libraries, build
+from gradwright.utils.cpp_extension.compiler import find_compiler
 
 CROWD = """
 import os, sys
@@ -122,4 +124,76 @@ def test_the_key_knows_what_a_build_is_made_of(compiler: None, tmp_path: Path) -
         Extension("a", [text], compiler=plain.compiler._replace(identity="another")),
     ]  # fmt: skip
     assert len({e.key for e in (plain, *others)}) == 1 + len(others)
-    assert plain.key == Extension("a", [Source(Path("a.cpp"), "int a;", "int a; // shown")], verbose=True).key
+    placed = Source(Path("a.cpp"), "int a;", {"cpp_sources[0]": ("user.py", 7)})
+    assert plain.key == Extension("a", [placed], verbose=True).key
+
+
+def answers(tmp_path: Path, code: str, flags: list[str], libraries: list[str]) -> int:
+    """What ask() in the code returns, built with flags in which {} is a folder."""
+    extension = Extension("asked", [Source(Path("main.cpp"), code)], [f.format(tmp_path) for f in flags],
+                          [f.format(tmp_path) for f in libraries], module=False)  # fmt: skip
+    return int(ctypes.CDLL(str(build(extension, tmp_path / "build"))).ask())
+
+
+@pytest.mark.parametrize("flags", [["-isystem", "{}"], ["-isystem{}"], ["-I{}"], ["-idirafter", "{}"],
+                                   ["-include", "{}/given.h"]])  # fmt: skip
+def test_a_header_that_changes_is_noticed(compiler: None, tmp_path: Path, flags: list[str]) -> None:
+    for answer in (41, 42):
+        (tmp_path / "given.h").write_text(f"#pragma once\n#define ANSWER {answer}\n")
+        code = "#include <given.h>\n" * ("-include" not in flags) + 'extern "C" int ask() { return ANSWER; }\n'
+        assert answers(tmp_path, code, flags, []) == answer
+
+
+@pytest.mark.parametrize("variable", ["CPATH", "CPLUS_INCLUDE_PATH"])
+def test_folders_of_headers_in_the_environment(
+    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    for folder, answer in (("a", 41), ("b", 42), ("b", 43)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "given.h").write_text(f"#define ANSWER {answer}\n")
+        monkeypatch.setenv(variable, str(tmp_path / folder))
+        code = '#include <given.h>\nextern "C" int ask() { return ANSWER; }\n'
+        assert answers(tmp_path, code, [], []) == answer
+
+
+@pytest.mark.parametrize("libraries", [["-L{}", "-lgiven"], ["-L", "{}", "-l", "given"], ["-L{}", "-l:libgiven.a"],
+                                       ["{}/libgiven.a"], ["-lgiven"]])  # fmt: skip
+def test_a_static_library_that_changes_is_noticed(
+    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: list[str]
+) -> None:
+    if len(libraries) == 1:
+        monkeypatch.setenv("LIBRARY_PATH", str(tmp_path))
+    for answer in (41, 42):
+        code = f"int given() {{ return {answer}; }}"
+        subprocess.run([*find_compiler().command, "-fPIC", "-x", "c++", "-c", "-", "-o", "given.o"], input=code,
+                       text=True, cwd=tmp_path, check=True)  # fmt: skip
+        subprocess.run(["ar", "rcs", "libgiven.a", "given.o"], cwd=tmp_path, check=True)
+        assert answers(tmp_path, 'int given();\nextern "C" int ask() { return given(); }', [], libraries) == answer
+
+
+def test_a_library_that_appears_before_another_is_noticed(compiler: None, tmp_path: Path) -> None:
+    before = {str(tmp_path / folder / name) for folder in "ab" for name in ("libq.a", "libq.so", "libq.dylib")}
+    assert _libraries([f"-L{tmp_path}/a", f"-L{tmp_path}/b", "-lq"]) == before
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "libq.so").touch()  # which is loaded when the extension is
+    assert _libraries([f"-L{tmp_path}/a", f"-L{tmp_path}/b", "-lq"]) == before - {str(tmp_path / "b" / "libq.so")}
+
+
+@pytest.mark.parametrize("flags", [["-I."], ["-I", "."], ["-isystem", "."], ["-include", "given.h"], ["-Igiven"]])
+def test_where_the_process_is_counts_if_a_flag_is_relative(
+    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str]
+) -> None:
+    text = Source(Path("main.cpp"), "")
+    keys = set()
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        keys |= {Extension("a", [text], flags).key, Extension("a", [text], ["-O0", "-DX", "-I/a"], ["-lblas"]).key}
+    assert len(keys) == 3
+
+
+def test_what_debuggers_want_is_kept_if_it_is_made(compiler: None, tmp_path: Path) -> None:
+    sizes = [build(Extension("a", [Source(Path("main.cpp"), "int a() { return 1; }")], flags, module=False),
+                   tmp_path).stat().st_size for flags in (["-g0"], ["-O0", "-g"], ["-ggdb3"])]  # fmt: skip
+    assert sizes[0] < min(sizes[1:])
+    assert b".debug_info" in max(tmp_path.glob("*/a-*.so"), key=os.path.getsize).read_bytes()

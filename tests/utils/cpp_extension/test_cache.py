@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -95,6 +96,47 @@ def test_many_threads_build_once(tmp_path: Path, header: Path) -> None:
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS])
+def test_a_folder_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def refuse(*args: object) -> None:
+        raise OSError(code, "No locks available")
+
+    monkeypatch.setattr(cache.fcntl, "flock", refuse)
+    with pytest.raises(RuntimeError, match=rf"kept in {tmp_path} \(No locks available\): name another folder"):
+        cache.obtain(tmp_path, "key", maker(tmp_path, []))
+
+
+def test_others_of_the_group_can_read_what_the_umask_lets_them(tmp_path: Path, header: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        (file,) = cache.obtain(tmp_path / "root", "key", maker(header, []))
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (file.parent, file)] == [0o750, 0o640]
+
+
+def test_what_is_in_use_and_cannot_be_removed_is_no_hindrance(
+    tmp_path: Path, header: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = maker(header, [])
+    (used,) = cache.obtain(tmp_path / "root", "key", make)
+    rmtree = shutil.rmtree
+
+    def as_on_nfs(path: Path, ignore_errors: bool) -> None:
+        assert ignore_errors
+        if not (path / "out").exists():
+            rmtree(path, ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", as_on_nfs)
+    header.write_text("2")
+    assert cache.obtain(tmp_path / "root", "key", make) == [used]
+    assert len(cache.held(used.parent)) == 1
+    monkeypatch.undo()
+    header.write_text("3")
+    cache.obtain(tmp_path / "root", "key", make)
+    assert {p.name for p in (tmp_path / "root").iterdir()} == {"key", ".key.lock"}
+
+
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC])
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     def refuse(self: Path, *args: object, **kwargs: object) -> None:
@@ -103,7 +145,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Path, "mkdir", refuse)
     monkeypatch.setenv("GRADWRIGHT_EXTENSIONS_DIR", str(tmp_path / "ours"))
     for folder, where in (("ours/name", "in GRADWRIGHT_EXTENSIONS_DIR"), ("theirs", "as build_directory")):
-        with pytest.raises(RuntimeError, match=rf"kept in .*/{folder} \(not so\): .* can be written {where}"):
+        with pytest.raises(RuntimeError, match=rf"kept in .*/{folder} \(not so\): name another folder {where}"):
             cache.obtain(tmp_path / folder, "key", maker(tmp_path, []))
 
 
@@ -118,7 +160,13 @@ def test_a_folder_that_can_only_be_read_is_used(tmp_path: Path, header: Path, mo
     assert cache.held(tmp_path / "root" / "key") == built
 
 
-def test_a_source_that_changes_while_it_is_compiled_is_compiled_again(tmp_path: Path, header: Path) -> None:
+@pytest.mark.parametrize("ahead", [0, 60])  # of the clock of whoever keeps the files
+def test_a_source_that_changes_while_it_is_compiled_is_compiled_again(
+    tmp_path: Path, header: Path, monkeypatch: pytest.MonkeyPatch, ahead: float
+) -> None:
+    clock = time.time
+    monkeypatch.setattr(time, "time", lambda: clock() + ahead)
+
     def make(folder: Path) -> cache.Made:
         (folder / "out").write_text(header.read_text())
         if header.read_text() == "1":

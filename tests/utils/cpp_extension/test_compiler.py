@@ -49,6 +49,21 @@ def test_a_compiler_in_the_place_of_another_is_another(monkeypatch: pytest.Monke
     assert check_compiler().endswith("newer")
 
 
+def test_a_compiler_behind_another_is_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    program(tmp_path / "first" / "ccache", "g++ (GCC) 12.2.0")
+    (tmp_path / "first" / "g++").symlink_to("ccache")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'first'}:{tmp_path / 'second'}")
+    for command in ("ccache g++", "g++"):
+        monkeypatch.setenv("CXX", command)
+        identities = set()
+        for said in ("g++ (GCC) 12.2.0", "g++ (GCC) 13.2.0, newer"):
+            program(tmp_path / "second" / "g++", said)
+            identities.add(compiler.find_compiler().identity)
+        assert len(identities) == 2
+
+
 CLANG = """
 GRADWRIGHT_ELEMENTWISE(growth, exp(x) - 1, exp(x))
 double plain(double x) noexcept { return 2 * x; }

@@ -31,16 +31,18 @@ def test_the_place_of_a_text_in_the_users_file() -> None:
     text = """
 int here_it_is = 1;
 """
-    (file, line), other = inline.found([text, "int composed = 2;" * 2], 1)
+    places = inline.found([text, "int composed = 2;" * 2], 1)
+    assert list(places) == ["cpp_sources[0]"]
+    file, line = places["cpp_sources[0]"]
     assert file == __file__
     with open(file, encoding="utf-8") as program:
         assert program.read().splitlines()[line].startswith("int here_it_is")
-    assert other == ("cpp_sources[1]", 1)
 
 
 def test_the_source_names_places_and_registers_functions() -> None:
-    made = inline.source(["int f(int x) { return x; }"], {"f": 'says "hello"'}, [("a.py", 7)])
-    assert '#line 7 "a.py"\nint f' in made
-    assert '#line 7 "a.py"\nGRADWRIGHT_DEF_DOC(f, "says \\"hello\\"", x)' in made
-    made = inline.source(["#define F int f(int x) { return x; }\nF"], {"f": ""}, [("a.py", 7)])
-    assert f'#line 1 "{inline.REGISTERED}"\nGRADWRIGHT_DEF_DOC(f, "", )' in made or '#line 7' in made
+    made = inline.source(["int g;", "\nint f(int x) { return x; }"], {"f": 'says "hello"'})
+    assert '#line 1 "cpp_sources[0]"\nint g;' in made
+    assert '#line 1 "cpp_sources[1]"\n\nint f' in made
+    assert '#line 2 "cpp_sources[1]"\nGRADWRIGHT_DEF_DOC(f, "says \\"hello\\"", x)' in made
+    made = inline.source(["#define F(name) int name(int x) { return x; }\nF(f)"], {"f": ""})
+    assert f'#line 1 "{inline.REGISTERED}"\nGRADWRIGHT_DEF_DOC(f, "", )' in made

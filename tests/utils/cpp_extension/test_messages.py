@@ -7,16 +7,18 @@ import shutil
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gradwright as gw
 from gradwright.utils.cpp_extension import load, load_inline, messages
 
 # The number of the line that is named, what is said, and how many lines that is; the first of each source is included.
 MISTAKES = {
     "std_exp": ("GRADWRIGHT_ELEMENTWISE(f, x * std::exp(x), std::exp(x) + x * std::exp(x))",
                 2, r"In an elementwise expression it is exp\(\.\.\.\), without std::\.", 4),
-    "no_such_function": ("GRADWRIGHT_ELEMENTWISE(f, lgamma(x))", 2,
-                         r"have abs, .*tanh, trunc\. .*template <class R> R lgamma\(R x\)", 4),
+    "no_such_function": ("GRADWRIGHT_ELEMENTWISE(f, logb(x))", 2,
+                         r"have abs, .*tanh, .*trunc\. .*template <class R> R logb\(R x\)", 4),
     "not_an_array": ("double f(double *x) {\n    return *x;\n}\nGRADWRIGHT_DEF(f, x)", 5,
                      r"arrays as gw::Array<T>", 2),
     "read_only": ("void f(gw::Array<double> x) {\n    x[0] = 1;\n}\nGRADWRIGHT_DEF(f, x)", 3,
@@ -60,6 +62,18 @@ def test_a_mistake_in_a_string(compiler: None, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r": cpp_sources\[0\]:3: error: redefinition .*\n.*int g\(\) \{") as raised:
         load_inline("wrong", code, functions="g", build_directory=tmp_path)
     assert "cpp_sources[0]:1: note:" in str(raised.value)
+
+
+@pytest.mark.parametrize("expression", ["logb(x)", "nextafter(x, 8)"])
+def test_what_is_told_of_other_functions_works(compiler: None, tmp_path: Path, expression: str) -> None:
+    code = f"GRADWRIGHT_ELEMENTWISE(f, {expression})"
+    with pytest.raises(RuntimeError, match="template") as raised:
+        load_inline("wrong", code, build_directory=tmp_path)
+    advice = re.findall(r"template <.*?; }", str(raised.value))["," in expression]
+    x = np.array([0.3, 2.5, 9.0])
+    given = load_inline("right", f"{advice}\n{code}", build_directory=tmp_path).f(gw.tensor(x)).numpy()
+    expected = np.nextafter(x, 8) if "," in expression else np.floor(np.log2(x))
+    np.testing.assert_array_equal(given, expected)
 
 
 def test_of_many_errors_some_are_told() -> None:

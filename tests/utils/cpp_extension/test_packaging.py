@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -49,6 +50,43 @@ def test_a_setup_builds_it(compiler: None, tmp_path: Path) -> None:
     )
     out = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["42", "[2.0,", "2.0]", "squareBackward", "fused._C"]
+
+
+def build_ext(folder: Path, arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Build a.cpp of a project with a setup.py that has these arguments for CppExtension; what was said."""
+    (folder / "setup.py").write_text(
+        "from setuptools import setup\n"
+        "from gradwright.utils.cpp_extension import BuildExtension, CppExtension\n"
+        f"setup(name='asked', ext_modules=[CppExtension('_asked', ['a.cpp'], {arguments})],\n"
+        "      cmdclass={'build_ext': BuildExtension})\n"
+    )
+    return subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=folder, text=True,
+                          env={**os.environ, **environment}, capture_output=True)  # fmt: skip
+
+
+def test_flags_by_compiler_and_from_the_environment(compiler: None, tmp_path: Path) -> None:
+    code = ["ASKED_A != 1", "ASKED_B != 2", "ASKED_C != 3", "ASKED_D != 4", "!defined NDEBUG"]
+    (tmp_path / "a.cpp").write_text(
+        "#include <gradwright/extension.h>\n" + "".join(f"#if {c}\n#error {c}\n#endif\n" for c in code)
+    )
+    done = build_ext(tmp_path, "extra_compile_args={'cxx': ['-DASKED_A=1', '-DASKED_D=4'], 'nvcc': ['--nothing']}",
+                     CPPFLAGS="-DASKED_B=2", CXXFLAGS="-DASKED_C=3 -DASKED_D=0 -w",
+                     LDFLAGS="-Wl,-rpath,/of/the/environment")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("_asked*.so")
+    assert b"/of/the/environment" in path.read_bytes()
+    done = build_ext(tmp_path, "undef_macros=['NDEBUG'], extra_compile_args=['-DASKED_A=1']")
+    assert done.returncode
+    assert "error: ASKED_B != 2" in done.stderr.replace("#error", "error:")
+
+
+def test_without_a_cache_all_is_built_in_the_project(compiler: None, tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text("#include <gradwright/extension.h>\nGRADWRIGHT_ELEMENTWISE(square, x * x, 2 * x)\n")
+    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "", "GRADWRIGHT_EXTENSIONS_DIR": ""}
+    done = build_ext(tmp_path, "", **nowhere)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("_asked*.so"))
+    assert {path.name for path in tmp_path.glob("build/*/*") if path.is_dir()} == {"_asked", "runtime"}
 
 
 def test_what_an_extension_is_made_of() -> None:

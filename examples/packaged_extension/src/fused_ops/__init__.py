@@ -41,7 +41,8 @@ def banded_matvec(band: gw.Tensor, x: gw.Tensor, lower: int) -> gw.Tensor:
         (n,)
 
     Raises:
-        ValueError: if the sizes do not fit each other.
+        RuntimeError: if the sizes do not fit each other.
+        ValueError: if there is no diagonal ``lower``.
 
     Example:
         The second differences of 1, 4, 9, 16, with zeros at both ends:

@@ -42,11 +42,6 @@ template <class F> void entries(int64_t bands, int64_t n, int64_t lower, F f) {
     }
 }
 
-static void check(int64_t rows, int64_t length, int64_t bands, int64_t lower) {
-    if (rows != length) throw std::invalid_argument("banded_matvec: band has another number of columns than x entries");
-    if (lower < 0 || lower >= bands) throw std::invalid_argument("banded_matvec: lower must be in 0 ... len(band) - 1");
-}
-
 // band and x to y: A x.
 struct Product {
     static gw::Tensor forward(gw::Context &ctx, gw::Tensor band, gw::Tensor x, int64_t lower);
@@ -71,7 +66,9 @@ gw::Tensor Product::forward(gw::Context &ctx, gw::Tensor band, gw::Tensor x, int
     return gw::floating(x, [&](auto zero) -> gw::Tensor {
         gw::Array<decltype(zero), 2> a(band);
         gw::Array<decltype(zero), 1> from(x);
-        check(a.shape(1), from.size(), a.shape(0), lower);
+        from.expect(a.shape(1));
+        if (lower < 0 || lower >= a.shape(0))
+            throw std::invalid_argument("banded_matvec: lower must be in 0 ... len(band) - 1");
         auto to = gw::zeros_like(from);
         entries(a.shape(0), to.size(), lower, [&](auto k, auto i, auto j) { to[i] += a(k, i) * from[j]; });
         return to;
@@ -84,6 +81,7 @@ gw::Tensor Transposed::forward(gw::Context &ctx, gw::Tensor band, gw::Tensor y, 
     return gw::floating(y, [&](auto zero) -> gw::Tensor {
         gw::Array<decltype(zero), 2> a(band);
         gw::Array<decltype(zero), 1> from(y);
+        from.expect(a.shape(1));
         auto to = gw::zeros_like(from);
         entries(a.shape(0), to.size(), lower, [&](auto k, auto i, auto j) { to[j] += a(k, i) * from[i]; });
         return to;
@@ -95,6 +93,7 @@ gw::Tensor Outer::forward(gw::Context &ctx, gw::Tensor y, gw::Tensor x, int64_t 
     ctx.attr("lower") = lower;
     return gw::floating(x, [&](auto zero) -> gw::Tensor {
         gw::Array<decltype(zero), 1> a(y), b(x);
+        gw::same_shape(b, a);
         auto to = gw::zeros<decltype(zero)>(bands, b.size());
         entries(bands, b.size(), lower, [&](auto k, auto i, auto j) { to(k, i) = a[i] * b[j]; });
         return to;

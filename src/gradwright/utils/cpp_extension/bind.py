@@ -20,7 +20,7 @@ import numpy as np
 import gradwright
 from gradwright import dtypes
 from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.cut import brought, is_repeatable, leaves
+from gradwright.autograd.cut import brought, is_guarded, is_repeatable, leaves
 from gradwright.autograd.function import Function, FunctionMeta, once_differentiable
 from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.version import bump
@@ -28,7 +28,7 @@ from gradwright.autograd.view import check_writable, refresh, writable
 from gradwright.errors import kind, size
 from gradwright.utils.cpp_extension.elementwise import elementwise
 
-PROTOCOL = 1
+PROTOCOL = 2
 """That of extension.h: raised when one of the functions here that runtime.cpp calls is no longer as it was."""
 
 Whose = tuple[str, str, str, int]
@@ -135,7 +135,7 @@ def ordered(values: Sequence[Any], named: Mapping[str, Any], name: str, argument
 def array_of(value: Any, write: bool) -> Any:
     """The memory of a Tensor or of a NumPy array, which C++ will read, or ``write``; None for whatever else it is."""
     if not isinstance(value, TensorBase):
-        return value if isinstance(value, np.ndarray) else None
+        return value if type(value) is np.ndarray else None
     if value._view is not None:
         refresh(value)
     if not leaves(value, "C++ code", True) and recording.get() and value.requires_grad:
@@ -152,10 +152,12 @@ def refused(value: Any, write: bool, whose: Whose) -> Any:
     """The memory of something else that is an array, on the CPU. Raises TypeError if it is none."""
     function, argument = _who(whose)
     if isinstance(value, TensorBase):
-        raise RuntimeError(
-            f"{function}: {argument} requires grad, but what C++ computes outside of a Function is not recorded, and "
-            "its gradient would be lost: pass x.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
-        )
+        raise _lost(whose)
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise TypeError(f"{function}: {argument} is a NumPy masked array, whose mask would be lost: pass what its "
+                            "filled() gives")  # fmt: skip
+        return np.asarray(value)
     if hasattr(value, "__dlpack_device__"):
         device = value.__dlpack_device__()
         if int(device[0]) != 1:
@@ -172,6 +174,27 @@ def refused(value: Any, write: bool, whose: Whose) -> Any:
     raise TypeError(f"{function}: {argument} must be a Tensor or an array, but got {_a(value)}")
 
 
+def _lost(whose: Whose) -> RuntimeError:
+    function, argument = _who(whose)
+    return RuntimeError(
+        f"{function}: {argument} requires grad, but what C++ computes outside of a Function is not recorded, and its "
+        "gradient would be lost: pass x.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
+    )
+
+
+def expect_unrecorded(value: Any, whose: Whose) -> None:
+    """RuntimeError if a tensor that becomes a number, or whatever else C++ wants, loses its history by that."""
+    if value.requires_grad and recording.get() and not is_guarded():
+        raise _lost(whose)
+
+
+def misshapen(shape: tuple[int, ...], wanted: tuple[int, ...], whose: Whose) -> None:
+    """Raise RuntimeError for an array that is not of the shape that is wanted, in which -1 is any size."""
+    function, argument = _who(whose)
+    due = ", ".join("*" if n == -1 else str(n) for n in wanted)
+    raise RuntimeError(f"{function}: expected {argument} to have shape [{due}], but it has {size(shape)}")
+
+
 def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
     """An array that does not fit, as one that does, if it is a Function's and only lies in memory otherwise.
 
@@ -181,10 +204,9 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
     function, argument = _who(whose)
     found = array.dtype
     if _kind(found) != letter or found.itemsize != width:
-        due, got = (_scalar(k, n) for k, n in ((letter, width), (_kind(found), found.itemsize)))
-        name = _dtype(letter, width).name
-        raise RuntimeError(f"{function}: expected scalar type {due} but found {got} for {argument}: convert it with "
-                           f"to(gradwright.{name})")  # fmt: skip
+        due, got = (_SCALARS.get(f"{k}{n}") for k, n in ((letter, width), (_kind(found), found.itemsize)))
+        mend = f": convert it with to(gradwright.{_dtype(letter, width).name})" if got else ""
+        raise RuntimeError(f"{function}: expected scalar type {due} but found {got or found} for {argument}{mend}")
     if ndim not in (-1, array.ndim) or array.ndim > 32:
         due = f"{ndim} dim{'s' * (ndim != 1)}" if ndim >= 0 else "at most 32 dims"
         raise RuntimeError(f"{function}: expected {argument} to have {due}, but it has {array.ndim}: its shape is "
@@ -192,7 +214,7 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
     if write and not array.flags.writeable:
         raise RuntimeError(f"{function}: {argument} is changed in place, but its memory is read-only: pass a clone()")
     if whose[1] and not write:
-        return np.require(array, array.dtype.newbyteorder("="), ["C", "A"] if contiguous else ["A"])
+        return array.astype(found.newbyteorder("="), order="C")
     if contiguous and not array.flags.c_contiguous:
         steps = tuple(step // width for step in array.strides)
         raise RuntimeError(f"{function}: expected {argument} to be contiguous, but its strides are {steps}, with shape "
@@ -202,14 +224,11 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
 
 
 def wrong_type(value: Any, wanted: str, whose: Whose) -> None:
-    """Raise TypeError for an argument that is no array."""
+    """Raise TypeError for an argument that is no array; OverflowError for a number that does not fit into C++'s."""
     function, argument = _who(whose)
+    if wanted in ("int", "float") and isinstance(value, int):
+        raise OverflowError(f"{function}: {argument} is {value}, which the {wanted} that C++ takes there cannot hold")
     raise TypeError(f"{function}: {argument} must be {wanted}, but got {_a(value)}")
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether it is a Tensor."""
-    return isinstance(value, TensorBase)
 
 
 def is_double(x: Any, whose: Whose) -> bool:
@@ -227,7 +246,9 @@ def _who(whose: Whose) -> tuple[str, str]:
     function, method, arguments, index = whose
     function = function.rpartition("::")[2]
     names = _named(arguments)
-    if method == "backward":
+    if index < -1:
+        argument = f"saved tensor {-2 - index}"
+    elif method == "backward":
         argument = f"grad_output {index - 1}" if index > 0 else "a tensor"
     else:
         index -= bool(method)
@@ -248,11 +269,7 @@ def _kind(d: Any) -> str:
 _SCALARS = {"b1": "Bool", "u1": "Byte", "i1": "Char", "i2": "Short", "i4": "Int", "i8": "Long", "f2": "Half",
             "f4": "Float", "f8": "Double", "V2": "BFloat16", "c8": "ComplexFloat", "c16": "ComplexDouble",
             "u2": "UInt16", "u4": "UInt32", "u8": "UInt64"}  # fmt: skip
-
-
-def _scalar(letter: str, width: int) -> str:
-    """What PyTorch's messages call a dtype."""
-    return _SCALARS.get(f"{letter}{width}", f"{letter}{width}")
+"""What PyTorch's messages call the dtypes."""
 
 
 # -- results --

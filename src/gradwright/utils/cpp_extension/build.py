@@ -6,11 +6,12 @@ import os
 import re
 import shlex
 import sys
-import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
+from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,17 @@ from gradwright.utils.cpp_extension.compiler import (
     runtime_flags,
     vector_flags,
 )
-from gradwright.utils.cpp_extension.messages import shortened
+from gradwright.utils.cpp_extension.messages import Place, placed, shortened
 from gradwright.utils.cpp_extension.progress import Progress
 
 OBJECTS = ("nanobind.o", "runtime.o")
 """What the runtime is."""
+SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
+"""Folders in which compilers look besides those that flags name."""
+_RELATIVE = re.compile(r"(-(I|L|B|isystem|iquote|idirafter|include))?[^-/]")
+"""An argument that may be a path from where the process is."""
+_SYSTEM = re.compile(r"/usr/(include|lib)|.*(/include/c\+\+/|/lib/gcc/|/lib/clang/|/sysroot/|\.sdk/)")
+"""Headers of the system and the compiler, of which there are hundreds."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +52,12 @@ class Source:
     Attributes:
         path: of the file; of a text, the name that it gets.
         text: None for a file.
-        shown: a text with the same code that is compiled if the first cannot be: for the places that errors name.
+        places: of a text's parts, the file and line where each begins, by what it calls them in ``#line``.
     """
 
     path: Path
     text: str | None = None
-    shown: str | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class Extension:
     @property
     def suffix(self) -> str:
         """What the file that is built ends in."""
-        return str(sysconfig.get_config_var("EXT_SUFFIX")) if self.module else ".so"
+        return EXTENSION_SUFFIXES[0] if self.module else ".so"
 
     @property
     def arguments(self) -> list[str]:
@@ -90,12 +97,19 @@ class Extension:
         return [*common_flags(), *native, *own, *self.flags]
 
     @property
+    def linked(self) -> list[str]:
+        """What its objects are linked with, besides the runtime."""
+        return [*link_flags(self.flags), *self.libraries]
+
+    @property
     def key(self) -> str:
-        """A name for all that it is made of; but not for headers, which the entry knows."""
+        """A name for all that it is made of; but not for headers and libraries, which the entry knows."""
         texts = [s.path.read_bytes() if s.text is None else s.text for s in self.sources]
         names = [str(s.path) for s in self.sources]  # they are in messages
-        about = [*self.arguments, "|", *link_flags(), *self.libraries, str(self.keep), cpu() if self.native else ""]
-        return digest([self.name, self.suffix, *about, *_around(self.compiler), *names, *texts])
+        about = [*self.arguments, "|", *self.linked, str(self.keep), cpu() if self.native else ""]
+        paths = [*self.flags, *self.libraries, *(str(s.path) for s in self.sources if s.text is None), *_searched()]
+        here = os.getcwd() if any(map(_RELATIVE.match, paths)) else ""
+        return digest([self.name, self.suffix, here, *about, *_around(self.compiler), *names, *texts])
 
 
 def build(extension: Extension, directory: str | os.PathLike[str] | None = None) -> Path:
@@ -119,8 +133,8 @@ def _headers() -> str:
 
 def _around(compiler: Compiler) -> list[str]:
     """What all extensions depend on."""
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    return [compiler.identity, *compiler.command, nanobind().__version__, sys.version, suffix, _headers()]
+    return [compiler.identity, *compiler.command, nanobind().__version__, sys.version, EXTENSION_SUFFIXES[0],
+            _headers(), *(os.environ.get(variable, "") for variable in SEARCHED)]  # fmt: skip
 
 
 def _runtime(compiler: Compiler, verbose: bool, progress: Progress) -> list[Path]:
@@ -153,7 +167,7 @@ def _make(extension: Extension, progress: Progress, folder: Path) -> Made:
     try:
         results = _each(compiling)
         runtime = results.pop() if extension.module else []
-        whole = [*map(str, objects), *map(str, runtime), *link_flags(), *extension.libraries]
+        whole = [*map(str, objects), *map(str, runtime), *extension.linked]
         linked = folder / f"{extension.name}{extension.suffix}"
         _run(compiler, [*whole, "-o", str(linked)], extension.verbose)
     except CompileError as e:
@@ -163,8 +177,7 @@ def _make(extension: Extension, progress: Progress, folder: Path) -> Made:
         for path in folder.iterdir():
             if path != file:
                 path.unlink()
-    linked_in = [os.path.abspath(flag) for flag in extension.libraries if os.path.isfile(flag)]
-    return Made([file.name], sorted({path for used in results for path in used}.union(linked_in)))
+    return Made([file.name], sorted({path for used in (*results, _libraries(extension.libraries)) for path in used}))
 
 
 def _compile(extension: Extension, source: Source, to: Path) -> list[str]:
@@ -176,25 +189,24 @@ def _compile(extension: Extension, source: Source, to: Path) -> list[str]:
         path.write_text(source.text, encoding="utf-8")
     whole = "-ftemplate-backtrace-limit=0"  # of a message, since the user's place is at its end
     flags = [*vector_flags(extension.compiler), *extension.arguments, whole]
-    command = [*flags, "-MMD", "-MT", "it", "-MF", str(listed), "-c", str(path), "-o", str(to)]
+    command = [*flags, "-MD", "-MT", "it", "-MF", str(listed), "-c", str(path), "-o", str(to)]
     try:
         _run(extension.compiler, command, extension.verbose)
     except CompileError as e:
-        said = str(e)
-        if source.shown is not None:  # once more, for the user's lines
-            path.write_text(source.shown, encoding="utf-8")
-            said = extension.compiler.said(command) or said
-        raise CompileError(shortened(said, include_paths(), source.shown or "", _mathematics()), command) from None
+        said = shortened(str(e), include_paths(), source.text or "", _mathematics())
+        raise CompileError(placed(said, source.places)) from None
     rule = listed.read_text(encoding="utf-8").replace("\\\n", " ").removeprefix("it:")
     names = re.findall(r"(?:[^\s\\]|\\.)+", rule)
     used = [os.path.abspath(re.sub(r"\\(.)", r"\1", name).replace("$$", "$")) for name in names]
-    theirs = [name for name in used if not name.startswith((str(to.parent) + os.sep, str(INCLUDE) + os.sep))]
+    known = tuple(os.path.join(folder, "") for folder in (str(to.parent), *include_paths()))
+    theirs = [name for name in used if not (name.startswith(known) or _SYSTEM.match(name))]
     return [*theirs, *_earlier(theirs, extension.flags)]
 
 
 def _earlier(used: Sequence[str], flags: Sequence[str]) -> set[str]:
     """Where headers, were they there, would be found before those of the same names that are used."""
-    folders = [os.path.abspath(f[2:] or flags[k + 1]) for k, f in enumerate(flags) if f.startswith("-I")]
+    given = [*_given(flags, "-I"), *_searched(), *_given(flags, "-isystem")]
+    folders = [*map(os.path.abspath, given)]
     beside = {os.path.dirname(name) for name in used}
     found = set()
     for name in used:
@@ -205,10 +217,32 @@ def _earlier(used: Sequence[str], flags: Sequence[str]) -> set[str]:
     return {path for path in found if not os.path.exists(path)}
 
 
+def _libraries(flags: Sequence[str]) -> set[str]:
+    """The files that are linked in, and libraries that would be if they were there. Shared ones are not."""
+    files = {os.path.abspath(flag) for flag in flags if os.path.isfile(flag)}
+    folders = [*_given(flags, "-L"), *_searched()]
+    for name in _given(flags, "-l"):
+        names = [name[1:]] if name.startswith(":") else [f"lib{name}{end}" for end in (".a", ".so", ".dylib")]
+        files |= {os.path.abspath(os.path.join(folder, n)) for folder in folders for n in names}
+    return {path for path in files if not (path.endswith((".so", ".dylib")) and os.path.exists(path))}
+
+
+def _given(flags: Sequence[str], option: str) -> Iterator[str]:
+    """The values of an option, which are in the same argument or the next."""
+    for flag, after in zip_longest(flags, flags[1:], fillvalue=""):
+        if flag.startswith(option):
+            yield flag.removeprefix(option) or after
+
+
+def _searched() -> list[str]:
+    folders = [folder for variable in SEARCHED for folder in os.environ.get(variable, "").split(os.pathsep)]
+    return list(filter(None, folders))
+
+
 def _mathematics() -> list[str]:
     """The functions that elementwise expressions may use."""
     header = (INCLUDE / "gradwright" / "elementwise.h").read_text(encoding="utf-8")
-    return re.findall(r"(?:GRADWRIGHT_MATH\(|friend Real )(?!fn|operator)(\w+)", header)
+    return re.findall(r"(?:GRADWRIGHT_MATH2?\(|friend (?:Real|bool) )(?!fn|operator)(\w+)", header)
 
 
 def _run(compiler: Compiler, arguments: Sequence[str], verbose: bool) -> None:
@@ -233,11 +267,10 @@ def _each(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     with ThreadPoolExecutor(max(1, min(int(jobs), len(calls)))) as pool:
         futures = [pool.submit(call) for call in calls]
         errors = [future.exception() for future in futures]
-    said: dict[str, CompileError] = {str(e): e for e in errors if isinstance(e, CompileError)}
+    said = dict.fromkeys(str(e) for e in errors if isinstance(e, CompileError))
     for error in errors:
         if error is not None and not isinstance(error, CompileError):
             raise error
     if said:
-        raise CompileError("\n".join(said), [])
+        raise CompileError("\n".join(said))
     return [future.result() for future in futures]
-

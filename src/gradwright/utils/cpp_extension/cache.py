@@ -14,8 +14,8 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,7 +30,8 @@ MANIFEST = "manifest.json"
 KEPT, UNUSED = 10, 24 * 3600
 """An entry is removed if so many others have been used since, and it has not been for so many seconds."""
 _LOCK = re.compile(r"\.[0-9a-f]{20}\.lock")
-_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST,
+               errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # fmt: skip
 
 
 def get_default_build_root() -> str:
@@ -111,7 +112,7 @@ def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Cal
         ours = str(directory).startswith(get_default_build_root())
         where = "in GRADWRIGHT_EXTENSIONS_DIR" if ours else "as build_directory"
         raise RuntimeError(
-            f"extensions cannot be kept in {directory} ({e.strerror}): name a folder that can be written {where}"
+            f"extensions cannot be kept in {directory} ({e.strerror}): name another folder {where}"
         ) from e
     _prune(directory)
     return files
@@ -119,18 +120,26 @@ def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Cal
 
 def _filled(entry: Path, make: Callable[[Path], Made]) -> list[Path]:
     _remove_unfinished(entry)
-    new = Path(tempfile.mkdtemp(prefix=f".{entry.name}.", suffix=".tmp", dir=entry.parent))
+    new = _aside(entry)
+    new.mkdir()
     try:
-        begin = time.time()
+        begin = min(time.time(), _changed(new))  # by the clock of whoever keeps the files
         made = make(new)
         manifest = {"files": {name: fingerprint(new / name) for name in made.files},
                     "sources": {path: _as_built(path, begin) for path in made.sources}}  # fmt: skip
         (new / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        shutil.rmtree(entry, ignore_errors=True)
+        if entry.exists():
+            entry.rename(_aside(entry))
         new.rename(entry)
+        _remove_unfinished(entry)
         return [entry / name for name in made.files]
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _aside(entry: Path) -> Path:
+    """A name for what is not the entry yet, or no longer: on NFS, what is in use cannot be removed as a whole."""
+    return entry.with_name(f".{entry.name}.{uuid.uuid4().hex}.tmp")
 
 
 def _as_built(path: str, begin: float) -> str | None:
@@ -165,7 +174,7 @@ def _prune(directory: Path) -> None:
             if _changed(entry / MANIFEST) > used[entry]:
                 continue
             if entry.exists():
-                entry.rename(directory / f".{entry.name}.old.tmp")
+                entry.rename(_aside(entry))
             _remove_unfinished(entry)
             _lock(entry).unlink()
 
@@ -191,7 +200,8 @@ def _locked(path: Path, waiting: Callable[[], Any] | None = None) -> Iterator[No
                 yield
                 return
         finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)  # a child forked meanwhile may hold the file open
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_UN)  # a child forked meanwhile may hold the file open
             os.close(handle)
 
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,8 @@ import gradwright
 INCLUDE = Path(__file__).parent / "include"
 RUNTIME = INCLUDE / "gradwright" / "runtime.cpp"
 """What every extension is linked with, besides nanobind."""
+PYTHON = sysconfig.get_path("include")
+"""Python's headers; asked for here, since threads must not be the first to ask, all at once."""
 OLDEST = {"gcc": (8,), "clang": (7,)}
 """The first versions with all of C++17."""
 _ADVICE = """Install one:
@@ -37,7 +39,7 @@ class Compiler(NamedTuple):
 
     Attributes:
         command: the program, with arguments if ``CXX`` gives any.
-        identity: changes when another program is installed in its place.
+        identity: changes when another program is installed in its place, or in that of one that it stands for.
     """
 
     command: tuple[str, ...]
@@ -45,31 +47,19 @@ class Compiler(NamedTuple):
 
     def run(self, arguments: Sequence[str]) -> str:
         """Run it; what it says, such as warnings. Raises CompileError with that if it fails."""
-        status, said = self._run(arguments)
-        if status:
-            raise CompileError(said or f"it ended with status {status}", [*self.command, *arguments])
-        return said
-
-    def said(self, arguments: Sequence[str]) -> str:
-        """What it says when it is run, and the empty string if it does not fail."""
-        status, said = self._run(arguments)
-        return said if status else ""
-
-    def _run(self, arguments: Sequence[str]) -> tuple[int, str]:
         # in English, whatever the user's locale: messages are read
         done = subprocess.run(
             [*self.command, *arguments], check=False, capture_output=True, text=True, errors="replace",
             env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
-        return done.returncode, (done.stderr + done.stdout).strip()
+        said = (done.stderr + done.stdout).strip()
+        if done.returncode:
+            raise CompileError(said or f"it ended with status {done.returncode}")
+        return said
 
 
 class CompileError(RuntimeError):
-    """What the compiler says of code that it does not compile, and the command."""
-
-    def __init__(self, message: str, command: Sequence[str]) -> None:
-        super().__init__(message)
-        self.command = shlex.join(command)
+    """What the compiler says of code that it does not compile."""
 
 
 def find_compiler() -> Compiler:
@@ -83,11 +73,20 @@ def find_compiler() -> Compiler:
     for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
         path = shutil.which(command[0])
         if path is not None:
-            program = Path(path).resolve()
-            status = program.stat()
-            return Compiler((path, *command[1:]), f"{program} {status.st_size} {status.st_mtime_ns}")
+            return Compiler((path, *command[1:]), " ".join(dict.fromkeys(_programs([path, *command]))))
     what = f"the C++ compiler that CXX names, {named[0]!r}, is not there" if named else "no C++ compiler was found"
     raise RuntimeError(f"{what}. {_ADVICE}")
+
+
+def _programs(command: Sequence[str]) -> Iterator[str]:
+    """The programs that a command names, each with what tells it from another in its place.
+
+    Of ``ccache g++`` these are both, and of each name all on the PATH: a ``g++`` that is ccache's looks for the next.
+    """
+    for path in dict.fromkeys(os.path.join(folder, word) for word in command for folder in os.get_exec_path()):
+        if os.path.isfile(path):
+            status = os.stat(path)
+            yield f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
 
 
 @cache
@@ -132,13 +131,13 @@ def include_paths() -> list[str]:
     In the first lies ``gradwright/extension.h``, and ``gradwright/runtime.cpp``, which other build systems compile
     together with the sources of an extension.
     """
-    return [str(INCLUDE), nanobind().include_dir(), sysconfig.get_path("include")]
+    return [str(INCLUDE), nanobind().include_dir(), PYTHON]
 
 
 def common_flags() -> list[str]:
     """What everything is compiled with. They leave results as they are: a NaN is a NaN, and nothing is reordered."""
     ours, *others = include_paths()
-    return ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-fno-math-errno", "-fno-trapping-math",
+    return ["-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math",
             "-ffp-contract=off", f"-I{ours}", *(f"-isystem{path}" for path in others)]  # fmt: skip
 
 
@@ -159,15 +158,16 @@ def runtime_flags() -> list[str]:
     """What nanobind's own sources need besides the common flags."""
     source = Path(nanobind().source_dir())
     version = f'-DGRADWRIGHT_VERSION="{gradwright.__version__}"'
-    return [f"-isystem{source.parent / 'ext' / 'robin_map' / 'include'}", f"-isystem{source}", "-O2",
+    return [f"-isystem{source.parent / 'ext' / 'robin_map' / 'include'}", f"-isystem{source}", "-O2", "-DNDEBUG",
             "-fno-strict-aliasing", "-DNB_COMPACT_ASSERTIONS", version]  # fmt: skip
 
 
-def link_flags() -> list[str]:
-    """What a shared library that Python loads is linked with."""
+def link_flags(flags: Sequence[str]) -> list[str]:
+    """What a shared library that Python loads is linked with; what debuggers want is kept if ``flags`` make it."""
     if sys.platform == "darwin":
         return ["-bundle", "-undefined", "dynamic_lookup"]
-    return ["-shared", "-Wl,-s", "-Wl,--gc-sections", "-pthread"]
+    debugged = any(flag.startswith("-g") and flag != "-g0" for flag in flags)
+    return ["-shared", *([] if debugged else ["-Wl,-s"]), "-Wl,--gc-sections", "-pthread"]
 
 
 @cache

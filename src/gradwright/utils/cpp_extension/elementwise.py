@@ -35,7 +35,7 @@ def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., N
                 f"{name}(): its derivative by {which} is not given: add it to the macro that declares {name}, at "
                 f"{place}"
             )
-        if not any([isinstance(v, TensorBase) for v in values]):
+        if not any(isinstance(v, TensorBase) for v in values):
             return _computed(name, kernels[orders], values)
         if orders not in made:
             made[orders] = _scaled(module, name, kernels[orders], inputs, derivative, orders)
@@ -114,10 +114,10 @@ def _computed(name: str, kernel: Callable[..., None], values: Sequence[Any]) -> 
     """What a loop makes of arrays, which are broadcast."""
     arrays = [np.asarray(a) for a in values]
     d, shape = arrays[0].dtype, arrays[0].shape
-    if d not in _FLOATS or any([a.dtype != d for a in arrays]):
+    if d not in _FLOATS or any(a.dtype != d for a in arrays):
         found = " and ".join(dict.fromkeys(dtypes.of(a.dtype).name for a in arrays))
         raise RuntimeError(f"{name}(): expected float32 or float64 tensors, all of one dtype, but found {found}")
-    if any([a.shape != shape for a in arrays]):
+    if any(a.shape != shape for a in arrays):
         try:
             arrays = list(np.broadcast_arrays(*arrays))
         except ValueError:

@@ -13,46 +13,41 @@ REGISTERED = "load_inline(functions=...)"
 """The place of what registers a function whose definition is not found."""
 
 
-def joined(texts: Sequence[str], places: Sequence[tuple[str, int]]) -> str:
-    """All texts, each said to begin at its place."""
-    parts = zip(texts, places, strict=True)
-    return "".join(f"#line {line} {json.dumps(file)}\n{text}\n" for text, (file, line) in parts)
+def label(k: int) -> str:
+    """What a text is called: its place in the user's file does not matter to what is built."""
+    return f"cpp_sources[{k}]"
 
 
-def source(texts: Sequence[str], functions: Mapping[str, str], places: Sequence[tuple[str, int]]) -> str:
-    """One source with all texts, each said to begin at its place, and the registration of the functions."""
-    parts = ["#include <gradwright/extension.h>", joined(texts, places)]
+def joined(texts: Sequence[str]) -> str:
+    """All texts, each under its label."""
+    return "".join(f'#line 1 "{label(k)}"\n{text}\n' for k, text in enumerate(texts))
+
+
+def source(texts: Sequence[str], functions: Mapping[str, str]) -> str:
+    """One source with all texts, each under its label, and the registration of the functions."""
+    parts = ["#include <gradwright/extension.h>", joined(texts)]
     codes = [_without_comments(text) for text in texts]
     for name, doc in functions.items():
         last = name.rpartition("::")[2]
         if not any(re.search(rf"\b{re.escape(last)}\b", code) for code in codes):
             raise ValueError(f"functions names {name!r}, which is nowhere in cpp_sources")
         at, arguments = (REGISTERED, 1), list[str]()
-        for code, (file, line) in zip(codes, places, strict=True):
+        for k, code in enumerate(codes):
             if found := definition(code, last):
-                at, arguments = (file, line + code.count("\n", 0, found[0])), found[1]
+                at, arguments = (label(k), 1 + code.count("\n", 0, found[0])), found[1]
                 break
-        parts += [f"#line {at[1]} {json.dumps(at[0])}",
+        parts += [f'#line {at[1]} "{at[0]}"',
                   f"GRADWRIGHT_DEF_DOC({name}, {json.dumps(doc)}, {', '.join(arguments)})"]  # fmt: skip
     return "\n".join([*parts, ""])
 
 
-def labels(count: int) -> list[tuple[str, int]]:
-    """What the texts are called where their places in the user's file do not matter."""
-    return [(f"cpp_sources[{k}]", 1) for k in range(count)]
-
-
-def found(texts: Sequence[str], depth: int) -> list[tuple[str, int]]:
-    """Where each text is written in the file of the user's that runs now; `labels` for those that are not there."""
+def found(texts: Sequence[str], depth: int) -> dict[str, tuple[str, int]]:
+    """Where each text is written, by its label, in the file of the user's that runs now, if it is there."""
     place = here(depth + 1)
     file = place[0].co_filename if place else ""
     program = "".join(linecache.getlines(file))
-    places = labels(len(texts))
-    for k, text in enumerate(texts):
-        start = program.find(text) if text.strip() else -1
-        if start >= 0:
-            places[k] = file, program.count("\n", 0, start) + 1
-    return places
+    starts = [program.find(text) if text.strip() else -1 for text in texts]
+    return {label(k): (file, program.count("\n", 0, start) + 1) for k, start in enumerate(starts) if start >= 0}
 
 
 def definition(code: str, function: str) -> tuple[int, list[str]] | None:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from gradwright.utils.cpp_extension import bind, inline
 from gradwright.utils.cpp_extension.build import Extension, Source, build
@@ -30,6 +30,7 @@ def load(
     extra_include_paths: Path_ | Sequence[Path_] | None = None,
     build_directory: Path_ | None = None,
     verbose: bool = False,
+    with_cuda: bool | None = None,
     is_python_module: bool = True,
     keep_intermediates: bool = True,
 ) -> Any:
@@ -42,18 +43,20 @@ def load(
     Args:
         name: of the module, an identifier.
         sources: the files; each includes ``gradwright/extension.h`` and registers what Python is to see.
-        extra_cflags: further arguments for the compiler. They come last: ``-O0 -g`` makes what a debugger wants.
+        extra_cflags: further arguments for the compiler. They come last: ``-O0 -g`` makes what a debugger wants, and
+            ``-DNDEBUG`` turns asserts off.
         extra_ldflags: further arguments for the linker: ``-lblas``.
         extra_include_paths: folders of headers.
         build_directory: where the build is kept, if not below `get_default_build_root`.
         verbose: print the commands, and all that the compiler says: warnings, and errors at full length.
+        with_cuda: may be False or None, for the sake of programs for PyTorch.
         is_python_module: if False, a shared library is built of the sources, which need no header of ours; returned is
             its path, for `ctypes.CDLL`.
         keep_intermediates: keep objects and generated sources beside what is built.
 
     Returns:
         The module. It is the same one if the same is loaded again. If the code has changed it is another, and both may
-        be used; only classes that it binds with nanobind stay those of the first until Python is started again.
+        be used, each with its own classes.
 
     Raises:
         RuntimeError: if the code does not compile, with what the compiler says; if there is no compiler, with what to
@@ -62,10 +65,13 @@ def load(
         ModuleNotFoundError: if nanobind is not installed.
         FileNotFoundError: if a source is not there.
         ValueError: if the name is no identifier, or there is no source.
+        NotImplementedError: if CUDA is asked for.
     """
     paths = [Path(os.fspath(p)).absolute() for p in ([sources] if isinstance(sources, (str, os.PathLike)) else sources)]
     if not paths:
         raise ValueError(f"load: there are no sources for {name!r}")
+    if with_cuda or any(path.suffix == ".cu" for path in paths):
+        _no_cuda("load")
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"load: there is no source {path}")
@@ -79,11 +85,13 @@ def load_inline(
     cpp_sources: str | Sequence[str],
     functions: str | Sequence[str] | Mapping[str, str] | None = None,
     *,
+    cuda_sources: str | Sequence[str] | None = None,
     extra_cflags: Sequence[str] | None = None,
     extra_ldflags: Sequence[str] | None = None,
     extra_include_paths: Path_ | Sequence[Path_] | None = None,
     build_directory: Path_ | None = None,
     verbose: bool = False,
+    with_cuda: bool | None = None,
     is_python_module: bool = True,
     keep_intermediates: bool = True,
 ) -> Any:
@@ -94,7 +102,8 @@ def load_inline(
         cpp_sources: the code; several are put together, in order.
         functions: the names of functions in it to register, or names with docstrings. What the code registers by
             itself, with ``GRADWRIGHT_DEF`` and its kind, need not be named.
-        extra_cflags, extra_ldflags, extra_include_paths, build_directory, verbose, is_python_module,
+        cuda_sources: may be empty or None, for the sake of programs for PyTorch.
+        extra_cflags, extra_ldflags, extra_include_paths, build_directory, verbose, with_cuda, is_python_module,
             keep_intermediates: as in `load`.
 
     Returns and raises what `load` does. An error of the compiler names the line of your own file.
@@ -114,18 +123,22 @@ def load_inline(
         >>> ext.running_sum(gw.tensor([1.0, 2.0, 3.0], dtype=gw.float64))                     # doctest: +SKIP
         tensor([1., 3., 6.], dtype=torch.float64)
     """
+    if with_cuda or cuda_sources:
+        _no_cuda("load_inline")
     texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
     if isinstance(functions, str):
         functions = [functions]
     documented = functions if isinstance(functions, Mapping) else dict.fromkeys(functions or (), "")
-    labels, places = inline.labels(len(texts)), inline.found(texts, 1)
-    if is_python_module:
-        text, shown = (inline.source(texts, documented, where) for where in (labels, places))
-    else:
-        text, shown = (inline.joined(texts, where) for where in (labels, places))
-    extension = _extension(name, [Source(Path("main.cpp"), text, shown)], extra_cflags, extra_ldflags,
+    text = inline.source(texts, documented) if is_python_module else inline.joined(texts)
+    places = inline.found(texts, 1)
+    extension = _extension(name, [Source(Path("main.cpp"), text, places)], extra_cflags, extra_ldflags,
                            extra_include_paths, verbose, is_python_module, keep_intermediates)  # fmt: skip
-    return _import(extension, build_directory, {label: at for (label, _), at in zip(labels, places, strict=True)})
+    return _import(extension, build_directory, places)
+
+
+def _no_cuda(whose: str) -> NoReturn:
+    raise NotImplementedError(f"{whose}: there is no CUDA here, extensions are C++ for the CPU: leave with_cuda and "
+                              "cuda_sources out, and give C++ files alone")  # fmt: skip
 
 
 def _extension(name: str, sources: Sequence[Source], cflags: Sequence[str] | None, ldflags: Sequence[str] | None,

@@ -33,8 +33,6 @@ _MENDS: tuple[tuple[str, str, str], ...] = (  # what is told is that, what is sa
      "They are overloads, a template, or the C library has one too: register one that has the name alone."),
     (r"'Tensor' does not name|type name 'Tensor'|'Array' (?:does not name|was not)|template named 'Array'", "",
      "It is gw::Tensor, gw::Array<double>, and so on."),
-    (r"'gw' (?:has not been|does not name|was not)|(?:identifier|type name) 'gw'", "",
-     "#include <gradwright/extension.h>"),
     (r"(?:torch|ATen|c10|pybind11)/\S+[':]", "",
      "Here it is gradwright/extension.h: gw::Tensor, gw::Array<double> for its entries, GRADWRIGHT_DEF for m.def."),
     (r"Python\.h[':]", "the headers of Python are not installed",
@@ -68,6 +66,16 @@ def shortened(said: str, headers: Iterable[str], program: str = "", known: Itera
     told = [_one(place, error, own, lines, known) for place, error in errors.items()]
     told[MOST:] = [[f"And {len(told) - MOST} more."]] if len(told) > MOST else []
     return "\n".join(line for part in told for line in part) or said
+
+
+def placed(said: str, places: Mapping[str, Place]) -> str:
+    """What is said of the lines of parts, said of where they are written."""
+
+    def place(match: re.Match[str]) -> str:
+        file, line = places.get(match[1], (match[1], 1))
+        return f"{file}:{line - 1 + int(match[2])}:"
+
+    return re.sub(r"^(\S+):(\d+):", place, said, flags=re.MULTILINE)
 
 
 def _one(place: Place, error: _Told, own: tuple[str, ...], lines: Mapping[Place, str], known: Iterable[str],
@@ -126,7 +134,7 @@ def _lines(program: str) -> dict[Place, str]:
 
 def _excerpt(place: Place, lines: Mapping[Place, str]) -> list[str]:
     line = lines.get(place) or linecache.getline(*place).rstrip("\n")
-    return [f"{place[1]:5} | {line}"] if line else []
+    return [f"    {line}"] if line else []
 
 
 def _mended(error: _Told, known: Iterable[str]) -> tuple[str, list[str]]:
@@ -136,9 +144,10 @@ def _mended(error: _Told, known: Iterable[str]) -> tuple[str, list[str]]:
     if called and "Real<" in whole and called[1] in known:
         return "", [f"In an elementwise expression it is {called[1]}(...), without std::."]
     if called and re.search(r"Real<\w+>&?[,)].*'|from '[\w:]*Real<", whole):
-        template = f"template <class R> R {called[1]}(R x) {{ return std::{called[1]}(x.v); }}"
+        one = f"template <class R> R {called[1]}(R x) {{ return std::{called[1]}(x.v); }}"
+        two = f"template <class R, class S> R {called[1]}(R x, S y) {{ return std::{called[1]}(x.v, R(y).v); }}"
         names = ", ".join(sorted(set(known)))
-        return "", [f"Elementwise expressions have {names}. For others write a template, before: {template}"]
+        return "", [f"Elementwise expressions have {names}. For others write before: {one}, or of two: {two}"]
     for pattern, text, mend in _MENDS:
         if re.search(pattern, whole):
             return text, [mend]

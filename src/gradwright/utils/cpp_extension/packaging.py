@@ -15,8 +15,10 @@ for any CPU of the kind, as packages must be; ``extra_compile_args=["-march=nati
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ except ModuleNotFoundError as e:
     ) from e
 
 from gradwright.utils.cpp_extension import build
+from gradwright.utils.cpp_extension.cache import get_default_build_root
 from gradwright.utils.cpp_extension.compiler import include_paths
 
 
@@ -39,7 +42,8 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
     Args:
         name: of the module, with its packages: ``fused._C``.
         sources: the files, relative to ``setup.py``.
-        args, kwargs: those of `setuptools.Extension`: ``extra_compile_args``, ``extra_link_args``, ``include_dirs``,
+        args, kwargs: those of `setuptools.Extension`: ``extra_compile_args``, of which those for ``cxx`` count if they
+            are given by compiler, ``extra_link_args``, ``include_dirs``,
             ``define_macros``, ``libraries``, ``library_dirs``; ``depends`` for headers of your own, so that the sdist
             contains them.
     """
@@ -51,7 +55,9 @@ def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -
 class BuildExtension(build_ext):
     """The ``build_ext`` command that builds a `CppExtension`; other extensions it builds as setuptools does.
 
-    It compiles as `load` does, and keeps and uses what is kept in the same place, but for any CPU.
+    It compiles as `load` does, but for any CPU, without asserts, and in the folder of the build; nanobind once on this
+    machine, or there too if the usual place for builds cannot be written. From the environment it takes ``CPPFLAGS``,
+    ``CXXFLAGS`` and ``LDFLAGS``.
     """
 
     @classmethod
@@ -69,16 +75,34 @@ class BuildExtension(build_ext):
         if self.inplace or self.editable_mode:
             sources = [source.absolute() for source in sources]  # or where they are, if they stay there
         defined = [f"-D{name}" if value is None else f"-D{name}={value}" for name, value in ext.define_macros]
+        flags = ext.extra_compile_args
+        home = Path(self.build_temp).absolute()
+        if not _writable():
+            os.environ["GRADWRIGHT_EXTENSIONS_DIR"] = str(home)
         path = build.build(build.Extension(
             ext.name.rpartition(".")[2],
             [build.Source(source) for source in sources],
-            [*(f"-I{Path(folder).absolute()}" for folder in own), *defined,
-             *(f"-U{name}" for name in ext.undef_macros), *ext.extra_compile_args],
-            [*ext.extra_objects, *(f"-L{folder}" for folder in ext.library_dirs),
+            ["-DNDEBUG", *_environ("CPPFLAGS"), *_environ("CXXFLAGS"),
+             *(f"-I{Path(folder).absolute()}" for folder in own), *defined, *(f"-U{name}" for name in ext.undef_macros),
+             *(flags.get("cxx", ()) if isinstance(flags, Mapping) else flags)],
+            [*_environ("LDFLAGS"), *ext.extra_objects, *(f"-L{folder}" for folder in ext.library_dirs),
              *(f"-Wl,-rpath,{folder}" for folder in ext.runtime_library_dirs),
              *(f"-l{library}" for library in ext.libraries), *ext.extra_link_args],
             native=False, verbose=bool(self.verbose and self.verbose > 1),
-        ))  # fmt: skip
+        ), home / ext.name)  # fmt: skip
         target = Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
+
+
+def _environ(variable: str) -> list[str]:
+    return shlex.split(os.environ.get(variable, ""))
+
+
+def _writable() -> bool:
+    """Whether builds can be kept where they are by default."""
+    try:
+        os.makedirs(get_default_build_root(), exist_ok=True)
+    except (OSError, RuntimeError):
+        return False
+    return os.access(get_default_build_root(), os.W_OK)

@@ -90,25 +90,35 @@ template <class T> struct Real {
     GRADWRIGHT_MATH(cos) GRADWRIGHT_MATH(tan) GRADWRIGHT_MATH(asin) GRADWRIGHT_MATH(acos) GRADWRIGHT_MATH(atan)
     GRADWRIGHT_MATH(sinh) GRADWRIGHT_MATH(cosh) GRADWRIGHT_MATH(tanh) GRADWRIGHT_MATH(asinh) GRADWRIGHT_MATH(acosh)
     GRADWRIGHT_MATH(atanh) GRADWRIGHT_MATH(erf) GRADWRIGHT_MATH(erfc) GRADWRIGHT_MATH(floor) GRADWRIGHT_MATH(ceil)
-    GRADWRIGHT_MATH(trunc) GRADWRIGHT_MATH(fabs)
+    GRADWRIGHT_MATH(trunc) GRADWRIGHT_MATH(round) GRADWRIGHT_MATH(rint) GRADWRIGHT_MATH(fabs) GRADWRIGHT_MATH(lgamma)
+    GRADWRIGHT_MATH(tgamma)
 #undef GRADWRIGHT_MATH
+
+#define GRADWRIGHT_MATH2(fn)                                                                                           \
+    friend Real fn(Real a, Real b) {                                                                                   \
+        if constexpr (sizeof(T) == sizeof(float))                                                                      \
+            return __builtin_##fn##f(a.v, b.v);                                                                        \
+        else                                                                                                           \
+            return __builtin_##fn(a.v, b.v);                                                                           \
+    }
+    GRADWRIGHT_MATH2(pow) GRADWRIGHT_MATH2(atan2) GRADWRIGHT_MATH2(hypot) GRADWRIGHT_MATH2(fmod)
+    GRADWRIGHT_MATH2(copysign)
+#undef GRADWRIGHT_MATH2
 
     friend Real abs(Real a) { return fabs(a); }
     friend Real sigmoid(Real a) { return 1 / (1 + exp(-a)); }
     friend Real max(Real a, Real b) { return a.v > b.v || a.v != a.v ? a : b; }  // NaN, if one is
     friend Real min(Real a, Real b) { return a.v < b.v || a.v != a.v ? a : b; }
-    friend Real pow(Real a, Real b) {
-        if constexpr (sizeof(T) == sizeof(float))
-            return __builtin_powf(a.v, b.v);
-        else
-            return __builtin_pow(a.v, b.v);
-    }
-    friend Real pow(Real a, int n) {
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>> friend Real pow(Real a, I exponent) {
+        const int64_t n = (int64_t) exponent;
         Real power = 1;
-        for (unsigned k = n < 0 ? 0u - (unsigned) n : (unsigned) n; k != 0; k >>= 1, a *= a)
+        for (uint64_t k = n < 0 ? 0u - (uint64_t) n : (uint64_t) n; k != 0; k >>= 1, a *= a)
             if (k & 1) power *= a;
         return n < 0 ? 1 / power : power;
     }
+    friend bool isnan(Real a) { return a.v != a.v; }
+    friend bool isinf(Real a) { return __builtin_isinf(a.v); }
+    friend bool isfinite(Real a) { return __builtin_isfinite(a.v); }
 };
 
 // The values of all expressions; those that are not asked for are never computed.

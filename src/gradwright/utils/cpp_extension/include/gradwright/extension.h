@@ -20,13 +20,15 @@
 #include <nanobind/nanobind.h>
 
 #include <optional>
+#include <stdexcept>
+#include <string>
 
 #if !defined(GRADWRIGHT_EXTENSION_NAME)
 #  error "compile with -DGRADWRIGHT_EXTENSION_NAME=<the name of the module>"
 #endif
 
 // What runtime.cpp and bind.py have agreed on: raised when either can no longer do with the other as it was.
-#define GRADWRIGHT_PROTOCOL 1
+#define GRADWRIGHT_PROTOCOL 2
 
 namespace gradwright {
 
@@ -34,13 +36,32 @@ namespace nb = nanobind;
 
 constexpr int max_ndim = 32;
 
+namespace detail {
+
+// An object that is let go if Python has ended before it: it may be in a static variable.
+class Object : public nb::object {
+  public:
+    Object() = default;
+    Object(const Object &) = default;
+    Object(Object &&) = default;
+    Object(const nb::object &o) : nb::object(o) {}
+    Object(nb::object &&o) : nb::object(std::move(o)) {}
+    Object &operator=(const Object &) = default;
+    Object &operator=(Object &&) = default;
+    ~Object() {
+        if (!Py_IsInitialized()) release();
+    }
+};
+
+}  // namespace detail
+
 // A gradwright.Tensor with its history: an object of Python's, with attr() and everything else that nb::object has.
 // One that was default-constructed is undefined, and None in Python: a gradient that there is not.
-class Tensor : public nb::object {
+class Tensor : public detail::Object {
   public:
-    Tensor() = default;
-    Tensor(const nb::object &o) : nb::object(o) {}
-    Tensor(nb::object &&o) : nb::object(std::move(o)) {}
+    Tensor() : Object(nb::none()) {}
+    Tensor(const nb::object &o) : Object(o) {}
+    Tensor(nb::object &&o) : Object(std::move(o)) {}
     bool defined() const { return is_valid() && !is_none(); }
     int64_t size(int dim) const { return nb::cast<int64_t>(attr("shape")[dim]); }
 };
@@ -55,9 +76,9 @@ struct Wanted {
 };
 
 struct Memory {
-    nb::object array, tensor;  // what keeps it alive, and the Tensor that it is the values of
+    Object array, tensor;  // what keeps it alive, and the Tensor that it is the values of, if there is one
     void *data = nullptr;
-    int ndim = 0;
+    int ndim = 0, index = -1;  // index: as that of import
     int64_t size = 0, shape[max_ndim], strides[max_ndim];  // strides in elements
 };
 
@@ -71,7 +92,11 @@ struct Arguments {
     nb::handle operator[](size_t i) const { return values[i]; }
 };
 
+// index: which of the arguments the value is; -1 if that is not known, -2 - i for saved tensor i.
 Memory import(nb::handle value, Wanted wanted, const Arguments *arguments, int index);
+nb::object tensor_of(const Memory &memory);
+void expect(const Memory &memory, int ndim, const int64_t *shape);
+void expect_unrecorded(const Arguments &arguments, int index);
 Memory allocate(Wanted wanted, const int64_t *shape, bool zero);
 [[noreturn]] void wrong_type(const Arguments &arguments, int index, const char *wanted);
 nb::object as_tensor(nb::object result);
@@ -80,7 +105,6 @@ inline nb::object or_none(nb::object o) { return o.is_valid() ? o : nb::object(n
 nb::object named(const char *function);
 void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state);
 
-template <class T> struct is_complex : std::false_type {};
 template <class T> struct scalar {
     static constexpr char kind = std::is_same_v<T, bool> ? 'b'
                                  : std::is_floating_point_v<T> ? 'f'
@@ -102,12 +126,23 @@ template <class T> constexpr Wanted wanted(int ndim, bool contiguous, bool writa
 //   Mutable<T, N>  to be written, contiguous: what empty() makes; as an argument, one that is changed in place
 //
 // What does not fit is an error in Python that names function and argument. In the methods of a Function, which get
-// gradients as the engine has them, what is not contiguous is copied instead. x(i, j) is an entry, x[i] one of the
-// entries in order; neither checks its indices. The GIL may be released while entries are used, but must be held
-// where an array is made, copied or destroyed.
+// gradients as the engine has them, what is not contiguous is copied instead. x.expect(n, -1) is such an error unless
+// the shape is [n, any], same_shape(x, y, ...) unless that of all is one. x(i, j) is an entry, x[i] one of the entries
+// in order; neither checks its indices, but with -DGRADWRIGHT_CHECKED. The GIL may be released while entries are used,
+// but must be held where an array is made, copied or destroyed.
 template <class T, int N, bool Contiguous> class View {
+    static_assert(N <= max_ndim, "arrays have at most 32 dims");
     using Value = std::remove_const_t<T>;
     detail::Memory m;
+
+    static void check(int64_t index, int64_t size) {
+#if defined(GRADWRIGHT_CHECKED)
+        if (index < 0 || index >= size)
+            throw std::out_of_range("index " + std::to_string(index) + " of " + std::to_string(size) + " entries");
+#else
+        (void) index, (void) size;
+#endif
+    }
 
   public:
     static constexpr detail::Wanted wanted = detail::wanted<Value>(N, Contiguous, !std::is_const_v<T>);
@@ -127,16 +162,24 @@ template <class T, int N, bool Contiguous> class View {
     int64_t shape(int i) const { return m.shape[i]; }
     int64_t stride(int i) const { return m.strides[i]; }
     const detail::Memory &memory() const { return m; }
-    operator Tensor() const { return m.tensor; }
+    operator Tensor() const { return detail::tensor_of(m); }
+    template <class... I> void expect(I... sizes) const {
+        static_assert(N < 0 || N == sizeof...(I), "one size for each dim");
+        const int64_t shape[] = {(int64_t) sizes..., 0};
+        detail::expect(m, sizeof...(I), shape);
+    }
 
     T &operator[](int64_t i) const {
         static_assert(Contiguous, "only a contiguous array has its entries in order");
+        check(i, m.size);
         return data()[i];
     }
     template <class... I> T &operator()(I... index) const {
         static_assert(N < 0 || N == sizeof...(I), "one index for each dim");
         int64_t at = 0;
         int k = 0;
+        (check((int64_t) index, m.shape[k++]), ...);
+        k = 0;
         if constexpr (Contiguous)
             ((at = at * m.shape[k++] + (int64_t) index), ...);
         else
@@ -148,6 +191,10 @@ template <class T, int N, bool Contiguous> class View {
 template <class T, int N = -1> using Array = View<const T, N, true>;
 template <class T, int N = -1> using Strided = View<const T, N, false>;
 template <class T, int N = -1> using Mutable = View<T, N, true>;
+
+template <class X, class... Y> void same_shape(const X &x, const Y &...others) {
+    (detail::expect(others.memory(), x.ndim(), x.memory().shape), ...);
+}
 
 // A new array, to be filled and returned: empty<double>(2, 3).
 template <class T, class... I> Mutable<T, sizeof...(I)> empty(I... sizes) {
@@ -168,15 +215,14 @@ template <class T, int N, bool C> Mutable<std::remove_const_t<T>, N> zeros_like(
 }
 
 // Several tensors, as a tuple: return {dx, dw, {}}; {} is a gradient that there is not.
-class Tensors : public nb::object {
+class Tensors : public detail::Object {
   public:
     Tensors() = default;
-    Tensors(const nb::object &o) : nb::object(o) {}
-    Tensors(std::initializer_list<Tensor> items) : nb::object(detail::tuple_of(items.begin(), items.size())) {}
+    Tensors(const nb::object &o) : Object(o) {}
+    Tensors(std::initializer_list<Tensor> items) : Object(detail::tuple_of(items.begin(), items.size())) {}
     size_t size() const { return nb::len(*this); }
     Tensor operator[](size_t i) const {
-        nb::object item = nb::borrow(attr("__getitem__")(i));
-        return item.is_none() ? Tensor() : Tensor(item);
+        return Tensor(nb::object(attr("__getitem__")(i)));
     }
 };
 
@@ -194,13 +240,19 @@ class Context : public nb::object {
     void set_materialize_grads(bool on) { attr("set_materialize_grads")(on); }
     bool needs_input_grad(int i) const { return nb::cast<bool>(attr("needs_input_grad")[i]); }
     Tensors saved_tensors() const { return Tensors(nb::object(attr("saved_tensors"))); }
-    template <class A = Tensor> A saved(int i) const { return A(saved_tensors()[i]); }
+    template <class A = Tensor> A saved(int i) const {
+        if constexpr (std::is_base_of_v<Tensor, A>)
+            return saved_tensors()[i];
+        else
+            return A(detail::import(saved_tensors()[i], A::wanted, nullptr, -2 - i));
+    }
 };
 
 namespace detail {
 
 template <class A> struct Argument {
     static A get(const Arguments &a, int i) {
+        expect_unrecorded(a, i);
         try {
             return nb::cast<A>(a[i]);
         } catch (const std::bad_cast &) {
@@ -247,7 +299,7 @@ constexpr bool is_parameter = !(std::is_lvalue_reference_v<A> && !std::is_const_
 template <class R> nb::object result(R &&r) {
     using P = plain<R>;
     if constexpr (is_view<P>::value)
-        return r.memory().tensor;
+        return tensor_of(r.memory());
     else if constexpr (std::is_base_of_v<nb::object, P>)
         return or_none(std::forward<R>(r));
     else if constexpr (std::is_arithmetic_v<P>)

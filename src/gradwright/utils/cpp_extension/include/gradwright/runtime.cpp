@@ -14,10 +14,12 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -33,9 +35,27 @@ Register::Register(Definition &definition) {
     last = &definition;
 }
 
-// A name of the Python side; never freed, since extensions stay until the process ends.
-static nb::handle python(const char *name) {
-    return nb::object(nb::module_::import_("gradwright.utils.cpp_extension.bind").attr(name)).release();
+// What is used of Python.
+struct Python {
+    nb::object gradwright = nb::module_::import_("gradwright"), tensor = gradwright.attr("Tensor"),
+               bind = nb::module_::import_("gradwright.utils.cpp_extension.bind"), agree = bind.attr("agree"),
+               allocate = bind.attr("allocate"), array_of = bind.attr("array_of"), as_tensor = bind.attr("as_tensor"),
+               define = bind.attr("define"), expect_unrecorded = bind.attr("expect_unrecorded"),
+               fitted = bind.attr("fitted"), is_double = bind.attr("is_double"), misshapen = bind.attr("misshapen"),
+               ordered = bind.attr("ordered"), refused = bind.attr("refused"), wrong_type = bind.attr("wrong_type");
+};
+
+// It is never freed, since extensions stay until the process ends. Nor is it a static variable of this function, for
+// which threads would wait with Python's lock in hand.
+static const Python *known = nullptr;
+
+static const Python &python() {
+    if (!known) known = new Python;
+    return *known;
+}
+
+static bool is_tensor(nb::handle value) {
+    return PyObject_TypeCheck(value.ptr(), reinterpret_cast<PyTypeObject *>(python().tensor.ptr()));
 }
 
 static nb::object tuple_of(int n, const int64_t *items) {
@@ -64,14 +84,22 @@ struct Running {
 
 static nb::object call(Entry entry, const Arguments &arguments) {
     Running now(&arguments);
-    return entry(arguments);
+    try {
+        return entry(arguments);
+    } catch (const std::exception &) {
+        throw;
+    } catch (const char *text) {
+        throw std::runtime_error(text);
+    } catch (...) {
+        throw std::runtime_error(std::string(arguments.of.name) + "() has thrown what is no std::exception");
+    }
 }
 
 // Whose argument a value is, for Python to say so: the name of the function, its method, and of the argument.
 static nb::tuple whose(const Arguments *a, int index, nb::handle value) {
     if (!a) a = running;
     if (!a) return nb::make_tuple("", "", "", -1);
-    for (size_t k = 0; index < 0 && k < a->values.size(); ++k)
+    for (size_t k = *a->method ? 1 : 0; index == -1 && k < a->values.size(); ++k)
         if (a->values[k].is(value)) index = (int) k;
     return nb::make_tuple(a->of.name, a->method, a->of.arguments, index);
 }
@@ -95,7 +123,9 @@ static Fit read(nb::handle array, Wanted wanted, Memory &m) {
         return wrong;
     }
     bool native = view.format && *view.format != '>' && *view.format != '!';
-    bool right = native && kind_of(view.format) == wanted.kind && view.itemsize == wanted.itemsize &&
+    int alignment = wanted.kind == 'c' ? wanted.itemsize / 2 : wanted.itemsize;
+    bool aligned = view.len == 0 || reinterpret_cast<uintptr_t>(view.buf) % (uintptr_t) alignment == 0;
+    bool right = native && aligned && kind_of(view.format) == wanted.kind && view.itemsize == wanted.itemsize &&
                  (wanted.ndim < 0 ? view.ndim <= max_ndim : view.ndim == wanted.ndim);
     Fit fit = !right ? wrong : wanted.contiguous && !PyBuffer_IsContiguous(&view, 'C') ? strided : fits;
     if (fit == fits) {
@@ -114,11 +144,13 @@ static Fit read(nb::handle array, Wanted wanted, Memory &m) {
 }
 
 Memory import(nb::handle value, Wanted wanted, const Arguments *arguments, int index) {
-    static const nb::handle array_of = python("array_of"), fitted = python("fitted"), refused = python("refused");
+    const nb::object none = nb::none();
+    if (!value.is_valid()) value = none;
     Memory m;
-    m.tensor = nb::borrow(value);
-    nb::object array = array_of(value, wanted.writable);
-    if (array.is_none()) array = refused(value, wanted.writable, whose(arguments, index, value));
+    m.index = index;
+    if (is_tensor(value)) m.tensor = nb::borrow(value);
+    nb::object array = python().array_of(value, wanted.writable);
+    if (array.is_none()) array = python().refused(value, wanted.writable, whose(arguments, index, value));
     Fit fit = read(array, wanted, m);
     if (fit == strided && !wanted.writable && running && *running->method) {
         array = array.attr("copy")();
@@ -126,42 +158,51 @@ Memory import(nb::handle value, Wanted wanted, const Arguments *arguments, int i
     }
     if (fit == fits) return m;
     const char kind[] = {wanted.kind, 0};
-    array = fitted(array, nb::make_tuple(kind, wanted.itemsize, wanted.ndim, wanted.contiguous, wanted.writable),
+    array = python().fitted(array, nb::make_tuple(kind, wanted.itemsize, wanted.ndim, wanted.contiguous, wanted.writable),
                    whose(arguments, index, value));
     if (read(array, wanted, m) != fits) throw std::runtime_error("an array that cannot be read");
     return m;
 }
 
 void wrong_type(const Arguments &arguments, int index, const char *wanted) {
-    static const nb::handle refuse = python("wrong_type");
-    refuse(arguments[(size_t) index], wanted, whose(&arguments, index, {}));
+    python().wrong_type(arguments[(size_t) index], wanted, whose(&arguments, index, {}));
     throw nb::type_error(wanted);
 }
 
+nb::object tensor_of(const Memory &m) {
+    return m.tensor.is_valid() ? nb::object(m.tensor) : as_tensor(or_none(m.array));
+}
+
+void expect(const Memory &m, int ndim, const int64_t *shape) {
+    bool same = m.ndim == ndim;
+    for (int k = 0; same && k < ndim; ++k) same = shape[k] == -1 || m.shape[k] == shape[k];
+    if (!same)
+        python().misshapen(tuple_of(m.ndim, m.shape), tuple_of(ndim, shape),
+                           whose(nullptr, m.index, m.tensor.is_valid() ? m.tensor : m.array));
+}
+
+void expect_unrecorded(const Arguments &a, int index) {
+    if (is_tensor(a[(size_t) index])) python().expect_unrecorded(a[(size_t) index], whose(&a, index, {}));
+}
+
 Tensor Argument<Tensor>::get(const Arguments &a, int i) {
-    static const nb::handle is_tensor = python("is_tensor");
     if (a[(size_t) i].is_none() && !std::strcmp(a.method, "backward")) return Tensor();
-    if (!nb::cast<bool>(is_tensor(a[(size_t) i]))) wrong_type(a, i, "Tensor");
+    if (!is_tensor(a[(size_t) i])) wrong_type(a, i, "Tensor");
     return Tensor(nb::borrow(a[(size_t) i]));
 }
 
 Memory allocate(Wanted wanted, const int64_t *shape, bool zero) {
-    static const nb::handle make = python("allocate");
     const char kind[] = {wanted.kind, 0};
     Memory m;
-    m.tensor = make(kind, wanted.itemsize, tuple_of(wanted.ndim, shape), zero);
+    m.tensor = python().allocate(kind, wanted.itemsize, tuple_of(wanted.ndim, shape), zero);
     read(m.tensor.attr("array"), wanted, m);
     return m;
 }
 
-nb::object as_tensor(nb::object result) {
-    static const nb::handle make = python("as_tensor");
-    return make(result);
-}
+nb::object as_tensor(nb::object result) { return python().as_tensor(result); }
 
 nb::object named(const char *function) {
-    static const nb::handle gradwright = nb::module_::import_("gradwright").release();
-    nb::object found = nb::borrow(gradwright);
+    nb::object found = python().gradwright;
     for (const char *dot; (dot = std::strchr(function, '.')); function = dot + 1)
         found = found.attr(nb::str(function, (size_t) (dot - function)));
     return found.attr(function);
@@ -342,9 +383,12 @@ static nb::object elementwise(const Term &term, nb::args arrays) {
     std::vector<Memory> inputs(arrays.size() - 1);
     Memory out;
     for (size_t k = 0; k < inputs.size(); ++k)
-        if (read(arrays[k], wanted, inputs[k]) != fits) throw std::runtime_error("an array that cannot be read");
+        if (read(arrays[k], wanted, inputs[k]) != fits)  // it has too many dims, or is not aligned
+            if (read(arrays[k].attr("copy")().attr("reshape")(-1), wanted, inputs[k]) != fits)
+                throw std::runtime_error("an array that cannot be read");
     wanted.contiguous = wanted.writable = true;
-    if (read(target, wanted, out) != fits) throw std::runtime_error("an array that cannot be written");
+    if (read(target, wanted, out) != fits && read(target.attr("reshape")(-1), wanted, out) != fits)
+        throw std::runtime_error("an array that cannot be written");
     run(term.loops[wanted.itemsize == 8], wanted.itemsize, inputs, out);
     return nb::none();
 }
@@ -354,8 +398,7 @@ static nb::object elementwise(const Term &term, nb::args arrays) {
 // The arguments in order, of those that came by position and by name.
 static nb::args ordered(const Definition &d, nb::args values, nb::kwargs named) {
     if (named.size() == 0 && (int) values.size() == d.count) return values;
-    static const nb::handle order = python("ordered");
-    return nb::borrow<nb::args>(order(values, named, d.name, d.arguments, d.count));
+    return nb::borrow<nb::args>(python().ordered(values, named, d.name, d.arguments, d.count));
 }
 
 static nb::object method(Entry entry, const Definition &d, const char *name, int count) {
@@ -371,10 +414,13 @@ static nb::object method(Entry entry, const Definition &d, const char *name, int
 
 static nb::list entries(const Definition &d) {
     nb::list made;
-    if (d.kind == Definition::function)
+    if (d.kind == Definition::function) {
+        const std::string name(d.name), arguments(d.count && !*d.arguments ? "..." : d.arguments);
+        const std::string signature = "def " + name.substr(name.rfind(':') + 1) + "(" + arguments + ")";
         made.append(nb::cpp_function(
             [&d](nb::args values, nb::kwargs named) { return call(d.call, {d, "", ordered(d, values, named)}); },
-            nb::name(d.name), d.doc ? d.doc : ""));
+            nb::name(d.name), nb::sig(signature.c_str()), d.doc ? d.doc : ""));
+    }
     if (d.kind == Definition::autograd) {
         made.append(method(d.call, d, "forward", d.count));
         made.append(method(d.backward, d, "backward", d.gradients));
@@ -390,15 +436,14 @@ static nb::list entries(const Definition &d) {
 static void populate(nb::module_ &m) {
     nb::set_leak_warnings(false);  // modules are kept until the process ends
     static const char *const kinds[] = {"function", "autograd", "elementwise"};
-    python("agree")(m, GRADWRIGHT_PROTOCOL, GRADWRIGHT_VERSION);
-    const nb::handle define = python("define");
+    python().agree(m, GRADWRIGHT_PROTOCOL, GRADWRIGHT_VERSION);
     for (Definition *d = first; d; d = d->next) {
         if (d->kind == Definition::module) {
             d->bind(m);
             continue;
         }
         nb::object made =
-            define(m, kinds[d->kind], d->name, d->arguments, d->count, entries(*d), d->raw, d->file, d->line);
+            python().define(m, kinds[d->kind], d->name, d->arguments, d->count, entries(*d), d->raw, d->file, d->line);
         if (d->made) *d->made = made.release().ptr();
     }
 }
@@ -406,11 +451,19 @@ static void populate(nb::module_ &m) {
 }  // namespace detail
 
 bool is_double(const Tensor &x) {
-    static const nb::handle is_double = detail::python("is_double");
-    return nb::cast<bool>(is_double(x, detail::whose(nullptr, -1, x)));
+    return nb::cast<bool>(detail::python().is_double(x, detail::whose(nullptr, -1, x)));
 }
 
 }  // namespace gradwright
+
+// Each extension has its own: those of one domain share classes by name, whatever these are.
+static const char *domain() {
+    static char name[40];
+    std::snprintf(name, sizeof name, "gradwright %p", static_cast<void *>(name));
+    return name;
+}
+#undef NB_DOMAIN_STR
+#define NB_DOMAIN_STR domain()
 
 NB_MODULE(gradwright_extension, m) {
     try {
