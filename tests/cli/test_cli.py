@@ -1,5 +1,6 @@
 """The command line itself: arguments, help, and the extra it names."""
 
+import os
 import subprocess
 import sys
 
@@ -45,6 +46,17 @@ def test_the_demo_without_rich_names_the_extra(monkeypatch, capsys):
     monkeypatch.delattr(cli, "demo", raising=False)
     assert main(["demo"]) == 2
     assert capsys.readouterr().err == 'gradwright demo needs the package rich: pip install "gradwright[cli]"\n'
+
+
+@pytest.mark.parametrize("options", [[], ["--json", "-"]])
+def test_a_reader_that_has_enough_ends_it_quietly(tmp_path, options):
+    (tmp_path / "empty.py").write_text("")
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "gradwright", "check", *options, "empty.py"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, cwd=tmp_path, timeout=60)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_python_m_gradwright_is_gradwright():

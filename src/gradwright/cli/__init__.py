@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if arguments.command == "run":
         return run(arguments.script, arguments.args)
+    try:
+        status = _command(parser, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads has enough, as `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+        return 1
+    return status
+
+
+def _command(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
+    """Run a command of ours; the exit status."""
     if arguments.command == "check":
         return check.run(arguments)
     if arguments.command == "graph":

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gradwright.check import check, page
+from gradwright.check import Report, check, page
 from gradwright.check.isolate import LIMIT
 from gradwright.check.table import Bar, show
 
@@ -66,17 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
             progress=bar.advance,
         )
     try:
-        if arguments.json:
-            text = json.dumps(report.as_dict(), indent=1) + "\n"
-            if arguments.json == "-":
-                sys.stdout.write(text)
-            else:
-                Path(arguments.json).write_text(text, encoding="utf-8")
+        if arguments.json and arguments.json != "-":
+            Path(arguments.json).write_text(_json(report), encoding="utf-8")
         if arguments.html:
             page.write(report, arguments.html)
     except OSError as e:
         print(f"gradwright check: cannot write {e.filename}: {e.strerror}", file=sys.stderr)
         return 2
-    if arguments.json != "-":
+    if arguments.json == "-":
+        sys.stdout.write(_json(report))
+    else:
         show(report)
     return report.exit_code
+
+
+def _json(report: Report) -> str:
+    return json.dumps(report.as_dict(), indent=1) + "\n"

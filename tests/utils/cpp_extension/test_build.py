@@ -121,11 +121,37 @@ def test_the_key_knows_what_a_build_is_made_of(compiler: None, tmp_path: Path) -
         Extension("a", [Source(Path("a.cpp"), "int b;")]), Extension("a", [text], ["-g"]),
         Extension("a", [text], [], ["-g"]), Extension("a", [text], native=False), Extension("a", [text], module=False),
         Extension("a", [text], keep=False),
-        Extension("a", [text], compiler=plain.compiler._replace(identity="another")),
     ]  # fmt: skip
+    assert len({e.made_of for e in (plain, *others)}) == 1 + len(others)
+    others.append(Extension("a", [text]))
+    vars(others[-1])["compiler"] = plain.compiler._replace(identity="another")
+    assert others[-1].made_of == plain.made_of
     assert len({e.key for e in (plain, *others)}) == 1 + len(others)
     placed = Source(Path("a.cpp"), "int a;", {"cpp_sources[0]": ("user.py", 7)})
     assert plain.key == Extension("a", [placed], verbose=True).key
+
+
+def test_what_is_built_needs_no_compiler(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "given.h").write_text("int given;\n")
+
+    def built(text: str) -> Path:
+        return build(Extension("a", [Source(Path("a.cpp"), text)], [f"-I{tmp_path}"], module=False), tmp_path / "build")
+
+    before = built("#include <given.h>")
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("CXX", raising=False)
+    assert built("#include <given.h>") == before
+    with pytest.raises(RuntimeError, match=r"no C\+\+ compiler was found"):
+        built("int other;")
+    (tmp_path / "given.h").write_text("int changed;\n")
+    with pytest.raises(RuntimeError, match=r"no C\+\+ compiler was found"):
+        built("#include <given.h>")
+
+
+def test_what_makes_nothing_is_no_compiler(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "true -m64")
+    with pytest.raises(RuntimeError, match=r"extension 'a': \S+/true -m64 is no C\+\+ compiler: it has made nothing"):
+        build(Extension("a", [Source(Path("a.cpp"), "int a;")], module=False), tmp_path)
 
 
 def answers(tmp_path: Path, code: str, flags: list[str], libraries: list[str]) -> int:

@@ -149,6 +149,31 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
             cache.obtain(tmp_path / folder, "key", maker(tmp_path, []))
 
 
+@pytest.mark.parametrize("code", [errno.EACCES, errno.ENOENT])
+def test_a_folder_above_that_cannot_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    mkdir = os.mkdir
+
+    def refuse(path: Path, *args: object) -> None:
+        if path == tmp_path / "no":
+            raise OSError(code, "not so", str(path))
+        mkdir(path)
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(RuntimeError, match=r"kept in .*/no/a/b \(not so\): name another folder"):
+        cache.obtain(tmp_path / "no" / "a" / "b", "key", maker(tmp_path, []))
+
+
+def test_the_entry_used_last_is_found_by_how_its_key_starts(tmp_path: Path, header: Path) -> None:
+    assert cache.latest(tmp_path / "root", "a-") == []
+    for age, key in enumerate(("a-1", "a-2", "a-3", "b-1")):
+        (file,) = cache.obtain(tmp_path / "root", key, maker(header, []))
+        os.utime(file.with_name(cache.MANIFEST), (time.time() - age,) * 2)
+    (tmp_path / "root" / "a-1" / "out").write_text("damaged")
+    assert cache.latest(tmp_path / "root", "a-") == [tmp_path / "root" / "a-2" / "out"]
+
+
 def test_a_folder_that_can_only_be_read_is_used(tmp_path: Path, header: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = cache.obtain(tmp_path / "root", "key", maker(header, []))
 
@@ -189,7 +214,7 @@ def test_what_would_come_first_if_it_were_there_makes_a_build_stale(tmp_path: Pa
 
 
 def keys(count: int) -> list[str]:
-    return [cache.digest([str(k)]) for k in range(count)]
+    return [cache.digest([str(k)]) + ("-" + cache.digest(["by"])) * (k % 2) for k in range(count)]
 
 
 def aged(path: Path) -> None:
@@ -268,11 +293,13 @@ def test_without_a_home_a_folder_is_asked_for(monkeypatch: pytest.MonkeyPatch) -
 def test_where_builds_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GRADWRIGHT_EXTENSIONS_DIR", str(tmp_path / "here"))
     assert get_default_build_root() == str(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GRADWRIGHT_EXTENSIONS_DIR", "~/here")
+    assert get_default_build_root() == str(tmp_path / "home" / "here")
     monkeypatch.delenv("GRADWRIGHT_EXTENSIONS_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert get_default_build_root() == str(tmp_path / "gradwright_extensions")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert get_default_build_root() == str(tmp_path / "home" / ".cache" / "gradwright_extensions")
 
 

@@ -117,6 +117,7 @@ gw::Tensor f(gw::Array<double> x) {
     assert f"{__file__}:{line}:" in said
     assert "return gw::empty_like(nowhere);" in said
     assert not [p for p in tmp_path.iterdir() if p.is_dir()]
+    assert [Path(entry.path).name for entry in raised.traceback[1:]] == ["load.py"] * 2  # and no more of ours
 
 
 def test_errors_in_all_files_are_told(compiler: None, tmp_path: Path) -> None:
@@ -179,6 +180,8 @@ def test_what_cannot_be_loaded_is_explained(compiler: None, tmp_path: Path) -> N
     source.write_text("int f() { return 1; }\n")
     with pytest.raises(ImportError, match=r"none of its sources includes gradwright/extension\.h"):
         load("plain", source, build_directory=tmp_path)
+    with pytest.raises(ImportError, match=r"'mute' registers nothing .* load_inline\(\.\.\., functions="):
+        load_inline("mute", "int f() { return 1; }", build_directory=tmp_path)
 
 
 def test_warnings_are_told_if_commands_are(compiler: None, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -198,6 +201,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: load("a", []), ValueError, "no sources"),
     (lambda: load_inline("é", CODE), ValueError, "must be an identifier in ASCII"),
     (lambda: load_inline("not a name", CODE), ValueError, "must be an identifier in ASCII, but got 'not a name'"),
+    (lambda: load_inline("a", None), TypeError, "cpp_sources must be C.* in a string, or several, but got None"),  # type: ignore[arg-type]
+    (lambda: load_inline("a", ["", None]), TypeError, r"cpp_sources must be .* but got \['', None\]"),  # type: ignore[list-item]
     (lambda: load_inline("a", CODE, functions="question"), ValueError, "functions names 'question'"),
     (lambda: load("a", "a.cu"), NotImplementedError, "load: there is no CUDA here"),
     (lambda: load("a", "a.cpp", with_cuda=True), NotImplementedError, "load: there is no CUDA here"),

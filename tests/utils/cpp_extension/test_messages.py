@@ -27,6 +27,9 @@ MISTAKES = {
                    "the name is that of several functions", 4),
     "not_static": ("struct F { int forward(gw::Context &); int backward(gw::Context &); };\nGRADWRIGHT_FUNCTION(F)", 3,
                    "forward and backward are static, and their first parameter is gw::Context &", 2),
+    "no_return": ("int f(int x) {\n    x += 1;\n}\nGRADWRIGHT_DEF(f, x)", 4, "return", 3),
+    "no_semicolon": ("struct S { static int forward(gw::Context &), backward(gw::Context &); } GRADWRIGHT_FUNCTION(S)",
+                     2, r"a struct ends in \}; with a semicolon|expected ';' after struct", 3),
     "short_name": ("Tensor f(Array<double> x) { return x; }", 2, r"It is gw::Tensor", 4),
     "pytorch": ("#include <torch/extension.h>", 2, "Here it is gradwright/extension.h", 4),
 }  # fmt: skip
@@ -100,6 +103,7 @@ def test_what_is_no_error_of_cpp_stays() -> None:
 
 
 LOADING = [
+    ("a.so: undefined symbol: _ZTVN10__cxxabiv120__si_class_type_infoE", r"a compiler for C\. Use g\+\+ for gcc"),
     ("a.so: undefined symbol: _Z1gd", r"is used, but is in none of the sources and libraries.*extra_ldflags"),
     ("symbol not found in flat namespace '_ddot_'", r"^ddot_ is used"),
     ("libq.so.1: cannot open shared object file: No such file", r"linked with libq\.so\.1,.*-Wl,-rpath"),

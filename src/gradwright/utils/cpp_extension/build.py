@@ -9,13 +9,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from gradwright.utils.cpp_extension.cache import Made, digest, fingerprint, get_default_build_root, obtain
+from gradwright.utils.cpp_extension.cache import Made, digest, fingerprint, get_default_build_root, latest, obtain
 from gradwright.utils.cpp_extension.compiler import (
     INCLUDE,
     RUNTIME,
@@ -82,7 +82,11 @@ class Extension:
     module: bool = True
     keep: bool = True
     verbose: bool = False
-    compiler: Compiler = field(default_factory=find_compiler)
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        """What builds it; RuntimeError if there is none."""
+        return find_compiler()
 
     @property
     def suffix(self) -> str:
@@ -94,7 +98,7 @@ class Extension:
         """What each source is compiled with."""
         native = native_flags() if self.native else []
         own = [f"-DGRADWRIGHT_EXTENSION_NAME={self.name}"] if self.module else ["-fvisibility=default"]
-        return [*common_flags(), *native, *own, *self.flags]
+        return [*common_flags(), "-Werror=return-type", *native, *own, *self.flags]  # else it would crash
 
     @property
     def linked(self) -> list[str]:
@@ -102,27 +106,40 @@ class Extension:
         return [*link_flags(self.flags), *self.libraries]
 
     @property
-    def key(self) -> str:
+    def made_of(self) -> str:
         """A name for all that it is made of; but not for headers and libraries, which the entry knows."""
         texts = [s.path.read_bytes() if s.text is None else s.text for s in self.sources]
         names = [str(s.path) for s in self.sources]  # they are in messages
         about = [*self.arguments, "|", *self.linked, str(self.keep), cpu() if self.native else ""]
         paths = [*self.flags, *self.libraries, *(str(s.path) for s in self.sources if s.text is None), *_searched()]
         here = os.getcwd() if any(map(_RELATIVE.match, paths)) else ""
-        return digest([self.name, self.suffix, here, *about, *_around(self.compiler), *names, *texts])
+        return digest([self.name, self.suffix, here, *about, *_around(), *names, *texts])
+
+    @property
+    def key(self) -> str:
+        """That, and a name for the compiler."""
+        return f"{self.made_of}-{digest([self.compiler.identity, *self.compiler.command])}"
 
 
 def build(extension: Extension, directory: str | os.PathLike[str] | None = None) -> Path:
     """The file of an extension, built unless that is there; ``directory`` is where, if not in the default place.
 
-    Raises RuntimeError with what the compiler says if the code cannot be compiled.
+    Where there is no compiler, what any has built is taken. Raises RuntimeError with what the compiler says if the code
+    cannot be compiled.
     """
-    home = Path(directory) if directory is not None else Path(get_default_build_root()) / extension.name
+    home = Path(directory or Path(get_default_build_root()) / extension.name).absolute()
     name = f"extension {extension.name!r}"
     with Progress(f"looking for {name}") as progress:
         waiting = partial(setattr, progress, "what", f"waiting for the process that builds {name}")
-        (file,) = obtain(home.absolute(), extension.key, partial(_make, extension, progress), waiting)
-    return file
+        try:
+            key = extension.key
+        except RuntimeError:
+            files = latest(home, extension.made_of)
+            if not files:
+                raise
+        else:
+            files = obtain(home, key, partial(_make, extension, progress), waiting)
+    return files[0]
 
 
 @cache
@@ -131,15 +148,16 @@ def _headers() -> str:
     return digest(fingerprint(path) or "" for path in sorted((INCLUDE / "gradwright").iterdir()))
 
 
-def _around(compiler: Compiler) -> list[str]:
+def _around() -> list[str]:
     """What all extensions depend on."""
-    return [compiler.identity, *compiler.command, nanobind().__version__, sys.version, EXTENSION_SUFFIXES[0],
-            _headers(), *(os.environ.get(variable, "") for variable in SEARCHED)]  # fmt: skip
+    return [nanobind().__version__, sys.version, EXTENSION_SUFFIXES[0], _headers(),
+            *(os.environ.get(variable, "") for variable in SEARCHED)]  # fmt: skip
 
 
 def _runtime(compiler: Compiler, verbose: bool, progress: Progress) -> list[Path]:
     """The objects that every extension is linked with, compiled once on a machine."""
     flags = [*common_flags(), *runtime_flags()]
+    key = digest([compiler.identity, *compiler.command, *_around(), *flags])
 
     def make(folder: Path) -> Made:
         progress.what += ", and nanobind, once on this machine"
@@ -151,7 +169,7 @@ def _runtime(compiler: Compiler, verbose: bool, progress: Progress) -> list[Path
         ])  # fmt: skip
         return Made(OBJECTS)
 
-    return obtain(Path(get_default_build_root()) / "runtime", digest([*_around(compiler), *flags]), make)
+    return obtain(Path(get_default_build_root()) / "runtime", key, make)
 
 
 def _make(extension: Extension, progress: Progress, folder: Path) -> Made:
@@ -257,6 +275,8 @@ def _run(compiler: Compiler, arguments: Sequence[str], verbose: bool) -> None:
     finally:
         if verbose and said:
             sys.stderr.write(said + "\n")
+    if not os.path.exists(arguments[-1]):
+        raise CompileError(f"{shlex.join(compiler.command)} is no C++ compiler: it has made nothing")
 
 
 def _each(calls: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -29,9 +29,9 @@ except ImportError:  # no extensions are built there: see `compiler.find_compile
 MANIFEST = "manifest.json"
 KEPT, UNUSED = 10, 24 * 3600
 """An entry is removed if so many others have been used since, and it has not been for so many seconds."""
-_LOCK = re.compile(r"\.[0-9a-f]{20}\.lock")
+_LOCK = re.compile(r"\.[0-9a-f]{20}(-[0-9a-f]{20})?\.lock")
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST,
-               errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # fmt: skip
+               errno.ENOENT, errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # fmt: skip
 
 
 def get_default_build_root() -> str:
@@ -41,10 +41,11 @@ def get_default_build_root() -> str:
     ``~/.cache``). It may be removed at any time: what is missing is built again. RuntimeError if there is no home.
     """
     named = os.environ.get("GRADWRIGHT_EXTENSIONS_DIR")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    if not named and home.startswith("~"):
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
+    root = os.path.expanduser(named or os.path.join(cache, "gradwright_extensions"))
+    if root.startswith("~"):
         raise RuntimeError("this user has no home for a cache: name a folder for builds in GRADWRIGHT_EXTENSIONS_DIR")
-    return os.path.realpath(named or os.path.join(home, "gradwright_extensions"))
+    return os.path.realpath(root)
 
 
 def digest(parts: Iterable[str | bytes]) -> str:
@@ -92,6 +93,12 @@ def held(entry: Path) -> list[Path]:
     return [entry / name for name in files]
 
 
+def latest(directory: Path, start: str) -> list[Path]:
+    """The files of the entry used last, of those that are whole and whose keys start so; none if there is none."""
+    entries = sorted(directory.glob(f"{start}*"), key=lambda entry: _changed(entry / MANIFEST), reverse=True)
+    return next(filter(None, map(held, entries)), [])
+
+
 def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Callable[[], Any] = lambda: None,
            ) -> list[Path]:  # fmt: skip
     """The files of a key's entry. Unless it is there and whole, ``make`` fills a new folder for it.
@@ -107,7 +114,8 @@ def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Cal
         with _locked(directory / f".{key}.lock", waiting):
             files = held(entry) or _filled(entry, make)
     except OSError as e:
-        if e.errno not in _UNWRITABLE or not str(e.filename or directory).startswith(str(directory)):
+        place = Path(str(e.filename or directory))
+        if e.errno not in _UNWRITABLE or not (place.is_relative_to(directory) or directory.is_relative_to(place)):
             raise
         ours = str(directory).startswith(get_default_build_root())
         where = "in GRADWRIGHT_EXTENSIONS_DIR" if ours else "as build_directory"

@@ -37,8 +37,9 @@ def load(
     """Build an extension from C++ files, unless that has been done, and import it.
 
     What is built is kept by the contents of the sources and of the headers that they include, by the flags and the
-    compiler, and used again by every later call, of any process. When several ask for the same at once, one builds.
-    Code is made for the CPU of this machine (``-march=native``); what was built for another one is not used.
+    compiler, and used again by every later call, of any process; where there is no compiler, that of any compiler is.
+    When several ask for the same at once, one builds. Code is made for the CPU of this machine (``-march=native``);
+    what was built for another one is not used.
 
     Args:
         name: of the module, an identifier.
@@ -61,10 +62,12 @@ def load(
     Raises:
         RuntimeError: if the code does not compile, with what the compiler says; if there is no compiler, with what to
             install; if the folder for builds cannot be written.
-        ImportError: if what is built cannot be loaded, as when a function is used that no source or library defines.
+        ImportError: if what is built cannot be loaded, as when a function is used that no source or library defines,
+            or if it registers nothing.
         ModuleNotFoundError: if nanobind is not installed.
         FileNotFoundError: if a source is not there.
         ValueError: if the name is no identifier, or there is no source.
+        TypeError: if code is no string, or flags are one.
         NotImplementedError: if CUDA is asked for.
     """
     paths = [Path(os.fspath(p)).absolute() for p in ([sources] if isinstance(sources, (str, os.PathLike)) else sources)]
@@ -125,7 +128,9 @@ def load_inline(
     """
     if with_cuda or cuda_sources:
         _no_cuda("load_inline")
-    texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    texts = [cpp_sources] if isinstance(cpp_sources, str) else cpp_sources
+    if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"load_inline: cpp_sources must be C++ in a string, or several, but got {cpp_sources!r}")
     if isinstance(functions, str):
         functions = [functions]
     documented = functions if isinstance(functions, Mapping) else dict.fromkeys(functions or (), "")
@@ -157,16 +162,24 @@ def _extension(name: str, sources: Sequence[Source], cflags: Sequence[str] | Non
 
 def _import(extension: Extension, directory: Path_ | None, places: Mapping[str, tuple[str, int]]) -> Any:
     """The module of an extension, or the path of the library."""
-    path = build(extension, directory)
+    try:
+        path = build(extension, directory)
+    except RuntimeError as e:
+        raise e.with_traceback(None) from None  # what led to it in here tells the user nothing
     if not extension.module:
         return str(path)
     try:
-        return _module(extension.name, path, places)
+        module = _module(extension.name, path, places)
     except ImportError as e:
         if path.exists():
             said = of_loading(str(e))
-            raise ImportError(f"Error loading extension {extension.name!r}: {said}", name=extension.name) from e
-    return _module(extension.name, build(extension, directory), places)  # it has been removed meanwhile
+            raise ImportError(f"Error loading extension {extension.name!r}: {said}", name=extension.name) from None
+        module = _module(extension.name, build(extension, directory), places)  # it has been removed meanwhile
+    if all(name.startswith("__") for name in vars(module)):
+        raise ImportError(f"extension {extension.name!r} registers nothing that Python could see: name its functions, "
+                          "as load_inline(..., functions=['f']), or write GRADWRIGHT_DEF(f, x) and its kind in the C++",
+                          name=extension.name)  # fmt: skip
+    return module
 
 
 def _module(name: str, path: Path, places: Mapping[str, tuple[str, int]]) -> ModuleType:

@@ -35,6 +35,8 @@ _MENDS: tuple[tuple[str, str, str], ...] = (  # what is told is that, what is sa
      "It is gw::Tensor, gw::Array<double>, and so on."),
     (r"(?:torch|ATen|c10|pybind11)/\S+[':]", "",
      "Here it is gradwright/extension.h: gw::Tensor, gw::Array<double> for its entries, GRADWRIGHT_DEF for m.def."),
+    (r"expected initializer before 'gradwright_", "",
+     "What comes before it is not complete: a struct ends in }; with a semicolon."),
     (r"Python\.h[':]", "the headers of Python are not installed",
      "Install them: sudo apt install python3-dev, or sudo dnf install python3-devel."),
 )  # fmt: skip
@@ -157,6 +159,8 @@ def _mended(error: _Told, known: Iterable[str]) -> tuple[str, list[str]]:
 def of_loading(said: str) -> str:
     """What the system says of a library that it cannot load, with what helps."""
     if match := re.search(r"undefined symbol: (\w+)|symbol not found.*'_?(\w+)'", said):
+        if re.search(r"__cxxabiv1|__gxx_personality", match[0]):
+            return "C++'s own library is missing: CXX names a compiler for C. Use g++ for gcc, clang++ for clang"
         return (f"{_demangled(match[1] or match[2])} is used, but is in none of the sources and libraries: add the "
                 "source that defines it, or the library that has it, as extra_ldflags=['-l...']")  # fmt: skip
     if match := re.search(r"(\S+): cannot open shared object file|Library not loaded: (\S+)", said):
