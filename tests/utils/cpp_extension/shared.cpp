@@ -1,7 +1,10 @@
 // The extension that the tests share.
 #include <gradwright/extension.h>
 
+#include <nanobind/stl/vector.h>
+
 #include <stdexcept>
+#include <utility>
 
 gw::Tensor running_sum(gw::Array<double, 1> x) {
     auto y = gw::empty_like(x);
@@ -75,6 +78,35 @@ double corner(gw::Strided<double> x) {
     return x(0, 0);
 }
 GRADWRIGHT_DEF(corner, x)
+
+// Arithmetic on tensors, keywords, methods.
+gw::Tensor arithmetic(gw::Tensor x, gw::Tensor y, int how) {
+    if (how == 0) return 1 - x;
+    if (how == 1) return 2.0 * (x * y) / (-x + y) - 1;
+    if (how == 2) return x.attr("t")() * y;
+    return gw::call(how == 3 ? "sum" : "type_as", x, gw::nb::arg("dim") = 0);
+}
+GRADWRIGHT_DEF(arithmetic, x, y, how)
+
+std::optional<double> first(gw::Array<double> x) { return x.size() ? std::optional<double>(x[0]) : std::nullopt; }
+GRADWRIGHT_DEF(first, x)
+
+std::pair<int, int> pair(int n) { return {n, n}; }
+GRADWRIGHT_DEF(pair, n)
+
+double total(const std::vector<double> &y, std::optional<int> n) { return y.empty() ? 0 : y[0] + n.value_or(0); }
+GRADWRIGHT_DEF(total, y, n)
+
+// Uses Python in a loop that runs without it.
+void unlocked(gw::Tensor x, int how) {
+    gw::parallel(1 << 10, [&](int64_t, int64_t) {
+        if (how == 0) gw::empty<double>(2);
+        if (how == 1) gw::call("neg", x);
+        if (how == 2) gw::Array<double> entries(x);
+        if (how == 3) gw::is_double(x);
+    }, 1);
+}
+GRADWRIGHT_DEF(unlocked, x, how)
 
 void fails(int how) {
     if (how == 0) throw std::runtime_error("the tank is empty");
@@ -179,6 +211,24 @@ struct Intermediate {
         return gw::call("mul", gw::call("mul", g, 2.0), gw::call("square", ctx.saved(0)));
     }
 };
+
+// Reads back what is kept on ctx: a tensor, a number; how says which mistake backward makes.
+struct Keeps {
+    static gw::Tensor forward(gw::Context &ctx, gw::Array<double> x, int how, std::optional<bool>) {
+        ctx.save_for_backward(x);
+        ctx.attr("slope") = gw::call("full_like", x, 3.0);
+        ctx.attr("how") = how;
+        return gw::empty_like(x);
+    }
+    static gw::Tensors backward(gw::Context &ctx, gw::Tensor g) {
+        const int how = ctx.get<int>("how");
+        if (how == 1) ctx.saved(1);
+        if (how == 2) gw::Array<float> entries(ctx.saved(0));
+        const gw::Tensor slope = ctx.attr("slope");
+        return {g * slope + ctx.get<gw::Tensor>("slope"), {}, {}};
+    }
+};
+GRADWRIGHT_FUNCTION(Keeps, x, how, flag)
 
 // Saves what it is given, and reads that as doubles in backward.
 struct Saves {

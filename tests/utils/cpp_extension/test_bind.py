@@ -33,7 +33,7 @@ def test_a_function_takes_and_gives_tensors(ext: Any) -> None:
     assert type(y) is gw.Tensor
     np.testing.assert_array_equal(y.numpy(), np.cumsum(x.numpy()))
     assert ext.running_sum.__name__ == "running_sum"
-    assert ext.running_sum.__doc__ == "running_sum(x)\n\nThe sums of the first entries."
+    assert ext.running_sum.__doc__ == "running_sum(x: Tensor)\n\nThe sums of the first entries."
     np.testing.assert_array_equal(ext.running_sum(x=x.numpy()).numpy(), y.numpy())
 
 
@@ -100,6 +100,12 @@ def saved(ext: Any, value: Any) -> None:
     ext.Saves.apply(doubles(2, requires_grad=True), value).sum().backward()
 
 
+def kept(ext: Any, how: int) -> Any:
+    x = doubles(2, requires_grad=True)
+    ext.Keeps.apply(x, how, None).sum().backward()
+    return x.grad
+
+
 X = np.arange(6.0)
 UNALIGNED = np.zeros(41, np.uint8)[1:].view(np.float64)
 BAD: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
@@ -148,6 +154,16 @@ BAD: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda e: e.fill(X, 2**2000), OverflowError, "argument 'value' is .*, which the float"),
     (lambda e: e.running_sum(np.array(["a"])), RuntimeError, "Double but found <U1 for argument 'x'$"),
     (lambda e: e.running_sum(np.array([None])), RuntimeError, "Double but found object for argument 'x'$"),
+    (lambda e: e.fill(gw.from_numpy(X.reshape(2, 3)).t(), 1.0), RuntimeError,
+     r"so y = x\.contiguous\(\), pass y, and then x\.copy_\(y\)"),
+    (lambda e: e.fill(UNALIGNED, 1.0), RuntimeError, "pass a copy of it, and copy that back$"),
+    (lambda e: e.total(2, None), TypeError, r"total\(\): argument 'y' must be Sequence\[float\], but got an int"),
+    (lambda e: e.total(doubles(1, requires_grad=True), 1), RuntimeError, r"argument 'y' requires.*pass y\.detach\(\)"),
+    (lambda e: e.pair(1), TypeError, r"^pair\(\) returns what is of no class that is bound"),
+    (lambda e: e.arithmetic(doubles(1), doubles(1), 4), AttributeError, r'write x\.attr\("type_as"\)\(\.\.\.\)'),
+    (lambda e: e.arithmetic(doubles(2), doubles(3), 1), RuntimeError, "size of tensor a"),
+    (lambda e: kept(e, 1), IndexError, r"Keeps\.backward: saved\(1\), but save_for_backward was given 1 tensor$"),
+    (lambda e: kept(e, 2), RuntimeError, r"Keeps\.backward: expected .* Float but found Double for saved tensor 0"),
     (lambda e: e.undefined(0), TypeError, "add.*None"),
     (lambda e: e.undefined(1), TypeError, r"undefined\(\): a tensor must be a Tensor or an array, but got None"),
     (lambda e: e.undefined(2), AttributeError, "'NoneType' object has no attribute 'shape'"),
@@ -179,6 +195,35 @@ def test_a_parallel_loop_visits_everything_once_without_the_gil(ext: Any, n: int
     visits = ext.visits(n).numpy()
     assert (visits[:n] == 1).all()
     assert visits[n] == 0
+
+
+@pytest.mark.parametrize("how", range(4))
+def test_python_in_a_parallel_loop_is_an_error_and_no_crash(ext: Any, how: int) -> None:
+    with pytest.raises(RuntimeError, match=r"^C\+\+ code that runs without Python's lock, inside of gw::parallel"):
+        ext.unlocked(doubles(2), how)
+
+
+def test_tensors_have_the_arithmetic_of_python(ext: Any) -> None:
+    x, y = doubles(2, 2, requires_grad=True), doubles(2, 2)
+    for how, due in enumerate((1 - x, 2.0 * (x * y) / (-x + y) - 1, x.t() * y, x.sum(dim=0))):
+        found = ext.arithmetic(x, y, how)
+        np.testing.assert_array_equal(found.numpy(force=True), due.numpy(force=True))
+        assert found.requires_grad
+
+
+def test_what_is_kept_on_ctx_is_read_back(ext: Any) -> None:
+    assert kept(ext, 0).tolist() == [6.0, 6.0]
+
+
+def test_an_optional_result_may_be_none(ext: Any) -> None:
+    assert ext.first(X) == 0.0
+    assert ext.first(X[:0]) is None
+
+
+def test_the_types_of_parameters_are_known_to_python(ext: Any) -> None:
+    assert str(inspect.signature(ext.Keeps.forward)) == "(ctx, x: 'Tensor', how: 'int', flag: 'bool | None')"
+    assert ext.total.__doc__ == "total(y: Sequence[float], n: int | None)"
+    assert bind.shown("", 2, ["%", "str"]) == "(arg0, arg1: str)"
 
 
 def test_arrays_that_are_not_aligned_are_copied_for_functions(ext: Any) -> None:
@@ -362,12 +407,12 @@ def test_nothing_is_leaked(ext: Any, no_gc: None) -> None:
 
 def test_definitions_with_the_wrong_number_of_names_are_refused() -> None:
     with pytest.raises(ImportError, match=r"Square, registered at a\.cpp:7, takes 1 argument, but 2 are named: x, y"):
-        bind.define(np, "autograd", "Square", "x, y", 1, [], False, "a.cpp", 7)
+        bind.define(np, "autograd", "Square", "x, y", ["Tensor"], 1, [], False, "a.cpp", 7)
 
 
 def test_definitions_of_one_name_are_refused() -> None:
     with pytest.raises(ImportError, match=r"array, registered at a\.cpp:7, has the name of something"):
-        bind.define(np, "function", "mine::array", "", 0, [], False, "a.cpp", 7)
+        bind.define(np, "function", "mine::array", "", [], 0, [], False, "a.cpp", 7)
 
 
 def test_an_extension_of_another_protocol_is_refused() -> None:
@@ -380,10 +425,10 @@ def test_an_extension_of_another_protocol_is_refused() -> None:
 
 CALLED = {
     "agree": "module, protocol, version", "allocate": "letter, width, shape, zero", "array_of": "value, write",
-    "as_tensor": "result", "define": "module, sort, name, arguments, count, entries, raw, file, line",
-    "expect_unrecorded": "value, whose", "fitted": "array, wanted, whose", "is_double": "x, whose",
-    "misshapen": "shape, wanted, whose", "ordered": "values, named, name, arguments, count",
-    "refused": "value, write, whose", "wrong_type": "value, wanted, whose",
+    "as_tensor": "result", "define": "module, sort, name, arguments, about, count, entries, raw, file, line",
+    "expect_unrecorded": "value, whose", "fitted": "array, wanted, whose", "is_double": "x",
+    "misshapen": "shape, wanted, whose", "no_float": "x, whose", "ordered": "values, named, name, arguments, count",
+    "refused": "value, write, whose", "shown": "arguments, count, types", "wrong_type": "value, wanted, whose",
 }  # fmt: skip
 
 
@@ -392,9 +437,9 @@ def test_what_is_called_from_cpp_is_as_the_protocol_has_it() -> None:
     runtime = Path(include_paths()[0], "gradwright", "runtime.cpp").read_text()
     called = {name: ", ".join(inspect.signature(getattr(bind, name)).parameters)
               for name in re.findall(r'bind\.attr\("(\w+)"\)', runtime)}  # fmt: skip
-    assert (bind.PROTOCOL, called) == (2, CALLED)
+    assert (bind.PROTOCOL, called) == (3, CALLED)
 
 
 def test_definitions_in_inline_sources_are_placed() -> None:
     with bind.places({"cpp_sources[0]": ("mine.py", 10)}), pytest.raises(ImportError, match=r"at mine\.py:12"):
-        bind.define(np, "function", "f", "x", 2, [], False, "cpp_sources[0]", 3)
+        bind.define(np, "function", "f", "x", ["int", "int"], 2, [], False, "cpp_sources[0]", 3)

@@ -10,6 +10,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.autograd import grad, gradcheck, gradgradcheck
+from gradwright.utils.cpp_extension import load_inline
+from gradwright.utils.cpp_extension.elementwise import truncated
 
 RTOL = {np.float32: 1e-6, np.float64: 4e-15}
 
@@ -119,3 +121,20 @@ def test_what_does_not_fit_is_an_error(ext: Any) -> None:
         ext.grown(gw.ones(2), gw.ones(3))
     with pytest.raises(TypeError, match="expected a Tensor"):
         ext.cube("a")
+
+
+@pytest.mark.parametrize(("code", "mend"), [
+    ("pow(x, 1/3)", "1/3 is 0 in C++, which divides whole numbers to whole numbers: write 1.0/3"),
+    ("x - 2 * 3L / 4", "6/4 is 1 in C++, which divides whole numbers to whole numbers: write 2.0 * 3L / 4"),
+    ("-2/9 * pow(x, -5/3)", "2/9 is 0 in C++, which divides whole numbers to whole numbers: write 2.0/9"),
+    ("1 / 0", "1/0 is not defined: write 1.0 / 0"),
+    *((right, "") for right in ("4/2 * x", "1.0/3", "1/3.0 + 1./3 + 1/3e0 + 1/3f", "x * 1/3", "x / 1/3", "1e-10/3 + x",
+                                "x/3", "1/x", "x1/3", "f(2)/3")),
+])  # fmt: skip
+def test_whole_numbers_divided_to_what_is_none_are_noticed(code: str, mend: str) -> None:
+    assert truncated(code) == mend
+
+
+def test_whole_numbers_divided_to_what_is_none_are_refused(compiler: None) -> None:
+    with pytest.raises(ImportError, match=r"root, registered at .*: 1/3 is 0 in C\+\+.*: write 1\.0/3"):
+        load_inline("divided", "GRADWRIGHT_ELEMENTWISE(root, pow(x, 1.0/3), (1/3) * pow(x, -2.0/3))")

@@ -105,5 +105,5 @@ def test_the_headers_are_in_the_wheel(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("extension.h", "elementwise.h", "runtime.cpp"):
+    for name in ("array.h", "elementwise.h", "extension.h", "runtime.cpp", "threads.h"):
         assert f"gradwright/utils/cpp_extension/include/gradwright/{name}" in names

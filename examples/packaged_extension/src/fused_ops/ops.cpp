@@ -100,25 +100,23 @@ gw::Tensor Outer::forward(gw::Context &ctx, gw::Tensor y, gw::Tensor x, int64_t 
     });
 }
 
-static int64_t lower_of(const gw::Context &ctx) { return gw::nb::cast<int64_t>(ctx.attr("lower")); }
-
 gw::Tensors Product::backward(gw::Context &ctx, gw::Tensor g) {
     auto band = ctx.saved(0), x = ctx.saved(1);
-    auto lower = lower_of(ctx);
+    auto lower = ctx.get<int64_t>("lower");
     return {ctx.needs_input_grad(0) ? gw::apply<Outer>(g, x, lower, band.size(0)) : gw::Tensor(),
             ctx.needs_input_grad(1) ? gw::apply<Transposed>(band, g, lower) : gw::Tensor(), {}};
 }
 
 gw::Tensors Transposed::backward(gw::Context &ctx, gw::Tensor g) {
     auto band = ctx.saved(0), y = ctx.saved(1);
-    auto lower = lower_of(ctx);
+    auto lower = ctx.get<int64_t>("lower");
     return {ctx.needs_input_grad(0) ? gw::apply<Outer>(y, g, lower, band.size(0)) : gw::Tensor(),
             ctx.needs_input_grad(1) ? gw::apply<Product>(band, g, lower) : gw::Tensor(), {}};
 }
 
 gw::Tensors Outer::backward(gw::Context &ctx, gw::Tensor g) {
     auto y = ctx.saved(0), x = ctx.saved(1);
-    auto lower = lower_of(ctx);
+    auto lower = ctx.get<int64_t>("lower");
     return {ctx.needs_input_grad(0) ? gw::apply<Product>(g, x, lower) : gw::Tensor(),
             ctx.needs_input_grad(1) ? gw::apply<Transposed>(g, y, lower) : gw::Tensor(), {}, {}};
 }

@@ -24,7 +24,7 @@ from gradwright.testing import draw
 
 HOW = (
     "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a decorator, "
-    "@gradwright.check.samples((x, y), ...)"
+    "@gradwright.check.samples((x, y), ...); to one in C++, from Python: samples((x, y), ...)(module.Name)"
 )
 """How to give sample inputs."""
 _HOW_OP = "declare it with samples: @op(samples=[Sample(A(3, 4))])"

@@ -8,6 +8,7 @@ forward or backward), the names of its parameters, and which of them; the functi
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,9 +27,9 @@ from gradwright.autograd.grad_mode import recording
 from gradwright.autograd.version import bump
 from gradwright.autograd.view import check_writable, refresh, writable
 from gradwright.errors import kind, size
-from gradwright.utils.cpp_extension.elementwise import elementwise
+from gradwright.utils.cpp_extension.elementwise import elementwise, truncated
 
-PROTOCOL = 2
+PROTOCOL = 3
 """That of extension.h: raised when one of the functions here that runtime.cpp calls is no longer as it was."""
 
 Whose = tuple[str, str, str, int]
@@ -60,9 +61,12 @@ def agree(module: ModuleType, protocol: int, version: str) -> None:
         )  # fmt: skip
 
 
-def define(module: ModuleType, sort: str, name: str, arguments: str, count: int, entries: Sequence[Any], raw: bool,
-           file: str, line: int) -> Any:  # fmt: skip
-    """Make what one macro has registered, and set it on the module."""
+def define(module: ModuleType, sort: str, name: str, arguments: str, about: Any, count: int, entries: Sequence[Any],
+           raw: bool, file: str, line: int) -> Any:  # fmt: skip
+    """Make what one macro has registered, and set it on the module.
+
+    ``about``: the types of the arguments; of an elementwise operation, its expressions.
+    """
     known = _places.get({})
     if file in known:
         file, start = known[file]
@@ -76,12 +80,13 @@ def define(module: ModuleType, sort: str, name: str, arguments: str, count: int,
             f"{name}, registered at {file}:{line}, takes {count} argument{'s' * (count != 1)}, but {len(names)} "
             f"{'is' if len(names) == 1 else 'are'} named: {', '.join(names)}"
         )
-    names = names or [f"arg{k}" for k in range(count)]
     if sort == "function":
         made = entries[0]
     elif sort == "autograd":
-        made = _function(module.__name__, name, names, entries, raw, file, line)
+        made = _function(module.__name__, name, signature(arguments, count, about), entries, raw, file, line)
     else:
+        if wrong := truncated(about):
+            raise ImportError(f"{name}, registered at {file}:{line}: {wrong}")
         kernels = {(by_x, by_y): run for by_x, by_y, run in entries}
         made = elementwise(module.__name__, name, kernels, count, f"{file}:{line}")
     if sort != "function":
@@ -95,15 +100,36 @@ def _named(arguments: str) -> list[str]:
     return [name.strip() for name in arguments.split(",") if name.strip()]
 
 
-def _function(module: str, name: str, names: Sequence[str], entries: Sequence[Any], raw: bool, file: str,
+def signature(arguments: str, count: int, types: Sequence[str]) -> inspect.Signature:
+    """That of a C++ function, as far as Python has names for the types."""
+    how, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    names = _named(arguments) or [f"arg{k}" for k in range(count)]
+    return inspect.Signature([
+        inspect.Parameter(name, how, annotation=_type(text) or empty) for name, text in zip(names, types, strict=False)
+    ])  # fmt: skip
+
+
+def shown(arguments: str, count: int, types: Sequence[str]) -> str:
+    """The signature as the documentation of the function has it."""
+    return str(signature(arguments, count, types)).replace("'", "")
+
+
+def _type(text: str) -> str:
+    """What nanobind calls the type of a parameter, as Python does; "" if it has no name there."""
+    if "@" in text:
+        text = re.sub(r"@([^@]*)@[^@]*@", r"\1", text).replace("collections.abc.", "")
+    return "" if "%" in text or text.startswith(" ") else text
+
+
+def _function(module: str, name: str, shown: inspect.Signature, entries: Sequence[Any], raw: bool, file: str,
               line: int) -> Any:  # fmt: skip
     """The Function class of a C++ struct."""
     forward, backward = (
         _method(entry, part, f"{name}.{part}", file, line)
         for entry, part in zip(entries, ("forward", "backward"), strict=True)
     )
-    how = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    forward.__signature__ = inspect.Signature([inspect.Parameter(n, how) for n in ("ctx", *names)])  # type: ignore[attr-defined]
+    ctx = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    forward.__signature__ = inspect.Signature([ctx, *shown.parameters.values()])  # type: ignore[attr-defined]
     return FunctionMeta(name, (Function,), {
         "__module__": module, "__doc__": f"The C++ Function {name}, registered at {file}:{line}.",
         "forward": staticmethod(forward), "backward": staticmethod(once_differentiable(backward) if raw else backward),
@@ -120,13 +146,11 @@ def _method(entry: Any, part: str, name: str, file: str, line: int) -> Callable[
 
 def ordered(values: Sequence[Any], named: Mapping[str, Any], name: str, arguments: str, count: int) -> tuple[Any, ...]:
     """The arguments of a function by position. TypeError, in Python's words, if they do not fit."""
-    how = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = _named(arguments) or [f"arg{k}" for k in range(count)]
-    signature = inspect.Signature([inspect.Parameter(n, how) for n in names])
+    known = signature(arguments, count, [""] * count)
     try:
-        return signature.bind(*values, **named).args
+        return known.bind(*values, **named).args
     except TypeError as e:
-        raise TypeError(f"{name}({', '.join(names)}): {e}") from None
+        raise TypeError(f"{name.rpartition('::')[2]}{known}: {e}") from None
 
 
 # -- arguments --
@@ -178,7 +202,7 @@ def _lost(whose: Whose) -> RuntimeError:
     function, argument = _who(whose)
     return RuntimeError(
         f"{function}: {argument} requires grad, but what C++ computes outside of a Function is not recorded, and its "
-        "gradient would be lost: pass x.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
+        f"gradient would be lost: pass {_short(whose)}.detach(), or make a Function of it (GRADWRIGHT_FUNCTION)"
     )
 
 
@@ -212,15 +236,24 @@ def fitted(array: Any, wanted: Wanted, whose: Whose) -> Any:
         raise RuntimeError(f"{function}: expected {argument} to have {due}, but it has {array.ndim}: its shape is "
                            f"{size(array.shape)}")  # fmt: skip
     if write and not array.flags.writeable:
-        raise RuntimeError(f"{function}: {argument} is changed in place, but its memory is read-only: pass a clone()")
+        raise RuntimeError(f"{function}: {argument} is changed in place, but its memory is read-only: make a copy, "
+                           f"pass that, and use it from then on: y = {_short(whose)}.clone()")  # fmt: skip
     if whose[1] and not write:
         return array.astype(found.newbyteorder("="), order="C")
     if contiguous and not array.flags.c_contiguous:
         steps = tuple(step // width for step in array.strides)
         raise RuntimeError(f"{function}: expected {argument} to be contiguous, but its strides are {steps}, with shape "
-                           f"{size(array.shape)}: pass x.contiguous()")  # fmt: skip
+                           f"{size(array.shape)}: {_copied(whose, write)}")  # fmt: skip
     raise RuntimeError(f"{function}: the memory of {argument} is not aligned, or its bytes are in another order: pass "
-                       "a copy of it")  # fmt: skip
+                       f"a copy of it{', and copy that back' * write}")  # fmt: skip
+
+
+def _copied(whose: Whose, write: bool) -> str:
+    """What to do with an array that is not contiguous."""
+    x = _short(whose)
+    y = "y" if x != "y" else "z"
+    mend = f"it is changed in place, so {y} = {x}.contiguous(), pass {y}, and then {x}.copy_({y})"
+    return mend if write else f"pass {x}.contiguous()"
 
 
 def wrong_type(value: Any, wanted: str, whose: Whose) -> None:
@@ -228,17 +261,27 @@ def wrong_type(value: Any, wanted: str, whose: Whose) -> None:
     function, argument = _who(whose)
     if wanted in ("int", "float") and isinstance(value, int):
         raise OverflowError(f"{function}: {argument} is {value}, which the {wanted} that C++ takes there cannot hold")
-    raise TypeError(f"{function}: {argument} must be {wanted}, but got {_a(value)}")
+    raise TypeError(f"{function}: {argument} must be {_type(wanted) or _UNBOUND}, but got {_a(value)}")
 
 
-def is_double(x: Any, whose: Whose) -> bool:
-    """Whether a tensor is float64, and not float32. TypeError if it is neither."""
+_UNBOUND = ("of a class that is bound (for std::string, std::vector and their kind: #include <nanobind/stl/string.h>, "
+            "<nanobind/stl/vector.h> ...)")  # fmt: skip
+
+
+def is_double(x: Any) -> bool | None:
+    """Whether a tensor is float64, and not float32; None if it is neither."""
     d = np.asarray(x.array).dtype if isinstance(x, TensorBase) else None
-    if d not in (np.float32, np.float64):
-        function, argument = _who(whose)
-        raise TypeError(f"{function}: {argument} must be a Tensor of float32 or float64, but got "
-                        f"{_a(x) if d is None else f'one of {dtypes.of(d).name}'}")  # fmt: skip
-    return bool(d == np.float64)
+    return _DOUBLE.get(d)
+
+
+_DOUBLE = {np.dtype(np.float64): True, np.dtype(np.float32): False}
+
+
+def no_float(x: Any, whose: Whose) -> None:
+    """Raise TypeError for what is_double has no answer to."""
+    function, argument = _who(whose)
+    found = f"one of {dtypes.of(np.asarray(x.array).dtype).name}" if isinstance(x, TensorBase) else _a(x)
+    raise TypeError(f"{function}: {argument} must be a Tensor of float32 or float64, but got {found}")
 
 
 def _who(whose: Whose) -> tuple[str, str]:
@@ -255,6 +298,12 @@ def _who(whose: Whose) -> tuple[str, str]:
         argument = f"argument {names[index]!r}" if 0 <= index < len(names) else f"argument {index}"
         argument = argument if index >= 0 else "a tensor"
     return (f"{function}.{method}" if method else f"{function}()") if function else "C++ code", argument
+
+
+def _short(whose: Whose) -> str:
+    """What a mend calls the argument."""
+    quoted = _who(whose)[1].split("'")
+    return quoted[1] if quoted[1:] else "x"
 
 
 def _a(value: Any) -> str:

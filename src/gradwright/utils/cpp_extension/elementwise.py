@@ -6,6 +6,7 @@ its result. The derivative of u * f'(x) is f'(x) by u, and u * f''(x) by x: so o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,26 @@ from gradwright.autograd.custom import CustomOp
 
 Orders = tuple[int, int]
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_WHOLE = r"\d+[uUlL]*(?![\w.])"
+_CHAIN = re.compile(rf"(?<![\w.])(?<![\d.][eE][-+]){_WHOLE}(?:\s*[*/]\s*{_WHOLE})+")
+"""A product or quotient of whole numbers."""
+
+
+def truncated(code: str) -> str:
+    """What is wrong with C++ in which whole numbers are divided to what is none; "" if nothing is."""
+    for chain in _CHAIN.finditer(code):
+        if code[: chain.start()].rstrip().endswith(("*", "/")):
+            continue  # what stands before it decides
+        first, *rest = re.findall(r"[*/]?\s*\d+", chain[0])
+        value = int(first)
+        for step in rest:
+            by = int(step[1:])
+            if step[0] == "/" and (by == 0 or value % by):
+                mend = re.sub(r"^(\d+)[uUlL]*", r"\1.0", chain[0])
+                was = f"{value // by} in C++, which divides whole numbers to whole numbers" if by else "not defined"
+                return f"{value}/{by} is {was}: write {mend}"
+            value = value // by if step[0] == "/" else value * by
+    return ""
 
 
 def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., None]], inputs: int, place: str) -> Any:

@@ -11,7 +11,7 @@
 // not given is an error. An expression with commas outside parentheses goes in parentheses.
 //
 // x and y are `Real<T>`, a number of the tensor's dtype, whatever it is combined with: 1.702 * x does not become a
-// double because 1.702 is one. The functions below are found without std::. The loops are vectorised, exp and its
+// double because 1.702 is one. But 1 / 3 has neither in it, and is 0 in C++: that is refused. The functions below are found without std::. The loops are vectorised, exp and its
 // kind included where the C library has vector forms of them (glibc's libmvec, within 4 ulp), and run in several
 // threads from 131,072 entries on.
 #pragma once
@@ -155,8 +155,10 @@ template <class E, size_t... K> struct Table<E, std::index_sequence<K...>> {
 };
 
 template <class E>
-constexpr Definition elementwise(const char *name, const char *arguments, const char *file, int line) {
+constexpr Definition elementwise(const char *name, const char *arguments, const char *file, int line,
+                                 const char *expressions) {
     Definition d{Definition::elementwise, name, arguments, file, line};
+    d.doc = expressions;
     d.count = E::inputs;
     d.terms = Table<E>::terms;
     d.terms_count = Table<E>::count;
@@ -175,5 +177,5 @@ constexpr Definition elementwise(const char *name, const char *arguments, const 
             return ::gradwright::detail::values<R>(__VA_ARGS__);                                                       \
         }                                                                                                              \
     };                                                                                                                 \
-    GRADWRIGHT_REGISTER(                                                                                               \
-        ::gradwright::detail::elementwise<gradwright_elements_##name>(#name, arguments, __FILE__, __LINE__))
+    GRADWRIGHT_REGISTER(::gradwright::detail::elementwise<gradwright_elements_##name>(#name, arguments, __FILE__,      \
+                                                                                      __LINE__, #__VA_ARGS__))

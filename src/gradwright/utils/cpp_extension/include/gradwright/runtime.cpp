@@ -1,27 +1,17 @@
 // What every extension is linked with: the module itself, arguments and errors, threads. Compiled once.
 #define GRADWRIGHT_EXTENSION_NAME gradwright_extension_runtime
 #include <gradwright/extension.h>
+#include <gradwright/threads.h>
 
 #if !defined(GRADWRIGHT_VERSION)
 #  define GRADWRIGHT_VERSION "another version"
 #endif
 
-#include <pthread.h>
-#if defined(__linux__)
-#  include <sched.h>
-#endif
-
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <mutex>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 namespace gradwright {
@@ -42,7 +32,9 @@ struct Python {
                allocate = bind.attr("allocate"), array_of = bind.attr("array_of"), as_tensor = bind.attr("as_tensor"),
                define = bind.attr("define"), expect_unrecorded = bind.attr("expect_unrecorded"),
                fitted = bind.attr("fitted"), is_double = bind.attr("is_double"), misshapen = bind.attr("misshapen"),
-               ordered = bind.attr("ordered"), refused = bind.attr("refused"), wrong_type = bind.attr("wrong_type");
+               no_float = bind.attr("no_float"),
+               ordered = bind.attr("ordered"), refused = bind.attr("refused"), shown = bind.attr("shown"),
+               wrong_type = bind.attr("wrong_type");
 };
 
 // It is never freed, since extensions stay until the process ends. Nor is it a static variable of this function, for
@@ -50,6 +42,10 @@ struct Python {
 static const Python *known = nullptr;
 
 static const Python &python() {
+    if (!PyGILState_Check())
+        throw std::runtime_error("C++ code that runs without Python's lock, inside of gw::parallel or after a "
+                                 "gil_scoped_release, cannot make tensors and arrays, nor call functions of gradwright: "
+                                 "do that before or after, and use data() or entries inside");
     if (!known) known = new Python;
     return *known;
 }
@@ -65,6 +61,7 @@ static nb::object tuple_of(int n, const int64_t *items) {
 }
 
 nb::object tuple_of(const Tensor *items, size_t n) {
+    python();  // it must be there
     nb::object tuple = nb::steal(PyTuple_New((Py_ssize_t) n));
     for (size_t i = 0; i < n; ++i)
         PyTuple_SET_ITEM(tuple.ptr(), i, or_none(items[i]).release().ptr());
@@ -101,6 +98,11 @@ static nb::tuple whose(const Arguments *a, int index, nb::handle value) {
     if (!a) return nb::make_tuple("", "", "", -1);
     for (size_t k = *a->method ? 1 : 0; index == -1 && k < a->values.size(); ++k)
         if (a->values[k].is(value)) index = (int) k;
+    if (index == -1 && !std::strcmp(a->method, "backward") && nb::hasattr(a->values[0], "saved_tensors")) {
+        const nb::object tensors = a->values[0].attr("saved_tensors");
+        for (int k = (int) nb::len(tensors); --k >= 0;)
+            if (nb::object(tensors[k]).is(value)) index = -2 - k;
+    }
     return nb::make_tuple(a->of.name, a->method, a->of.arguments, index);
 }
 
@@ -205,119 +207,33 @@ nb::object named(const char *function) {
     nb::object found = python().gradwright;
     for (const char *dot; (dot = std::strchr(function, '.')); function = dot + 1)
         found = found.attr(nb::str(function, (size_t) (dot - function)));
-    return found.attr(function);
+    try {
+        return found.attr(function);
+    } catch (const nb::python_error &) {
+        if (!nb::hasattr(python().tensor, function)) throw;
+        const std::string name(function);
+        throw nb::attribute_error(("call(\"" + name + "\", ...): that is a method of tensors, and no function: write "
+                                   "x.attr(\"" + name + "\")(...)").c_str());
+    }
+}
+
+nb::object saved(const nb::object &tensors, int i) {
+    const size_t n = nb::len(tensors);
+    if (i >= 0 && (size_t) i < n) return tensors[i];
+    const std::string who = running ? std::string(running->of.name) + "." + running->method + ": " : "";
+    throw std::out_of_range(who + "saved(" + std::to_string(i) + "), but save_for_backward was given " +
+                            std::to_string(n) + " tensor" + (n == 1 ? "" : "s"));
+}
+
+void unbound() {
+    const std::string who = running ? std::string(running->of.name) + "() returns" : "C++ returns";
+    throw nb::type_error((who + " what is of no class that is bound (for std::string, std::vector and their kind: "
+                          "#include <nanobind/stl/string.h>, <nanobind/stl/vector.h> ...)").c_str());
 }
 
 nb::object applied(PyObject *made) {
     if (!made) throw std::runtime_error("apply<F>: F is not registered: add GRADWRIGHT_FUNCTION(F, ...)");
     return nb::borrow(made).attr("apply");
-}
-
-// -------------------------------------------------------------------------------------------------------- threads
-
-// How many threads a loop may run in: what OMP_NUM_THREADS says, or else the CPUs that this process may use.
-static int64_t most_threads() {
-    const char *set = std::getenv("OMP_NUM_THREADS");
-    if (set && std::atoi(set) > 0) return std::atoi(set);
-#if defined(__linux__)
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0) return CPU_COUNT(&cpus);
-#endif
-    return std::max<int64_t>(1, std::thread::hardware_concurrency());
-}
-
-// A loop in parts. Whoever is free takes the next.
-struct Work {
-    void (*body)(void *, int64_t, int64_t);
-    void *state;
-    int64_t n, parts;
-    std::atomic<int64_t> next{0};
-    std::mutex failing;
-    std::exception_ptr error;
-
-    void run() {
-        for (int64_t k; (k = next++) < parts;) {
-            try {
-                body(state, n * k / parts, n * (k + 1) / parts);
-            } catch (...) {
-                std::lock_guard<std::mutex> lock(failing);
-                if (!error) error = std::current_exception();
-                next = parts;
-            }
-        }
-    }
-};
-
-// Threads that wait for work. They are started when it first comes and stay until the process ends.
-class Pool {
-    std::mutex mutex;
-    std::condition_variable begun, ended;
-    Work *work = nullptr;
-    int64_t threads = 0, count = 0, inside = 0;
-
-    void wait() {
-        std::unique_lock<std::mutex> lock(mutex);
-        for (int64_t seen = 0;; seen = count) {
-            begun.wait(lock, [&] { return count != seen; });
-            if (!work) continue;
-            Work *mine = work;
-            ++inside;
-            lock.unlock();
-            mine->run();
-            lock.lock();
-            if (--inside == 0) ended.notify_one();
-        }
-    }
-
-  public:
-    std::atomic<bool> busy{false};
-
-    void run(Work &mine, int64_t helpers) {
-        std::unique_lock<std::mutex> lock(mutex);
-        try {
-            for (; threads < helpers; ++threads) std::thread(&Pool::wait, this).detach();
-        } catch (const std::system_error &) {  // no more threads to be had
-        }
-        work = &mine;
-        ++count;
-        lock.unlock();
-        begun.notify_all();
-        mine.run();
-        lock.lock();
-        work = nullptr;
-        ended.wait(lock, [&] { return inside == 0; });
-    }
-};
-
-// Never freed: threads wait in it. A forked child has none of them, and starts its own.
-static std::atomic<Pool *> pool{nullptr};
-
-static Pool &the_pool() {
-    if (!pool) {
-        static const int once = pthread_atfork(nullptr, nullptr, [] { pool = nullptr; });
-        (void) once;
-        Pool *none = nullptr, *made = new Pool;
-        if (!pool.compare_exchange_strong(none, made)) delete made;
-    }
-    return *pool;
-}
-
-void parallel(int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t), void *state) {
-    if (n <= 0) return;
-    static const int64_t most = most_threads();
-    if (n <= grain) return body(state, 0, n);
-    const int64_t count = std::min(most, n / std::max<int64_t>(1, grain) + 1);
-    Work work{body, state, n, count > 1 ? 4 * count : 1};
-    PyThreadState *python = PyGILState_Check() ? PyEval_SaveThread() : nullptr;
-    Pool &here = the_pool();
-    if (count > 1 && !here.busy.exchange(true)) {
-        here.run(work, count - 1);
-        here.busy = false;
-    } else {
-        work.run();  // others have the threads, perhaps the loop around this one
-    }
-    if (python) PyEval_RestoreThread(python);
-    if (work.error) std::rethrow_exception(work.error);
 }
 
 // ---------------------------------------------------------------------------------------------------- elementwise
@@ -415,8 +331,9 @@ static nb::object method(Entry entry, const Definition &d, const char *name, int
 static nb::list entries(const Definition &d) {
     nb::list made;
     if (d.kind == Definition::function) {
-        const std::string name(d.name), arguments(d.count && !*d.arguments ? "..." : d.arguments);
-        const std::string signature = "def " + name.substr(name.rfind(':') + 1) + "(" + arguments + ")";
+        const std::string name(d.name);
+        const std::string signature = "def " + name.substr(name.rfind(':') + 1) +
+                                      nb::str(python().shown(d.arguments, d.count, d.types())).c_str();
         made.append(nb::cpp_function(
             [&d](nb::args values, nb::kwargs named) { return call(d.call, {d, "", ordered(d, values, named)}); },
             nb::name(d.name), nb::sig(signature.c_str()), d.doc ? d.doc : ""));
@@ -443,15 +360,20 @@ static void populate(nb::module_ &m) {
             continue;
         }
         nb::object made =
-            python().define(m, kinds[d->kind], d->name, d->arguments, d->count, entries(*d), d->raw, d->file, d->line);
+            python().define(m, kinds[d->kind], d->name, d->arguments, d->types ? d->types() : nb::object(nb::str(d->doc)),
+                            d->count, entries(*d), d->raw, d->file, d->line);
         if (d->made) *d->made = made.release().ptr();
     }
 }
 
 }  // namespace detail
 
+bool Tensor::check_(nb::handle h) { return h.is_none() || detail::is_tensor(h); }
+
 bool is_double(const Tensor &x) {
-    return nb::cast<bool>(detail::python().is_double(x, detail::whose(nullptr, -1, x)));
+    const nb::object is = detail::python().is_double(x);
+    if (is.is_none()) detail::python().no_float(x, detail::whose(nullptr, -1, x));
+    return is.is(Py_True);
 }
 
 }  // namespace gradwright
