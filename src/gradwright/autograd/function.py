@@ -196,10 +196,11 @@ class Function(Declarations, metaclass=FunctionMeta):
             if guard is not None:
                 guarding.set(guard)
         single = isinstance(result, TensorBase)
+        tensors = single or only_tensors(result)
         needed = mode and True in needs
-        outputs = (result,) if single else nested.outputs(cls, node, result)
+        outputs = (result,) if single else result if tensors else nested.outputs(cls, node, result)
         if needed:
-            if not single and not only_tensors(result):
+            if not tensors:
                 _check_arrays(cls, node, result)
             for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
                 if version is not None and a._counter[0] != version:

@@ -15,7 +15,6 @@ from gradwright.autograd.base import TensorBase
 from gradwright.autograd.containers import PLAIN, Tree, answers, paths, put_together, shaped, take_apart
 from gradwright.autograd.context import BackwardNode
 from gradwright.autograd.contract import root
-from gradwright.autograd.reach import only_tensors
 
 
 class NestedNode(BackwardNode):
@@ -101,9 +100,7 @@ def _flat(cls: Any) -> Any:
 def outputs(cls: Any, node: BackwardNode, result: Any) -> tuple[Any, ...]:
     """The outputs of a forward that has returned no tensor, as a tuple; tensors in containers are outputs too."""
     many = result if isinstance(result, tuple) else (result,)
-    if only_tensors(many) or all(isinstance(o, TensorBase) or o.__class__ in PLAIN for o in many):
-        return tuple(many)
-    if isinstance(node, NestedNode):
+    if all(isinstance(o, TensorBase) or o.__class__ in PLAIN for o in many) or isinstance(node, NestedNode):
         return tuple(many)
     node._trees = None, None
     taken = _taken_out(node, result)

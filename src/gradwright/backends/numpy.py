@@ -35,9 +35,7 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) 
         if _is_last(axis, x.ndim) and x.shape[-1] <= _ROW and x.size >= 64 * x.shape[-1]:
             return np.einsum("...i->...", x).reshape(x.shape[:-1] + (1,) * keepdims)
     if x.size >= _LONG and x.dtype in _FLOATS and not (axis is None and x.flags.forc):
-        axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        if math.prod([x.shape[i] for i in axes]) >= _LONG:
-            x = _ahead(x, axes)
+        x = _ahead(x, range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
     return _add(x, axis, dtype, None, keepdims)
 
 
@@ -47,6 +45,8 @@ def _ahead(x: Any, axes: Any) -> Any:
     NumPy adds pairwise along the axis that is close in memory only: along any other it would add a million float32
     numbers one by one, and lose five of their seven digits.
     """
+    if math.prod([x.shape[i] for i in axes]) < _LONG:
+        return x
     far = sorted((-abs(x.strides[i]), i % x.ndim) for i in axes if x.shape[i] > 1 and abs(x.strides[i]) > x.itemsize)
     if math.prod([x.shape[i] for _, i in far]) >= _LONG:
         for _, i in far:

@@ -43,7 +43,7 @@ def _product(xp, x, y):
 
 def transposed(xp, x):
     """Each matrix transposed."""
-    return xp.permute_dims(x, (1, 0) if x.ndim == 2 else (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    return xp.permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def adjoint(xp, x):

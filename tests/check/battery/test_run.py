@@ -148,9 +148,11 @@ def test_made_up_samples_are_said_to_be():
     assert checked.samples == ("x: float64 (5,)", "x: float64 (3, 4)")
 
 
-def test_a_declared_surrogate_is_not_failed():
+def straight_through(library):
+    """Rounding, declared a surrogate, as a Function of a library."""
+
     @gw.autograd.surrogate("straight-through")
-    class Round(gw.autograd.Function):
+    class Round(library.autograd.Function):
         @staticmethod
         def forward(ctx, x):
             return x.round()
@@ -159,7 +161,11 @@ def test_a_declared_surrogate_is_not_failed():
         def backward(ctx, g):
             return g
 
-    checked = examine(subject_of(Round))
+    return Round
+
+
+def test_a_declared_surrogate_is_not_failed():
+    checked = examine(subject_of(straight_through(gw)))
     assert checked.verdict == "PASS"
     assert {f.check: f.sentence for f in checked.findings}["first order"] == (
         "declared a surrogate gradient: straight-through"
@@ -167,15 +173,7 @@ def test_a_declared_surrogate_is_not_failed():
 
 
 def test_a_surrogate_of_pytorch_is_declared_with_the_same_decorator(torch):
-    @gw.autograd.surrogate("straight-through")
-    class Round(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.round()
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
+    Round = straight_through(torch)
 
     class Undeclared(Round):
         __gradwright_surrogate__ = None

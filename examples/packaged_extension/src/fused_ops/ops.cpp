@@ -60,32 +60,28 @@ struct Outer {
     static gw::Tensors backward(gw::Context &ctx, gw::Tensor g);
 };
 
-gw::Tensor Product::forward(gw::Context &ctx, gw::Tensor band, gw::Tensor x, int64_t lower) {
-    ctx.save_for_backward(band, x);
+// The product with a vector, in which add(to, from, A[i, j], i, j) says what an entry adds where.
+template <class F> gw::Tensor product(gw::Context &ctx, gw::Tensor band, gw::Tensor vector, int64_t lower, F add) {
+    ctx.save_for_backward(band, vector);
     ctx.attr("lower") = lower;
-    return gw::floating(x, [&](auto zero) -> gw::Tensor {
+    return gw::floating(vector, [&](auto zero) -> gw::Tensor {
         gw::Array<decltype(zero), 2> a(band);
-        gw::Array<decltype(zero), 1> from(x);
+        gw::Array<decltype(zero), 1> from(vector);
         from.expect(a.shape(1));
         if (lower < 0 || lower >= a.shape(0))
             throw std::invalid_argument("banded_matvec: lower must be in 0 ... len(band) - 1");
         auto to = gw::zeros_like(from);
-        entries(a.shape(0), to.size(), lower, [&](auto k, auto i, auto j) { to[i] += a(k, i) * from[j]; });
+        entries(a.shape(0), to.size(), lower, [&](auto k, auto i, auto j) { add(to, from, a(k, i), i, j); });
         return to;
     });
 }
 
+gw::Tensor Product::forward(gw::Context &ctx, gw::Tensor band, gw::Tensor x, int64_t lower) {
+    return product(ctx, band, x, lower, [](auto &to, auto &from, auto a, auto i, auto j) { to[i] += a * from[j]; });
+}
+
 gw::Tensor Transposed::forward(gw::Context &ctx, gw::Tensor band, gw::Tensor y, int64_t lower) {
-    ctx.save_for_backward(band, y);
-    ctx.attr("lower") = lower;
-    return gw::floating(y, [&](auto zero) -> gw::Tensor {
-        gw::Array<decltype(zero), 2> a(band);
-        gw::Array<decltype(zero), 1> from(y);
-        from.expect(a.shape(1));
-        auto to = gw::zeros_like(from);
-        entries(a.shape(0), to.size(), lower, [&](auto k, auto i, auto j) { to[j] += a(k, i) * from[i]; });
-        return to;
-    });
+    return product(ctx, band, y, lower, [](auto &to, auto &from, auto a, auto i, auto j) { to[j] += a * from[i]; });
 }
 
 gw::Tensor Outer::forward(gw::Context &ctx, gw::Tensor y, gw::Tensor x, int64_t lower, int64_t bands) {

@@ -31,6 +31,8 @@ from gradwright.errors import CutError
 
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""
+NOT_GIVEN = "derivative not given"
+"""The cause where an operation says that it has no second derivative: asking for one is an error, never a number."""
 
 
 def diagnose(
@@ -119,10 +121,6 @@ class Examination:
                 return _examined(second(self.case), 2, self.case, replay, self.budget)
         except RuntimeError as e:
             return undecided(self.case.name, 2, replay, _no_second(e))
-
-
-NOT_GIVEN = "derivative not given"
-"""The cause where an operation says that it has no second derivative: asking for one is an error, never a number."""
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def obtain(directory: Path, key: str, make: Callable[[Path], Made], waiting: Cal
         return files
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with _locked(directory / f".{key}.lock", waiting):
+        with _locked(_lock(entry), waiting):
             files = held(entry) or _filled(entry, make)
     except OSError as e:
         place = Path(str(e.filename or directory))

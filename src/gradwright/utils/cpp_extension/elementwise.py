@@ -6,6 +6,7 @@ its result. The derivative of u * f'(x) is f'(x) by u, and u * f''(x) by x: so o
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -62,7 +63,7 @@ def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., N
             made[orders] = _scaled(module, name, kernels[orders], inputs, derivative, orders)
         return made[orders](*values)
 
-    op = _unary(name, kernels[0, 0]) if inputs == 1 else _binary(name, kernels[0, 0])
+    op = _operation(name, name, kernels[0, 0], ("x", "y")[:inputs])
     if inputs == 1 and (1, 0) in kernels:
         op.vjp(x=lambda xp, g, x: derivative(1, 0, g, x))
         op.jvp(x=lambda xp, t, x: derivative(1, 0, t, x))
@@ -76,22 +77,11 @@ def _scaled(module: str, name: str, kernel: Callable[..., None], inputs: int, de
             orders: Orders) -> Any:  # fmt: skip
     """The operation u * (a derivative of the operation called ``name``)."""
     i, j = orders
-    title = f"{name}_{'x' * i}{'y' * j}"
-    op: Any
+    op: Any = _operation(name, f"{name}_{'x' * i}{'y' * j}", kernel, ("u", "x", "y")[: 1 + inputs])
     if inputs == 1:
-
-        def unary(u: Any, x: Any) -> Any:
-            return _on_tensors(name, kernel, u, x)
-
-        op = _named(unary, title).vjp(
-            u=lambda xp, g, x: derivative(i, j, g, x), x=lambda xp, g, u, x: derivative(i + 1, j, g * u, x)
-        )
+        op.vjp(u=lambda xp, g, x: derivative(i, j, g, x), x=lambda xp, g, u, x: derivative(i + 1, j, g * u, x))
     else:
-
-        def binary(u: Any, x: Any, y: Any) -> Any:
-            return _on_tensors(name, kernel, u, x, y)
-
-        op = _named(binary, title).vjp(
+        op.vjp(
             u=lambda xp, g, x, y: derivative(i, j, g, x, y),
             x=lambda xp, g, u, x, y: derivative(i + 1, j, g * u, x, y),
             y=lambda xp, g, u, x, y: derivative(i, j + 1, g * u, x, y),
@@ -99,36 +89,25 @@ def _scaled(module: str, name: str, kernel: Callable[..., None], inputs: int, de
     return _placed(op, module, f"u times a derivative of {name}.")
 
 
-def _unary(name: str, kernel: Callable[..., None]) -> Any:
-    def op(x: Any) -> Any:
-        return _on_tensors(name, kernel, x)
+def _operation(name: str, title: str, kernel: Callable[..., None], inputs: Sequence[str]) -> CustomOp[..., Any]:
+    """What a loop of the operation ``name`` computes of inputs of these names, as the operation ``title``."""
 
-    return _named(op, name)
+    def op(*tensors: Any) -> Any:
+        for t in tensors:
+            if not isinstance(t, TensorBase):
+                raise TypeError(f"{name}(): expected a Tensor, but got {type(t).__name__}")
+        return wrap(_computed(name, kernel, [t.array for t in tensors]))
 
-
-def _binary(name: str, kernel: Callable[..., None]) -> Any:
-    def op(x: Any, y: Any) -> Any:
-        return _on_tensors(name, kernel, x, y)
-
-    return _named(op, name)
-
-
-def _named(fn: Callable[..., Any], name: str) -> CustomOp[..., Any]:
-    fn.__name__ = fn.__qualname__ = name
-    return CustomOp(fn, kind="elementwise")
+    how = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    op.__name__ = op.__qualname__ = title
+    op.__signature__ = inspect.Signature([inspect.Parameter(n, how) for n in inputs])  # type: ignore[attr-defined]
+    return CustomOp(op, kind="elementwise")
 
 
 def _placed(op: Any, module: str, doc: str) -> Any:
     for thing in (op, op.__wrapped__, op.function):
         thing.__module__, thing.__doc__ = module, doc
     return op
-
-
-def _on_tensors(name: str, kernel: Callable[..., None], *tensors: Any) -> Any:
-    for t in tensors:
-        if not isinstance(t, TensorBase):
-            raise TypeError(f"{name}(): expected a Tensor, but got {type(t).__name__}")
-    return wrap(_computed(name, kernel, [t.array for t in tensors]))
 
 
 def _computed(name: str, kernel: Callable[..., None], values: Sequence[Any]) -> Any:
