@@ -12,8 +12,9 @@ import importlib.util
 import os
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,3 +123,9 @@ def compiler() -> None:
         check_compiler()
     except RuntimeError as e:
         missing(str(e).partition("\n")[0])
+
+
+@pytest.fixture
+def leaf(T: ModuleType) -> Callable[..., Any]:
+    """``leaf(data)``: a float64 tensor that requires grad."""
+    return lambda data: T.tensor(data, dtype=T.float64, requires_grad=True)

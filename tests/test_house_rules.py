@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "gradwright"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 LINE_LIMIT = 400
+FOLDER_LIMIT = 5000
 LINE_LIMITS = {"tensor.py": 500}
 ARRAY_LIBRARIES = {"array_api_strict", "cupy", "numpy", "scipy"}
 
@@ -71,10 +72,36 @@ def test_every_source_file_has_its_tests() -> None:
         inside = path.relative_to(PACKAGE)
         if inside.parts[0] == "methods" or any(part.startswith("_") for part in inside.parts):
             continue  # a method is a name for a function: the comparison with PyTorch's database calls both
+        if holds_names_alone(path):
+            continue  # tests/autograd/test_import_paths.py asks for each of them
         mirror = ROOT / "tests" / inside.with_name(f"test_{inside.name}")
         if not mirror.is_file():
             breaches.append(f"{relative(path)} has no {relative(mirror)}")
     report("tests/ does not mirror src/", breaches)
+
+
+def holds_names_alone(path: Path) -> bool:
+    """Whether a file has imports and ``__all__`` and no code."""
+    return all(
+        isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+    )
+
+
+def test_autograd_holds_names_alone() -> None:
+    rooms = [path for path in SOURCES if path.relative_to(PACKAGE).parts[0] == "autograd"]
+    report("code in autograd/", [relative(path) for path in rooms if not holds_names_alone(path)])
+
+
+def test_no_folder_is_too_large_to_read() -> None:
+    sizes: dict[Path, int] = {}
+    for path in SOURCES:
+        sizes[path.parent] = sizes.get(path.parent, 0) + len(path.read_text(encoding="utf-8").splitlines())
+    large = {folder: n for folder, n in sizes.items() if n > FOLDER_LIMIT}
+    breaches = [f"{relative(folder)}: {n} lines, at most {FOLDER_LIMIT}" for folder, n in large.items()]
+    report("folders with too much directly in them", breaches)
 
 
 def test_formulas_and_modules_know_only_xp() -> None:

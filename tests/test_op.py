@@ -13,7 +13,7 @@ import pytest
 import gradwright
 from gradwright import op, xp
 from gradwright.op import KINDS, A, Op, Sample, table
-from gradwright.testing import check_derivatives, check_passes
+from gradwright.verify.testing import check_derivatives, check_passes
 
 # -- the house rules --
 

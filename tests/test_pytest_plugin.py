@@ -9,7 +9,7 @@ TESTS = """
 import warnings
 import pytest
 import gradwright as gw
-from gradwright.autograd.strict import is_strict
+from gradwright.engine.strict import is_strict
 
 class Double(gw.autograd.Function):
     @staticmethod

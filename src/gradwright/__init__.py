@@ -12,18 +12,7 @@ from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from sys import modules as _modules
 
-from gradwright import autograd, fft, linalg, masked, nn, random, serialization, signal, special, utils, xp
-from gradwright.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from gradwright.autograd.custom import custom_op
-from gradwright.autograd.functional import value_and_grad
-from gradwright.autograd.grad_mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from gradwright import autograd, fft, linalg, masked, nn, profiler, random, serialization, signal, special, utils, xp
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.creation import (
     arange,
@@ -80,9 +69,21 @@ from gradwright.dtypes import int16 as short
 from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
+from gradwright.engine.mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from gradwright.errors import AnomalyError, CapturedTensor, GradcheckError, GradientWarning
 from gradwright.face.activation import *
-from gradwright.face.arguments import result_type
+from gradwright.face.algebra.householder import *
+from gradwright.face.algebra.lapack import *
+from gradwright.face.algebra.linalg import *
+from gradwright.face.algebra.products import *
+from gradwright.face.algebra.spectral import *
 from gradwright.face.arithmetic import *
 from gradwright.face.compare import *
 from gradwright.face.complex import *
@@ -91,13 +92,9 @@ from gradwright.face.differences import *
 from gradwright.face.distance import *
 from gradwright.face.elementwise import *
 from gradwright.face.histogram import *
-from gradwright.face.householder import *
 from gradwright.face.indexing import *
 from gradwright.face.join import *
-from gradwright.face.lapack import *
-from gradwright.face.linalg import *
 from gradwright.face.order import *
-from gradwright.face.products import *
 from gradwright.face.rearrange import *
 from gradwright.face.reduce import *
 from gradwright.face.scan import *
@@ -105,11 +102,11 @@ from gradwright.face.scatter import *
 from gradwright.face.sets import *
 from gradwright.face.shape import *
 from gradwright.face.special import *
-from gradwright.face.spectral import *
 from gradwright.face.statistics import *
 from gradwright.face.views import *
 from gradwright.face.windows import *
 from gradwright.formatting import set_printoptions
+from gradwright.function.custom_op import custom_op
 from gradwright.neighbours.einops import await_einops as _await_einops
 from gradwright.nn.functional.aten import *
 from gradwright.nn.functional.aten import _upsample_bilinear2d_aa
@@ -117,7 +114,10 @@ from gradwright.nn.functional.top import *
 from gradwright.nn.functional.top import _batch_norm_with_update, _native_batch_norm_legit, _softmax_backward_data
 from gradwright.op import Op, op
 from gradwright.random import *
+from gradwright.reading.torch import result_type
 from gradwright.serialization import FileError, load, save
+from gradwright.transform.value_and_grad import value_and_grad
+from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from gradwright.xp.creation import from_dlpack
 
 __version__ = "0.1.0"

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.cut import brought, is_guarded, is_repeatable, made_of
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.strict import tell, warn
 from gradwright.dtypes import promote_types
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import recording
+from gradwright.engine.strict import tell, warn
 from gradwright.errors import kind
-from gradwright.face.arguments import result_type, sizes, tensor_arg, to_dtype, unmasked
+from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, made_of
+from gradwright.reading.torch import result_type, sizes, tensor_arg, to_dtype, unmasked
 
 
 def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:

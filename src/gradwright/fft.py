@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, xp
-from gradwright.autograd.base import wrap
+from gradwright.engine.base import wrap
 from gradwright.errors import kind
-from gradwright.face.arguments import one_dim, tensor_arg, to_dtype
 from gradwright.face.rearrange import roll
 from gradwright.ops import fft as _ops
+from gradwright.reading.torch import one_dim, tensor_arg, to_dtype
 
 _ABOUT = {
     "fft": "Transform of ``input``",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright.errors import LinAlgError
-from gradwright.face.decompose import (
+from gradwright.face.algebra.decompose import (
     cholesky,
     cholesky_ex,
     eig,
@@ -22,14 +22,13 @@ from gradwright.face.decompose import (
     svd,
     svdvals,
 )
-from gradwright.face.diagonal import diagonal as _diagonal
-from gradwright.face.householder import householder_product
-from gradwright.face.linalg import matmul
-from gradwright.face.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from gradwright.face.products import multi_dot, vecdot
-from gradwright.face.products import powers as vander
-from gradwright.face.products import vector_cross as cross
-from gradwright.face.solve import (
+from gradwright.face.algebra.householder import householder_product
+from gradwright.face.algebra.linalg import matmul
+from gradwright.face.algebra.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from gradwright.face.algebra.products import multi_dot, vecdot
+from gradwright.face.algebra.products import powers as vander
+from gradwright.face.algebra.products import vector_cross as cross
+from gradwright.face.algebra.solve import (
     det,
     inv,
     inv_ex,
@@ -45,6 +44,7 @@ from gradwright.face.solve import (
     tensorinv,
     tensorsolve,
 )
+from gradwright.face.diagonal import diagonal as _diagonal
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

@@ -15,8 +15,8 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.face import arithmetic, order, reduce, scan
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.complex import conj
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",

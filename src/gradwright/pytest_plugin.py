@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from gradwright.autograd.strict import strict
 from gradwright.check import Checked, Outcome
 from gradwright.check.battery import examine
 from gradwright.check.discover import subject_of
 from gradwright.check.isolate import LIMIT, Pool
 from gradwright.check.table import told
+from gradwright.engine.strict import strict
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

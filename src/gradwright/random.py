@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.grad_mode import recording
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import recording
 from gradwright.errors import kind
-from gradwright.face.arguments import tensor_arg
+from gradwright.reading.torch import tensor_arg
 
 __all__ = [
     "Generator", "bernoulli", "default_generator", "get_rng_state", "initial_seed", "manual_seed",

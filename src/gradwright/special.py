@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase
 from gradwright.face import elementwise as _elementwise
-from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.forms import alike, floating, function, without_slope
 from gradwright.face.reduce import log_softmax, logsumexp, softmax
 from gradwright.face.special import digamma, erf, erfc, erfinv, fixed, i0, logit, polygamma, sinc, xlogy
@@ -19,6 +18,7 @@ from gradwright.face.special import lgamma as gammaln
 from gradwright.face.special import mvlgamma as multigammaln
 from gradwright.op import Op
 from gradwright.ops import special as _special
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",

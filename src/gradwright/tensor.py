@@ -6,25 +6,24 @@ import copy
 from typing import Any
 
 from gradwright import backends, creation, dtypes, random, xp
-from gradwright.autograd import public, write
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, made
-from gradwright.autograd.cut import aside, leaves, made_of, replaced, rooted
-from gradwright.autograd.hooks import RemovableHandle
-from gradwright.autograd.node import AccumulateGrad, node_of
-from gradwright.autograd.strict import warn
-from gradwright.autograd.version import UNTRACKED, Untracked
-from gradwright.autograd.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
+from gradwright.engine import calls, overwrite
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase, made
+from gradwright.engine.hooks import RemovableHandle
+from gradwright.engine.node import AccumulateGrad, node_of
+from gradwright.engine.strict import warn
+from gradwright.engine.version import UNTRACKED, Untracked
+from gradwright.engine.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
 from gradwright.errors import kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
 from gradwright.face import join as j
-from gradwright.face import linalg as m
 from gradwright.face import shape as s
-from gradwright.face.arguments import destination, to_dtype
+from gradwright.face.algebra import linalg as m
 from gradwright.face.forms import inplace_operator, operator
 from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
+from gradwright.guards.in_backward import aside, leaves, made_of, replaced, rooted
 from gradwright.methods.arrays import Arrays
 from gradwright.methods.complex import Complex
 from gradwright.methods.elementwise import Elementwise
@@ -34,6 +33,7 @@ from gradwright.methods.reduce import Reductions
 from gradwright.methods.shape import Shapes
 from gradwright.methods.special import Special
 from gradwright.ops import arithmetic, piecewise
+from gradwright.reading.torch import destination, to_dtype
 
 
 def _converter(name: str) -> Any:
@@ -314,7 +314,7 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Any = None) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves it depends on; see `gradwright.autograd.backward`."""
-        public.backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
+        calls.backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Tensor:
         """The same memory without history; in-place writes to either are noticed by the graph."""
@@ -440,11 +440,11 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
     def __rmatmul__(self, other: Any) -> Any:
         return m.matmul(creation.as_tensor(other), self)
 
-    __iadd__ = inplace_operator(__add__, write.add)
+    __iadd__ = inplace_operator(__add__, overwrite.add)
     __imatmul__ = inplace_operator(__matmul__)
-    __isub__ = inplace_operator(__sub__, write.subtract)
-    __imul__ = inplace_operator(__mul__, write.multiply)
-    __itruediv__ = inplace_operator(__truediv__, write.divide)
+    __isub__ = inplace_operator(__sub__, overwrite.subtract)
+    __imul__ = inplace_operator(__mul__, overwrite.multiply)
+    __itruediv__ = inplace_operator(__truediv__, overwrite.divide)
     __ipow__ = inplace_operator(__pow__)
     __ifloordiv__, __imod__ = inplace_operator(__floordiv__), inplace_operator(__mod__)
     __iand__, __ior__, __ixor__ = inplace_operator(__and__), inplace_operator(__or__), inplace_operator(__xor__)
@@ -457,4 +457,4 @@ class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes
 
 
 made.cls = Tensor
-backends.register(xp, Tensor)
+backends.register(xp, Tensor, name="gradwright")

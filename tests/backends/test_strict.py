@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gradwright import autograd, backends
-from gradwright.testing.derivatives import leaf
+from gradwright.verify.testing.derivatives import leaf
 
 array_api_strict = pytest.importorskip("array_api_strict")
 strict = importlib.import_module("gradwright.backends.strict")

@@ -1,9 +1,9 @@
 """Which lines are suspected."""
 
 import gradwright as gw
-from gradwright.autograd.diagnosis import Hypothesis
 from gradwright.check.lab import source
 from gradwright.check.suspects import suspects
+from gradwright.verify.diagnosis import Hypothesis
 from tests.check.functions import lab, x
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.autograd.engine import walk
-from gradwright.autograd.grad_mode import no_grad
+from gradwright.engine.backward import walk
+from gradwright.engine.mode import no_grad
 from gradwright.face import elementwise as e
 from gradwright.face.forms import alike, inplace, without_slope
 from gradwright.ops import arithmetic

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.autograd.watch import Watch
+from gradwright.engine.watch import Watch
 
 
 def numbers(*shape: int) -> Any:

@@ -12,7 +12,7 @@ import gradwright
 from gradwright.backends import namespace, strict
 from gradwright.op import Op, Sample
 from gradwright.ops import decompose as d
-from gradwright.testing import check_derivatives, check_portable
+from gradwright.verify.testing import check_derivatives, check_portable
 
 NUMPY = namespace(np.zeros(()))
 

@@ -12,10 +12,10 @@ import pytest
 
 import gradwright
 from gradwright import backends
-from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 from gradwright.backends import strict
 from gradwright.op import Op, Sample, table
-from gradwright.testing import check_derivatives, check_passes, check_portable, draw
+from gradwright.verify.gradcheck import gradcheck, gradgradcheck
+from gradwright.verify.testing import check_derivatives, check_passes, check_portable, draw
 
 NUMPY = backends.namespace(np.zeros(()))
 SAMPLES = [pytest.param(op, s, id=f"{op.name}-{i}") for op in table.values() for i, s in enumerate(op.samples)]

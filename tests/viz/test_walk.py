@@ -9,7 +9,8 @@ import pytest
 
 import gradwright as gw
 from gradwright import viz
-from gradwright.autograd import Function, surrogate
+from gradwright.autograd import Function
+from gradwright.contract.surrogate import surrogate
 from gradwright.op import op
 from gradwright.viz.records import Edge, Graph
 from gradwright.viz.walk import alone

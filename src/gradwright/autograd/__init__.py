@@ -1,7 +1,8 @@
-"""The engine, its extension contract and its checkers, under PyTorch's names."""
+"""The engine, its extension contract and its checkers, under PyTorch's names. No code lies here."""
 
-from gradwright.autograd import graph
+from gradwright.autograd import functional, graph
 from gradwright.autograd.anomaly import (
+    AnomalyError,
     detect_anomaly,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -11,18 +12,17 @@ from gradwright.autograd.custom import custom_op
 from gradwright.autograd.diagnosis import Diagnosis, diagnose
 from gradwright.autograd.function import Function, once_differentiable
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
+from gradwright.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from gradwright.autograd.node import Node
 from gradwright.autograd.public import Variable, backward, grad
 from gradwright.autograd.pushforward import pushforward
 from gradwright.autograd.strict import strict
 from gradwright.autograd.surrogate import surrogate
 from gradwright.autograd.why import WhyNone, why_none
-from gradwright.errors import AnomalyError, GradcheckError
 
 __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",
-    "detect_anomaly", "diagnose", "enable_grad", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
-    "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "once_differentiable", "pushforward",
-    "set_detect_anomaly", "set_grad_enabled", "strict", "surrogate", "why_none",
+    "detect_anomaly", "diagnose", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck", "graph",
+    "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "once_differentiable",
+    "pushforward", "set_detect_anomaly", "set_grad_enabled", "strict", "surrogate", "why_none",
 ]  # fmt: skip

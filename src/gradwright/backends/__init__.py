@@ -6,6 +6,7 @@ A backend module holds only what its library lacks (and, for NumPy, quick forms 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 EXTRAS = (
@@ -15,23 +16,54 @@ EXTRAS = (
 )  # the `_like`s take a shape; `conj` takes real arrays too
 
 
-class _ByType(dict[type, Any]):
-    """Array types and their namespaces; a subclass is looked up once."""
+@dataclass(frozen=True, eq=False)
+class Library:
+    """What gradwright knows of one array library.
 
-    def __missing__(self, cls: type) -> Any:
+    Attributes:
+        name: what messages call it.
+        xp: its namespace, as formulas see it.
+        writes: whether its arrays are written in place. Where they are not, a write on a tensor puts a new array into
+            it, and its views are read anew: values and gradients are the same.
+        views: whether two arrays of it may share memory; None if that cannot be known, and then a write raises.
+    """
+
+    name: str
+    xp: Any
+    writes: bool = False
+    views: bool | None = False
+
+
+class _ByType(dict[type, Library]):
+    """Array types and their libraries; a subclass is looked up once."""
+
+    def __missing__(self, cls: type) -> Library:
         for base in cls.__mro__[1:]:
             if base in self:
                 self[cls] = self[base]
                 return self[base]
-        raise TypeError(f"expected an array or a Tensor, got {cls.__name__}")
+        known = ", ".join(sorted({one.name for one in self.values()}))
+        whose = "" if cls.__module__ == "builtins" else f" of {cls.__module__}"
+        raise TypeError(
+            f"expected an array or a Tensor, got {cls.__name__}{whose}. The array libraries known are {known}; "
+            "gradwright.backends.register makes another one known"
+        )
 
 
 _by_type = _ByType()
 
 
-def register(namespace: Any, *types: type) -> None:
-    """Make ``namespace`` the `xp` of arrays of these types."""
-    _by_type.update(dict.fromkeys(types, namespace))
+def register(namespace: Any, *types: type, name: str = "", writes: bool = False, views: bool | None = False) -> Library:
+    """Make ``namespace`` the `xp` of arrays of these types; what the library can do is said as in `Library`."""
+    library = Library(name or getattr(namespace, "__name__", types[0].__module__.partition(".")[0]), namespace, writes,
+                      views)  # fmt: skip
+    _by_type.update(dict.fromkeys(types, library))
+    return library
+
+
+def library(array: Any) -> Library:
+    """The library that an array is of. Raises TypeError if the value is no array of a registered one."""
+    return _by_type[type(array)]
 
 
 def namespace(array: Any) -> Any:
@@ -39,4 +71,4 @@ def namespace(array: Any) -> Any:
 
     Raises TypeError if the value is no array of a registered library.
     """
-    return _by_type[type(array)]
+    return _by_type[type(array)].xp

@@ -253,4 +253,4 @@ for _name in approximations.__all__:
     setattr(namespace.special, _name, getattr(approximations, _name))
 namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
 namespace.batch_last = windows.batch_last
-register(namespace, np.ndarray, np.generic)
+register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True)

@@ -16,4 +16,4 @@ except ImportError as e:
     ) from e
 
 namespace = Extended(array_api_strict)
-register(namespace, type(array_api_strict.empty(0)))
+register(namespace, type(array_api_strict.empty(0)), name="array-api-strict")

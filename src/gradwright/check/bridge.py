@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.function import Function
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.function.function import Function
 
 
 class Graph:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import gradwright
-from gradwright.autograd.function import Function
+from gradwright.function.function import Function
 from gradwright.op import Op
 
 CUSTOM_OP = "__gradwright_function__"
@@ -52,7 +52,7 @@ class Subject:
 
     @property
     def refused(self) -> Exception | None:
-        """Why the class cannot be defined, if it was `gradwright.autograd.signature.tolerant` that let it be."""
+        """Why the class cannot be defined, if it was `gradwright.contract.signature.tolerant` that let it be."""
         return vars(self.function).get("_refused") if self.kind == "function" else None
 
     @property

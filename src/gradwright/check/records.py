@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gradwright.autograd.diagnosis.records import plain
 from gradwright.check import notebook
+from gradwright.verify.diagnosis.records import plain
 
 
 class Outcome(enum.StrEnum):

@@ -11,12 +11,12 @@ import os
 import sys
 from typing import Any
 
-from gradwright.autograd.diagnosis.records import plain
-from gradwright.autograd.signature import tolerant
 from gradwright.check import discover
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import examine
 from gradwright.check.discover import Subject, load, subjects
+from gradwright.contract.signature import tolerant
+from gradwright.verify.diagnosis.records import plain
 
 
 def main(target: str) -> None:

@@ -13,9 +13,9 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from gradwright import viz
-from gradwright.autograd.containers import paths, take_apart
 from gradwright.check.discover import load
 from gradwright.cli import torch_names
+from gradwright.contract.containers import paths, take_apart
 from gradwright.errors import LayoutError, kind
 from gradwright.nn import Module
 from gradwright.pages import files

@@ -48,10 +48,11 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 _MORE = {
-    "torch.nn.modules.batchnorm": {"_BatchNorm": "gradwright.nn.norm:_BatchNorm"},
-    "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.conv:_ConvNd"},
+    "torch.nn.modules.batchnorm": {"_BatchNorm": "gradwright.nn.modules.norm:_BatchNorm"},
+    "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.modules.conv:_ConvNd"},
     "torch.nn.modules.loss": {
-        "_Loss": "gradwright.nn.loss:Loss", "_WeightedLoss": "gradwright.nn.classification:_WeightedLoss",
+        "_Loss": "gradwright.nn.modules.loss:Loss",
+        "_WeightedLoss": "gradwright.nn.modules.classification:_WeightedLoss",
     },
     "torch.nn.modules.module": {name: f"gradwright.nn.hooks:{name}" for name in (
         "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",

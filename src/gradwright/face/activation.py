@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one
-from gradwright.face.arguments import tensor_arg
+from gradwright.engine.apply import apply, apply_one
 from gradwright.ops import activation as _activation
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["hardshrink", "prelu"]
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, unary
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.apply import apply, unary
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import number_as, result_type, tensor_arg, to_dtype
 from gradwright.face.complex import view_as_complex, view_as_real
 from gradwright.face.forms import alike, function, without_slope
 from gradwright.face.reduce import norm
@@ -21,6 +20,7 @@ from gradwright.op import Op
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
+from gradwright.reading.torch import number_as, result_type, tensor_arg, to_dtype
 
 __all__ = [
     "addcdiv", "addcmul", "bitwise_left_shift", "bitwise_right_shift", "copysign", "deg2rad", "dist", "fix", "fmax",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.face.arguments import tensor_arg
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.reading.torch import tensor_arg
 
 __all__ = [
     "allclose", "equal", "is_floating_point", "is_tensor", "isclose", "numel",

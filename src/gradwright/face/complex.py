@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one
+from gradwright.engine.apply import apply, apply_one
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.ops import complex as _complex
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [
     "angle", "complex", "conj", "conj_physical", "imag", "is_complex", "isreal", "polar", "real", "resolve_conj",

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import wrap
-from gradwright.face.arguments import one_dim, tensor_arg
+from gradwright.engine.apply import apply
+from gradwright.engine.base import wrap
 from gradwright.face.reduce import sum as _sum
 from gradwright.face.shape import flatten, movedim
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import one_dim, tensor_arg
 
 __all__ = [
     "diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "tril_indices", "triu", "triu_indices",

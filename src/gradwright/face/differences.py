@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.base import TensorBase
 from gradwright.errors import size as _text
 from gradwright.face import reduce
-from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.elementwise import logical_xor
 from gradwright.face.join import cat
 from gradwright.face.names import numpy_names
 from gradwright.face.scan import cumsum
 from gradwright.face.shape import clone
 from gradwright.face.views import narrow
+from gradwright.reading.torch import one_dim, tensor_arg
 
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one, unary
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.apply import apply, apply_one, unary
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
-from gradwright.face.arguments import NUMBER, number_as, result_type, tensor_arg, to_dtype
 from gradwright.face.forms import alike, counting, floating, function, logical, operator
 from gradwright.ops import activation as _activation
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import NUMBER, number_as, result_type, tensor_arg, to_dtype
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",

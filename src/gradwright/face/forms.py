@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one, binary, unary
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import recording, watching
-from gradwright.autograd.node import operation, ticket
-from gradwright.autograd.view import assign, refresh, unhooked
+from gradwright.engine.apply import apply, apply_one, binary, unary
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import recording, watching
+from gradwright.engine.node import operation, ticket
+from gradwright.engine.view import assign, refresh, unhooked
 from gradwright.errors import kind
-from gradwright.face.arguments import NUMBER, operands, tensor_arg, to_dtype
 from gradwright.op import Op, Rule
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops.shape import copy as _copy
+from gradwright.reading.torch import NUMBER, operands, tensor_arg, to_dtype
 
 
 def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -127,7 +127,7 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
-    first time, works on a copy. ``short`` is the short way of it (see `gradwright.autograd.write`), which only single
+    first time, works on a copy. ``short`` is the short way of it (see `gradwright.engine.overwrite`), which only single
     operations have.
     """
     composite = False
@@ -160,7 +160,7 @@ def _is_composite(out: Any, start: int, given: Sequence[Any]) -> bool:
 
 
 def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Callable[[Any, Any], Any]:
-    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.autograd.write`)."""
+    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.engine.overwrite`)."""
 
     def call(self: Any, other: Any) -> Any:
         if short is not None and short(self, other):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.face.arguments import tensor_arg
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.face.returns import opaque, return_type
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["histc", "histogram", "histogramdd"]
 

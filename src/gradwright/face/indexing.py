@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd import write
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.view import assign, unhooked
+from gradwright.engine import overwrite
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import recording
+from gradwright.engine.view import assign, unhooked
 from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.arguments import NUMBER, number_as, one_dim, tensor_arg, to_dtype
 from gradwright.face.forms import inplace
 from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import NUMBER, number_as, one_dim, tensor_arg, to_dtype
 
 __all__ = [
     "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put",
@@ -171,7 +171,7 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if source.array.ndim > len(shape):
         got = _text(source.array.shape)
         raise RuntimeError(f"output with shape {_text(shape)} doesn't match the broadcast shape {got}")
-    if write.copy(self, source):
+    if overwrite.copy(self, source):
         return self
     return assign(self, _fitted("copy_", source, self, shape))
 

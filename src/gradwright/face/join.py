@@ -8,14 +8,14 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.arguments import one_dim, result_type, tensor_arg, tensor_list, to_dtype
 from gradwright.face.rearrange import constant_pad_nd
 from gradwright.face.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import one_dim, result_type, tensor_arg, tensor_list, to_dtype
 
 __all__ = [
     "_chunk_cat", "block_diag", "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import size as _text
-from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.shape import flatten, listed, reshape, transpose
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import one_dim, tensor_arg
 
 __all__ = [
     "constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",

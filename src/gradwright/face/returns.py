@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gradwright.autograd.apply import apply_one
+from gradwright.engine.apply import apply_one
 from gradwright.face.forms import without_slope
 from gradwright.op import Op, op
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.grad_mode import recording
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import recording
 from gradwright.errors import size as _text
-from gradwright.face.arguments import number_as, one_dim, tensor_arg
 from gradwright.face.indexing import winning
 from gradwright.face.join import cat
 from gradwright.face.shape import expand, flatten, movedim, reshape
 from gradwright.ops import index as _index
 from gradwright.ops import scatter as _scatter
+from gradwright.reading.torch import number_as, one_dim, tensor_arg
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "index_reduce", "index_select", "scatter", "scatter_add",

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.arguments import NUMBER, one_dim, result_type, tensor_arg, tensor_list
 from gradwright.face.join import stack
 from gradwright.face.names import numpy_names
 from gradwright.face.returns import opaque
 from gradwright.face.scatter import index_select
+from gradwright.reading.torch import NUMBER, one_dim, result_type, tensor_arg, tensor_list
 
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply_one
-from gradwright.autograd.view import alias_of, rearrange, writable
+from gradwright.engine.apply import apply_one
+from gradwright.engine.view import alias_of, rearrange, writable
 from gradwright.errors import size as _text
-from gradwright.face.arguments import one_dim, sizes, tensor_arg
 from gradwright.face.complex import conj
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import one_dim, sizes, tensor_arg
 
 __all__ = [
     "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to",

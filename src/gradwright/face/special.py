@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one
+from gradwright.engine.apply import apply, apply_one
 from gradwright.errors import kind
-from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.face.elementwise import add, sub
 from gradwright.face.forms import alike, floating, function, without_slope
 from gradwright.op import Op
 from gradwright.ops import special as _special
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",

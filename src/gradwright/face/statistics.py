@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.face import elementwise, reduce
-from gradwright.face.arguments import one_dim, tensor_arg
 from gradwright.face.complex import complex as make_complex
 from gradwright.face.complex import conj, imag, real
 from gradwright.face.diagonal import diagonal
@@ -20,6 +19,7 @@ from gradwright.face.scatter import gather
 from gradwright.face.shape import movedim, reshape, squeeze, transpose
 from gradwright.op import Op
 from gradwright.ops import reduce as _reduce
+from gradwright.reading.torch import one_dim, tensor_arg
 
 __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 

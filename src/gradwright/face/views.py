@@ -7,20 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.cut import aside
-from gradwright.autograd.grad_mode import is_inference_mode_enabled, no_grad, recording
-from gradwright.autograd.node import AccumulateGrad, NotDifferentiable
-from gradwright.autograd.version import bump
-from gradwright.autograd.view import alias_of, check_history, check_tracked, writable
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import is_inference_mode_enabled, no_grad, recording
+from gradwright.engine.node import AccumulateGrad, NotDifferentiable
+from gradwright.engine.version import bump
+from gradwright.engine.view import alias_of, check_history, check_tracked, writable
 from gradwright.errors import size as _text
-from gradwright.face.arguments import one_dim, sizes, tensor_arg
 from gradwright.face.diagonal import diagonal
 from gradwright.face.join import copied, split, split_with_sizes, unbind
 from gradwright.face.shape import clone, expand, permute, rearranging, squeeze, t, transpose, unsqueeze, view
+from gradwright.guards.in_backward import aside
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
+from gradwright.reading.torch import one_dim, sizes, tensor_arg
 
 __all__ = [
     "alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy",

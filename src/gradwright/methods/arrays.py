@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
-from gradwright.autograd.cut import is_guarded, leaves
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.version import lend
-from gradwright.autograd.view import writable
-from gradwright.face.arguments import one_dim
+from gradwright.engine.mode import recording
+from gradwright.engine.version import lend
+from gradwright.engine.view import writable
+from gradwright.guards.in_backward import is_guarded, leaves
 from gradwright.neighbours import numpy as neighbour
+from gradwright.reading.torch import one_dim
 
 
 class Count(int):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.autograd import write
+from gradwright.engine import overwrite
 from gradwright.face import activation as v
 from gradwright.face import arithmetic as a
 from gradwright.face import compare as c
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.forms import aside, inplace, store
+from gradwright.reading.torch import tensor_arg
 
 
 def _each(name: str, function: Callable[..., Any], *tensors: Any) -> Any:
@@ -31,8 +31,8 @@ class Elementwise:
     hardshrink, prelu = v.hardshrink, v.prelu
 
     add, sub, mul, div, remainder, floor_divide = e.add, e.sub, e.mul, e.div, e.remainder, e.floor_divide
-    add_, sub_ = inplace(add, write.add), inplace(sub, write.subtract)
-    mul_, div_ = inplace(mul, write.multiply), inplace(div, write.divide)
+    add_, sub_ = inplace(add, overwrite.add), inplace(sub, overwrite.subtract)
+    mul_, div_ = inplace(mul, overwrite.multiply), inplace(div, overwrite.divide)
     remainder_, floor_divide_ = inplace(remainder), inplace(floor_divide)
     true_divide, fmod, neg, reciprocal, square, pow = e.true_divide, e.fmod, e.neg, e.reciprocal, e.square, e.pow
     true_divide_, fmod_, neg_, reciprocal_, square_ = map(inplace, (true_divide, fmod, neg, reciprocal, square))

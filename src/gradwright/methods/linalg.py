@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradwright.face import householder as h
-from gradwright.face import lapack as k
-from gradwright.face import linalg as m
-from gradwright.face import products as p
+from gradwright.face.algebra import householder as h
+from gradwright.face.algebra import lapack as k
+from gradwright.face.algebra import linalg as m
+from gradwright.face.algebra import products as p
 from gradwright.face.forms import inplace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright.face import special as s
-from gradwright.face import spectral
+from gradwright.face.algebra import spectral
 from gradwright.face.forms import inplace
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.face import einsum, join, reduce, shape
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.face import join, reduce, shape
+from gradwright.face.algebra import einsum
 
 _MODULE = "einops._backends"
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import fft, linalg, xp
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.neighbours.ufuncs import as_tensor, f, over, refused, tensors, ufunc
 
 __all__ = ["FUNCTIONS", "function", "ufunc"]

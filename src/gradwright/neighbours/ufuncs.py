@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, special
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.face import (
     arithmetic,
     compare,
     diagonal,
     differences,
-    einsum,
     elementwise,
     indexing,
     join,
     order,
-    products,
     rearrange,
     reduce,
     scan,
@@ -30,8 +28,9 @@ from gradwright.face import (
     views,
 )
 from gradwright.face import complex as numbers
-from gradwright.face import linalg as matrices
 from gradwright.face import special as functions
+from gradwright.face.algebra import einsum, products
+from gradwright.face.algebra import linalg as matrices
 from gradwright.face.forms import aside, store
 
 _HOMES = (

@@ -1,7 +1,11 @@
 """Modules: parameters, layers and their containers, under PyTorch's names."""
 
 from gradwright.nn import functional, init, utils
-from gradwright.nn.activation import (
+from gradwright.nn.container import ModuleDict, ModuleList, Sequential
+from gradwright.nn.layer import own_init as _own_init
+from gradwright.nn.lazy import LazyModuleMixin
+from gradwright.nn.module import Module
+from gradwright.nn.modules.activation import (
     GELU,
     GLU,
     Hardshrink,
@@ -17,7 +21,7 @@ from gradwright.nn.activation import (
     Tanh,
     Tanhshrink,
 )
-from gradwright.nn.adaptive import (
+from gradwright.nn.modules.adaptive import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -25,10 +29,10 @@ from gradwright.nn.adaptive import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
-from gradwright.nn.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
-from gradwright.nn.attention import MultiheadAttention
-from gradwright.nn.cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from gradwright.nn.classification import (
+from gradwright.nn.modules.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
+from gradwright.nn.modules.attention import MultiheadAttention
+from gradwright.nn.modules.cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from gradwright.nn.modules.classification import (
     CrossEntropyLoss,
     LinearCrossEntropyLoss,
     MultiLabelMarginLoss,
@@ -37,15 +41,12 @@ from gradwright.nn.classification import (
     NLLLoss,
     NLLLoss2d,
 )
-from gradwright.nn.container import ModuleDict, ModuleList, Sequential
-from gradwright.nn.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from gradwright.nn.distance import CosineSimilarity, PairwiseDistance
-from gradwright.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from gradwright.nn.embedding import Embedding, EmbeddingBag
-from gradwright.nn.fold import Fold, Unfold
-from gradwright.nn.layer import own_init as _own_init
-from gradwright.nn.lazy import LazyModuleMixin
-from gradwright.nn.lazy_layers import (
+from gradwright.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from gradwright.nn.modules.distance import CosineSimilarity, PairwiseDistance
+from gradwright.nn.modules.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from gradwright.nn.modules.embedding import Embedding, EmbeddingBag
+from gradwright.nn.modules.fold import Fold, Unfold
+from gradwright.nn.modules.lazy_layers import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
     LazyBatchNorm3d,
@@ -60,8 +61,8 @@ from gradwright.nn.lazy_layers import (
     LazyInstanceNorm3d,
     LazyLinear,
 )
-from gradwright.nn.linear import Bilinear, Identity, Linear
-from gradwright.nn.loss import (
+from gradwright.nn.modules.linear import Bilinear, Identity, Linear
+from gradwright.nn.modules.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CosineEmbeddingLoss,
@@ -79,8 +80,7 @@ from gradwright.nn.loss import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from gradwright.nn.module import Module
-from gradwright.nn.norm import (
+from gradwright.nn.modules.norm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
@@ -91,7 +91,7 @@ from gradwright.nn.norm import (
     LayerNorm,
     RMSNorm,
 )
-from gradwright.nn.pad import (
+from gradwright.nn.modules.pad import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -108,10 +108,8 @@ from gradwright.nn.pad import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from gradwright.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
-from gradwright.nn.parameters import ParameterDict, ParameterList
-from gradwright.nn.pixel import ChannelShuffle, PixelShuffle, PixelUnshuffle
-from gradwright.nn.pool import (
+from gradwright.nn.modules.pixel import ChannelShuffle, PixelShuffle, PixelUnshuffle
+from gradwright.nn.modules.pool import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
@@ -127,19 +125,21 @@ from gradwright.nn.pool import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from gradwright.nn.rectifier import CELU, ELU, SELU, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, RReLU, Threshold
-from gradwright.nn.recurrent import GRU, LSTM, RNN, RNNBase
-from gradwright.nn.resize import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
-from gradwright.nn.response import CrossMapLRN2d, LocalResponseNorm
-from gradwright.nn.shape import Flatten, Unflatten
-from gradwright.nn.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
-from gradwright.nn.transformer import (
+from gradwright.nn.modules.rectifier import CELU, ELU, SELU, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, RReLU, Threshold
+from gradwright.nn.modules.recurrent import GRU, LSTM, RNN, RNNBase
+from gradwright.nn.modules.resize import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+from gradwright.nn.modules.response import CrossMapLRN2d, LocalResponseNorm
+from gradwright.nn.modules.shape import Flatten, Unflatten
+from gradwright.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from gradwright.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,
     TransformerDecoderLayer,
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from gradwright.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from gradwright.nn.parameters import ParameterDict, ParameterList
 
 __all__ = [
     "functional", "init", "utils",

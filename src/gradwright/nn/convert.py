@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 from gradwright import creation, dtypes
-from gradwright.autograd.grad_mode import no_grad
-from gradwright.face.arguments import destination
+from gradwright.engine.mode import no_grad
 from gradwright.nn.parameter import is_lazy
 from gradwright.nn.tree import Tree
+from gradwright.reading.torch import destination
 
 
 class Converted(Tree):

@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradwright.autograd.function import Function
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.hooks import Registry as HookRegistry
-from gradwright.autograd.hooks import RemovableHandle, add, fitting, title
+from gradwright.engine.hooks import Registry as HookRegistry
+from gradwright.engine.hooks import RemovableHandle, add, fitting, title
+from gradwright.engine.mode import recording
+from gradwright.function.function import Function
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.registry import Registry
 from gradwright.tensor import Tensor

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from gradwright import creation, dtypes
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 

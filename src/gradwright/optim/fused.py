@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.autograd.grad_mode import recording, watching
-from gradwright.autograd.version import bump_all
-from gradwright.autograd.view import check_writable
 from gradwright.backends import namespace
 from gradwright.creation import full_like, tensor
+from gradwright.engine.mode import recording, watching
+from gradwright.engine.version import bump_all
+from gradwright.engine.view import check_writable
 from gradwright.face.complex import view_as_real
 from gradwright.optim.blocks import Block, check_state, laid_out, number_dtype, start_of
 from gradwright.optim.optimizer import Stepping, number

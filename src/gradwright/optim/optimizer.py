@@ -11,10 +11,10 @@ from itertools import chain
 from numbers import Real
 from typing import Any
 
-from gradwright.autograd.grad_mode import enable_grad, set_grad_enabled
-from gradwright.autograd.hooks import Registry, RemovableHandle, add
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
+from gradwright.engine.hooks import Registry, RemovableHandle, add
+from gradwright.engine.mode import enable_grad, set_grad_enabled
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 

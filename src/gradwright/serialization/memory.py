@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.nn.parameter import Buffer, Parameter, is_lazy
 from gradwright.tensor import Tensor

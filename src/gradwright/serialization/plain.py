@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.serialization.memory import Store, check
 

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.base import wrap
+from gradwright.engine.base import wrap
 from gradwright.errors import FileError
 from gradwright.serialization.atomic import replacing
 from gradwright.serialization.container import json_of, read, write

@@ -13,12 +13,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from gradwright.autograd import public
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.engine import accumulating
-from gradwright.autograd.function import Function, once_differentiable
-from gradwright.autograd.grad_mode import enable_grad, is_grad_enabled, no_grad
-from gradwright.autograd.strict import tell
+from gradwright.contract.once_differentiable import once_differentiable
+from gradwright.engine import calls
+from gradwright.engine.backward import accumulating
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import enable_grad, is_grad_enabled, no_grad
+from gradwright.engine.strict import tell
+from gradwright.function.function import Function
 from gradwright.nn.container import Sequential
 from gradwright.random import fork_rng, get_rng_state, set_rng_state
 from gradwright.utils.recompute import Checkpoint, CheckpointError, Forget, Log
@@ -254,5 +255,5 @@ class CheckpointFunction(Function):
         wanted = [(o, g) for o, g in pairs if isinstance(o, TensorBase) and o._node is not None]
         if not wanted:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
-        public.backward([o for o, _ in wanted], [g for _, g in wanted])
+        calls.backward([o for o, _ in wanted], [g for _, g in wanted])
         return None, None, *[getattr(t, "grad", None) for t in inputs]

@@ -13,15 +13,15 @@ from contextlib import suppress
 from threading import RLock
 from typing import Any
 
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.grad_mode import enable_grad, watching
-from gradwright.autograd.node import Node, ticket
-from gradwright.autograd.place import Place, here
-from gradwright.autograd.record import pack, unpack
-from gradwright.autograd.saved import Entry, Packing
-from gradwright.autograd.watch import Watch, recorded
 from gradwright.backends.quiet import restore, users_own
 from gradwright.dtypes import Size, of
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import enable_grad, watching
+from gradwright.engine.node import Node, ticket
+from gradwright.engine.nodes_of_ops import pack, unpack
+from gradwright.engine.saved_hooks import Entry, Packing
+from gradwright.engine.source_line import Place, here
+from gradwright.engine.watch import Watch, recorded
 from gradwright.random import fork_rng, set_rng_state
 
 

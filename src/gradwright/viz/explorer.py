@@ -10,19 +10,19 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.base import TensorBase
 from gradwright.nn import Module
 from gradwright.pages import files
 from gradwright.pages.document import document
 from gradwright.pages.markup import Markup, data, join, prose, tag
 from gradwright.pages.numbers import number
-from gradwright.profiler.table import in_bytes
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import count
 from gradwright.viz.levels import Group, levels
 from gradwright.viz.play import CELLS, Play, Step, Values, record
 from gradwright.viz.sizes import EXPLODING, VANISHING
 from gradwright.viz.walk import alone, walked
+from gradwright.watchers.profiler.table import in_bytes
 
 if TYPE_CHECKING:
     from gradwright.viz.records import Graph, GraphNode, Saved

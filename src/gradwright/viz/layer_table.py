@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from gradwright.autograd.grad_mode import enable_grad, no_grad
-from gradwright.autograd.jacobian import tensors
-from gradwright.autograd.watch import Watch
+from gradwright.engine.mode import enable_grad, no_grad
+from gradwright.engine.watch import Watch
 from gradwright.errors import kind
 from gradwright.nn import Module
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.nn.parameter import is_lazy
 from gradwright.pages.markup import printable, tag
-from gradwright.profiler.table import in_bytes
 from gradwright.random import fork_rng
+from gradwright.verify.numeric.jacobian import tensors
 from gradwright.viz.saved import Memories
+from gradwright.watchers.profiler.table import in_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd import backward, grad
-from gradwright.autograd.node import AccumulateGrad, Bundle, Node
-from gradwright.autograd.public import cotangent
-from gradwright.autograd.trace import retained_kept
-from gradwright.autograd.watch import Watch
+from gradwright.engine.calls import cotangent
+from gradwright.engine.node import AccumulateGrad, Bundle, Node
+from gradwright.engine.watch import Watch
 from gradwright.pages.numbers import cuts, numbers
 from gradwright.viz.records import Graph
 from gradwright.viz.walk import walked
+from gradwright.watchers.path_of_values import retained_kept
 
 CELLS = 256
 """So many entries of a gradient are kept at most."""

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.autograd.jacobian import Subject, analytical, central, coordinates, named, rounding, step
 from gradwright.errors import kind
 from gradwright.nn import Module
 from gradwright.pages.markup import printable
+from gradwright.verify.numeric.jacobian import Subject, analytical, central, coordinates, named, rounding, step
 from gradwright.viz.sizes import EXPLODING, VANISHING, judged
 from gradwright.viz.trace import magnitude
 

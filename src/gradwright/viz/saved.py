@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.attributes import Keeping
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.context import BackwardNode
-from gradwright.autograd.node import Node
-from gradwright.autograd.record import SAVED_AS, OpNode
-from gradwright.autograd.saved import Entry
 from gradwright.dtypes import of
+from gradwright.engine.base import TensorBase
+from gradwright.engine.node import Node
+from gradwright.engine.nodes_of_ops import SAVED_AS, OpNode
+from gradwright.engine.saved_hooks import Entry
+from gradwright.function.ctx import BackwardNode
+from gradwright.function.ctx_attributes import Keeping
 from gradwright.pages.markup import printable
 from gradwright.viz.records import Saved
 

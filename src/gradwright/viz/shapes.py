@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.context import BackwardNode
-from gradwright.autograd.node import AccumulateGrad, Node, Output
-from gradwright.autograd.record import OpNode
-from gradwright.autograd.saved import Entry
 from gradwright.dtypes import of
+from gradwright.engine.node import AccumulateGrad, Node, Output
+from gradwright.engine.nodes_of_ops import OpNode
+from gradwright.engine.saved_hooks import Entry
+from gradwright.function.ctx import BackwardNode
 from gradwright.op import table
 
 Meta = tuple[Any, Any]

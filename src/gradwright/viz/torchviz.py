@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.context import BackwardNode
-from gradwright.autograd.node import AccumulateGrad, Node
-from gradwright.autograd.place import warn
-from gradwright.autograd.record import OpNode
-from gradwright.autograd.saved import Entry
+from gradwright.engine.base import TensorBase
+from gradwright.engine.node import AccumulateGrad, Node
+from gradwright.engine.nodes_of_ops import OpNode
+from gradwright.engine.saved_hooks import Entry
+from gradwright.engine.source_line import warn
 from gradwright.errors import kind
+from gradwright.function.ctx import BackwardNode
 from gradwright.ops.index import write_view
 from gradwright.pages.markup import printable
 from gradwright.viz.saved import called

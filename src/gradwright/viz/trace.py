@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.autograd.cut import Guard
-from gradwright.autograd.grad_mode import guarding
-from gradwright.autograd.node import Node, Output
-from gradwright.autograd.place import here
-from gradwright.autograd.reach import arrays
-from gradwright.autograd.view import is_severed
-from gradwright.autograd.watch import Watch
+from gradwright.contract.contents import arrays
 from gradwright.dtypes import FLOAT, of
+from gradwright.engine.mode import guarding
+from gradwright.engine.node import Node, Output
+from gradwright.engine.source_line import here
+from gradwright.engine.view import is_severed
+from gradwright.engine.watch import Watch
+from gradwright.guards.in_backward import Guard
 from gradwright.nn.hooks import register_module_forward_hook, register_module_forward_pre_hook
 from gradwright.viz.saved import owners
 

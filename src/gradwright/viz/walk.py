@@ -7,21 +7,21 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gradwright.autograd.base import TensorBase
-from gradwright.autograd.containers import paths, take_apart
-from gradwright.autograd.context import BackwardNode
-from gradwright.autograd.cut import Cut
-from gradwright.autograd.node import AccumulateGrad, Node, NotDifferentiable, Output
-from gradwright.autograd.orders import order
-from gradwright.autograd.place import Place as Line
-from gradwright.autograd.record import OpNode
-from gradwright.autograd.view import is_severed, refresh
-from gradwright.autograd.why import why_none
+from gradwright.contract.containers import paths, take_apart
+from gradwright.engine.base import TensorBase
+from gradwright.engine.node import AccumulateGrad, Node, NotDifferentiable, Output
+from gradwright.engine.nodes_of_ops import OpNode
+from gradwright.engine.recorded_passes import order
+from gradwright.engine.source_line import Place as Line
+from gradwright.engine.view import is_severed, refresh
 from gradwright.errors import kind
+from gradwright.function.ctx import BackwardNode
+from gradwright.guards.in_backward import Cut
 from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Place
 from gradwright.viz.saved import Memories
 from gradwright.viz.shapes import UNKNOWN, Shapes, meta
 from gradwright.viz.trace import Note, Stop, lost, magnitude, notes
+from gradwright.watchers.why_none import why_none
 
 _NOTHING = Note(None, None)
 _ENDS = (Cut, NotDifferentiable)

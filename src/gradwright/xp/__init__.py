@@ -11,7 +11,8 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.op import table
-from gradwright.xp import arguments, fft, info, linalg
+from gradwright.reading import standard
+from gradwright.xp import fft, info, linalg
 from gradwright.xp.creation import *
 from gradwright.xp.data_types import *
 from gradwright.xp.elementwise import *
@@ -31,5 +32,5 @@ def __getattr__(name: str) -> Any:
     """An operation that the standard lacks."""
     if name not in table:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = arguments.bound(table[name])
+    globals()[name] = standard.bound(table[name])
     return globals()[name]

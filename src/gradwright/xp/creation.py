@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
-from gradwright.autograd.apply import apply_one
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.apply import apply_one
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.op import table
-from gradwright.xp import arguments
+from gradwright.reading import standard
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
@@ -45,7 +45,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             raise ValueError("asarray(): another dtype needs a copy, but copy=False")
         if copy and (dtype is None or dtypes.of(dtype) is dtypes.of(obj.array.dtype)):
             return apply_one(table["copy"], obj, {})
-        return obj if dtype is None else arguments.as_dtype(obj, dtype)
+        return obj if dtype is None else standard.as_dtype(obj, dtype)
     held = hasattr(obj, "dtype") or hasattr(obj, "__array__") or hasattr(obj, "__buffer__")
     if not held and copy is False:
         raise ValueError("asarray(): Python numbers have to be copied, but copy=False")
@@ -118,13 +118,13 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
     """Zeros of the dtype and library of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
-    return wrap(space.zeros_like(x.array, shape=shape, dtype=None if dtype is None else arguments.native(space, dtype)))
+    return wrap(space.zeros_like(x.array, shape=shape, dtype=None if dtype is None else standard.native(space, dtype)))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
     """Ones of the dtype and library of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
-    return wrap(space.ones_like(x.array, shape=shape, dtype=None if dtype is None else arguments.native(space, dtype)))
+    return wrap(space.ones_like(x.array, shape=shape, dtype=None if dtype is None else standard.native(space, dtype)))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
@@ -134,8 +134,8 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """``fill_value`` in the shape of ``x``, and of its dtype unless one is named."""
-    space = backends.namespace(arguments.tensor("full_like", x).array)
-    d = arguments.native(space, x.array.dtype if dtype is None else dtype)
+    space = backends.namespace(standard.tensor("full_like", x).array)
+    d = standard.native(space, x.array.dtype if dtype is None else dtype)
     return wrap(space.full(x.array.shape, fill_value, dtype=d))
 
 
@@ -146,7 +146,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     order = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
         order[:2] = [1, 0]
-    lengths = [arguments.tensor("meshgrid", x).array.size for x in arrays]
+    lengths = [standard.tensor("meshgrid", x).array.size for x in arrays]
     shape = tuple(lengths[i] for i in order)
     placed = [tuple(lengths[i] if i == k else 1 for i in order) for k in range(len(arrays))]
     lines = [apply_one(table["reshape"], x, {"shape": p}) for x, p in zip(arrays, placed, strict=True)]
@@ -154,7 +154,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
 
 
 def _matrices(function: str, x: Any, k: int) -> Any:
-    if arguments.tensor(function, x).array.ndim < 2:
+    if standard.tensor(function, x).array.ndim < 2:
         raise ValueError(f"{function}(): expected a matrix or a stack of them, but got {x.array.ndim} dimensions")
     return apply_one(table[function], x, {"k": k})
 

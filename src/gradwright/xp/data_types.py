@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase
-from gradwright.xp import arguments
+from gradwright.engine.base import TensorBase
+from gradwright.reading import standard
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
@@ -20,8 +20,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     """``x`` converted to ``dtype``; nothing flows back through whole numbers and booleans."""
     if device is not None:
         dtypes.device(device)
-    x = arguments.tensor("astype", x)
-    return arguments.cast(x, dtype) if copy else arguments.as_dtype(x, dtype)
+    x = standard.tensor("astype", x)
+    return standard.cast(x, dtype) if copy else standard.as_dtype(x, dtype)
 
 
 def _dtype(value: Any) -> dtypes.dtype:
@@ -55,7 +55,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def result_type(*arrays_and_dtypes: Any) -> dtypes.dtype:
     """The dtype in which tensors, dtypes and Python numbers meet; numbers only raise the kind."""
-    return arguments.common_dtype("result_type", *arrays_and_dtypes)
+    return standard.common_dtype("result_type", *arrays_and_dtypes)
 
 
 def _limits(limits: Any) -> Any:

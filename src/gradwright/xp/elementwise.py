@@ -7,10 +7,10 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one, binary, unary
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.apply import apply, apply_one, binary, unary
+from gradwright.engine.base import TensorBase
 from gradwright.op import Op, op, table
-from gradwright.xp import arguments
+from gradwright.reading import standard
 from gradwright.xp.creation import zeros_like
 
 _FLOATING = [
@@ -60,7 +60,7 @@ def _function(name: str, *, floating: bool = False) -> Callable[[Any], Any]:
     made = _operation(name, 1)
 
     def slow(x: Any) -> Any:
-        return apply_one(made, arguments.floats(name, x) if floating else x, {})
+        return apply_one(made, standard.floats(name, x) if floating else x, {})
 
     call: Any = unary(made, slow)
     call.__signature__ = _ONE
@@ -71,7 +71,7 @@ def _of_two(name: str, *, floating: bool = False) -> Callable[[Any, Any], Any]:
     made = _operation(name, 2)
 
     def slow(x: Any, y: Any) -> Any:
-        return apply(made, arguments.alike(name, x, y, floating=floating), {})
+        return apply(made, standard.alike(name, x, y, floating=floating), {})
 
     quick = binary(made, slow, floating=floating)
 
@@ -95,7 +95,7 @@ def pow(x1: Any, x2: Any, /) -> Any:
     """Power, x1**x2."""
     number = x2 if isinstance(x1, TensorBase) else x1
     floating = isinstance(number, (int, float)) and not isinstance(number, bool)
-    if not floating or arguments.common_dtype("pow", x1, x2).category != dtypes.FLOAT:
+    if not floating or standard.common_dtype("pow", x1, x2).category != dtypes.FLOAT:
         return _pow(x1, x2)
     if number is x2 and dtypes.of(x1.array.dtype).is_floating_point:
         return apply_one(table["power"], x1, {"exponent": x2})
@@ -104,12 +104,12 @@ def pow(x1: Any, x2: Any, /) -> Any:
 
 def positive(x: Any, /) -> Any:
     """``x`` itself."""
-    return arguments.tensor("positive", x)
+    return standard.tensor("positive", x)
 
 
 def _part(name: str) -> Callable[[Any], Any]:
     def call(x: Any, /) -> Any:
-        if dtypes.of(arguments.tensor(name, x).array.dtype).is_complex:
+        if dtypes.of(standard.tensor(name, x).array.dtype).is_complex:
             return apply_one(table[name], x, {})
         return x if name == "real" else zeros_like(x)
 
@@ -123,12 +123,12 @@ real, imag = _part("real"), _part("imag")
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """x kept between bounds, which are numbers or tensors or left out."""
-    have = dtypes.of(arguments.tensor("clip", x).array.dtype)
+    have = dtypes.of(standard.tensor("clip", x).array.dtype)
     given = [b for b in (min, max) if b is not None]
     numbers = not any(isinstance(b, TensorBase) for b in given)
-    if numbers and (not given or arguments.common_dtype("clip", x, *given) is have):
+    if numbers and (not given or standard.common_dtype("clip", x, *given) is have):
         return apply_one(table["clip"], x, {"min": min, "max": max})
     for bound, name in ((min, "clamp_min"), (max, "clamp_max")):
         if bound is not None:
-            x = apply(table[name], arguments.alike("clip", x, bound), {})
+            x = apply(table[name], standard.alike("clip", x, bound), {})
     return x

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
-from gradwright.autograd.base import wrap
+from gradwright.engine.base import wrap
 from gradwright.ops import fft as _fft
-from gradwright.xp.arguments import axes as _axes
-from gradwright.xp.arguments import one_axis, tensor
+from gradwright.reading.standard import axes as _axes
+from gradwright.reading.standard import one_axis, tensor
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",

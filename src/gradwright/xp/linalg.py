@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple
 
-from gradwright.autograd.apply import apply, apply_one
-from gradwright.autograd.base import TensorBase
+from gradwright.engine.apply import apply, apply_one
+from gradwright.engine.base import TensorBase
 from gradwright.op import table
 from gradwright.ops import decompose as _decompose
 from gradwright.ops import solve as _solve
+from gradwright.reading.standard import alike, axes, floats, one_axis, tensor
 from gradwright.xp import statistical as s
-from gradwright.xp.arguments import alike, axes, floats, one_axis, tensor
 from gradwright.xp.creation import eye
 from gradwright.xp.data_types import finfo
 from gradwright.xp.manipulation import broadcast_to, expand_dims, moveaxis, permute_dims, reshape, squeeze, stack

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
-from gradwright.autograd.apply import apply, apply_one
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.apply import apply, apply_one
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.op import table
-from gradwright.xp import arguments
-from gradwright.xp.arguments import axes, one_axis, tensor
+from gradwright.reading import standard
+from gradwright.reading.standard import axes, one_axis, tensor
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis",
@@ -41,7 +41,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 def _joined(name: str, arrays: Any, axis: int) -> Any:
     first = arrays[0].array.dtype
     if any(x.array.dtype is not first for x in arrays):
-        arrays = arguments.alike(name, *arrays)
+        arrays = standard.alike(name, *arrays)
     static: dict[str, Any] = {"axis": axis}
     if name == "concat":
         static["ends"] = tuple(accumulate([x.array.shape[axis] for x in arrays]))

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.autograd.apply import apply, apply_one
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.apply import apply, apply_one
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.op import table
-from gradwright.xp.arguments import alike, as_dtype, axes, one_axis, outside, tensor
+from gradwright.reading.standard import alike, as_dtype, axes, one_axis, outside, tensor
 from gradwright.xp.manipulation import reshape, take, take_along_axis
 
 __all__ = [

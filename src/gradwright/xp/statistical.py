@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply_one
+from gradwright.engine.apply import apply_one
 from gradwright.op import table
-from gradwright.xp.arguments import as_dtype, axes, floats, one_axis, tensor
+from gradwright.reading.standard import as_dtype, axes, floats, one_axis, tensor
 from gradwright.xp.creation import ones_like, zeros_like
 from gradwright.xp.manipulation import concat
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 import gradwright
-from gradwright.autograd.pushforward import pushforward
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery.findings import failed, passed, skipped
 from gradwright.check.calls import Arg, Call, mapped
 from gradwright.check.lab import Lab, apart, close, drawn, flat
 from gradwright.check.records import Finding
+from gradwright.function.pushforward import pushforward
 
 _STEP = 1e-6
 

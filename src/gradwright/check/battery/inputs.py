@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.autograd.strict import strict
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery.contract import shapes
 from gradwright.check.battery.findings import error, refused, rule
@@ -18,9 +17,10 @@ from gradwright.check.discover import Subject
 from gradwright.check.guess import Use, guessed, uses
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
+from gradwright.engine.strict import strict
 from gradwright.errors import kind
 from gradwright.op import Op
-from gradwright.testing import draw
+from gradwright.verify.testing import draw
 
 HOW = (
     "give it a static method `samples` that returns a list with a tuple of arguments for each call; or a decorator, "

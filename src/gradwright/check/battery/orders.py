@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import gradwright
-from gradwright.autograd.diagnosis import Diagnosis, Examination, Verdict
-from gradwright.autograd.diagnosis.examination import NOT_GIVEN
-from gradwright.autograd.diagnosis.records import apart
-from gradwright.autograd.surrogate import reason_of
 from gradwright.check.battery.findings import failed, listed, passed, skipped
 from gradwright.check.bridge import bridged
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
 from gradwright.check.suspects import suspects
+from gradwright.contract.surrogate import reason_of
+from gradwright.verify.diagnosis import Diagnosis, Examination, Verdict
+from gradwright.verify.diagnosis.examination import NOT_GIVEN
+from gradwright.verify.diagnosis.records import apart
 
 
 def first_order(lab: Lab) -> tuple[Finding, Diagnosis]:

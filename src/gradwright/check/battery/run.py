@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradwright.autograd.strict import strict
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import behaviour, contract, cost, declared, layouts, memory, orders
 from gradwright.check.battery.findings import broken, error, skipped
@@ -16,6 +15,7 @@ from gradwright.check.battery.inputs import labs
 from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab
 from gradwright.check.records import Checked, Finding, Outcome
+from gradwright.engine.strict import strict
 
 CHECKS: dict[str, Callable[[Lab], Any]] = {
     "runs": behaviour.runs,

@@ -6,21 +6,21 @@ import warnings
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one
+from gradwright.engine.apply import apply, apply_one
 from gradwright.face import elementwise, reduce
 from gradwright.face.activation import floating_arg, hardshrink, prelu
-from gradwright.face.arguments import one_dim, tensor_arg
+from gradwright.face.algebra.linalg import linear
 from gradwright.face.elementwise import abs as absolute
 from gradwright.face.elementwise import sigmoid, softplus, tanh, where
 from gradwright.face.forms import aside, store
 from gradwright.face.forms import inplace as in_place
 from gradwright.face.join import split
-from gradwright.face.linalg import linear
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.ops import activation as _ops
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import special as _special
 from gradwright.random import rand_like
+from gradwright.reading.torch import one_dim, tensor_arg
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",

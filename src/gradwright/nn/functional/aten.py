@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwright.face.arguments import tensor_arg
 from gradwright.nn.functional import conv as _conv
 from gradwright.nn.functional import pool as _pool
 from gradwright.nn.functional.conv import (
@@ -27,6 +26,7 @@ from gradwright.nn.functional.pool import (
     max_pool3d,
 )
 from gradwright.nn.functional.resize import resized
+from gradwright.reading.torch import tensor_arg
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "affine_grid_generator", "avg_pool1d", "channel_shuffle", "conv1d",

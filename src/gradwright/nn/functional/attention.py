@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
 from gradwright.creation import full, zeros
+from gradwright.engine.apply import apply
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
+from gradwright.face.algebra.linalg import linear, matmul
 from gradwright.face.join import cat, chunk
-from gradwright.face.linalg import linear, matmul
 from gradwright.nn.functional.dropout import dropout
 from gradwright.ops.activation import masked_softmax
 

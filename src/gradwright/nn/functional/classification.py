@@ -9,19 +9,19 @@ import math
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
+from gradwright.engine.apply import apply
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
-from gradwright.face.arguments import tensor_arg, to_dtype
-from gradwright.face.linalg import linear
-from gradwright.face.matrices import legacy
+from gradwright.face.algebra.linalg import linear
+from gradwright.face.algebra.matrices import legacy
 from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import bounds, one_hot
 from gradwright.ops import scatter as _scatter
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [
     "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",

@@ -6,12 +6,12 @@ from math import prod
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
 from gradwright.backends.windows import Lattice
+from gradwright.engine.apply import apply
 from gradwright.errors import size as text
-from gradwright.face.arguments import tensor_arg
 from gradwright.nn.functional.geometry import batched, per_axis
 from gradwright.ops import conv as _conv
+from gradwright.reading.torch import tensor_arg
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold",

@@ -9,11 +9,11 @@ from gradwright.creation import arange, full, tensor
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.join import cat, stack
 from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import bounds
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["ctc_loss"]
 

@@ -7,10 +7,10 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.creation import ones
 from gradwright.errors import size
-from gradwright.face.arguments import tensor_arg
+from gradwright.face.algebra.linalg import einsum
 from gradwright.face.elementwise import mul
-from gradwright.face.linalg import einsum
 from gradwright.face.reduce import norm
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 

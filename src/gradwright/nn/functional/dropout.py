@@ -9,10 +9,10 @@ import warnings
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.elementwise import mul
 from gradwright.face.forms import store
 from gradwright.random import rand
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwright.errors import kind
 from gradwright.errors import size as text
-from gradwright.face.arguments import tensor_arg
+from gradwright.reading.torch import tensor_arg
 
 
 def per_axis(function: str, argument: str, value: Any, n: int, least: int | None = None) -> tuple[int, ...]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from gradwright import creation, dtypes
 from gradwright.errors import size as text
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.join import cat
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["affine_grid", "grid_sample"]
 

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.autograd.place import warn
 from gradwright.creation import ones_like
+from gradwright.engine.apply import apply
+from gradwright.engine.source_line import warn
 from gradwright.errors import size
 from gradwright.face import elementwise as e
-from gradwright.face.arguments import result_type, tensor_arg, to_dtype
-from gradwright.face.matrices import legacy
+from gradwright.face.algebra.matrices import legacy
 from gradwright.face.special import xlogy
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.ops import loss as _ops
+from gradwright.reading.torch import result_type, tensor_arg, to_dtype
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",

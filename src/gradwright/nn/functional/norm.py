@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply, apply_one
-from gradwright.autograd.grad_mode import no_grad
+from gradwright.engine.apply import apply, apply_one
+from gradwright.engine.mode import no_grad
 from gradwright.errors import size
 from gradwright.face import reduce
 from gradwright.face.activation import floating_arg
-from gradwright.face.arguments import tensor_arg, to_dtype
 from gradwright.ops import norm as _ops
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradwright.errors import size as text
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.join import cat
 from gradwright.face.rearrange import constant_pad_nd, flip
 from gradwright.nn.functional.pool import avg_pool3d
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["local_response_norm", "pad"]
 

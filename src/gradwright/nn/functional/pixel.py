@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwright.errors import kind
 from gradwright.errors import size as text
-from gradwright.face.arguments import tensor_arg
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 

@@ -8,15 +8,15 @@ from math import inf, prod
 from typing import Any
 
 from gradwright import creation, dtypes, random
-from gradwright.autograd.apply import apply
 from gradwright.backends.windows import Lattice
+from gradwright.engine.apply import apply
 from gradwright.errors import size as text
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.join import cat
 from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.nn.functional.resize import averaged
 from gradwright.ops import index as _index
 from gradwright.ops import pool as _pool
+from gradwright.reading.torch import tensor_arg
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright.autograd.apply import apply
 from gradwright.creation import zeros
+from gradwright.engine.apply import apply
 from gradwright.face import elementwise as e
+from gradwright.face.algebra.linalg import linear, matmul
 from gradwright.face.join import cat
-from gradwright.face.linalg import linear, matmul
 from gradwright.ops import recurrent as _ops
 
 State = tuple[Any, ...]

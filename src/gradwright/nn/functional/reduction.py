@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright.autograd.place import warn
+from gradwright.engine.source_line import warn
 from gradwright.face import reduce as _reduce
 
 _BY_NUMBER = ("none", "mean", "sum")

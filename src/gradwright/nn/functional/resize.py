@@ -10,10 +10,10 @@ from math import floor, pi, sin
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.autograd.apply import apply
-from gradwright.face.arguments import tensor_arg
+from gradwright.engine.apply import apply
 from gradwright.ops.resize import Taps
 from gradwright.ops.resize import resample as _resample
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 

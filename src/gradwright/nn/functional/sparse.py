@@ -6,14 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 from gradwright import backends, dtypes
-from gradwright.autograd.grad_mode import no_grad
 from gradwright.creation import arange
 from gradwright.creation import tensor as tensor_of
+from gradwright.engine.mode import no_grad
 from gradwright.errors import size
-from gradwright.face.arguments import tensor_arg
 from gradwright.face.elementwise import where
 from gradwright.face.reduce import norm
 from gradwright.face.scatter import index_select
+from gradwright.reading.torch import tensor_arg
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

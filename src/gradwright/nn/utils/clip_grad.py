@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradwright import creation, dtypes, linalg
-from gradwright.autograd import write
-from gradwright.autograd.grad_mode import no_grad
 from gradwright.backends.quiet import quietly
+from gradwright.engine import overwrite
+from gradwright.engine.mode import no_grad
 from gradwright.tensor import Tensor
 
 
@@ -105,7 +105,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     """
     limit = float(clip_value)
     for grad in _gradients(parameters):
-        if not write.limit(grad, limit):
+        if not overwrite.limit(grad, limit):
             grad.clamp_(-limit, limit)
 
 

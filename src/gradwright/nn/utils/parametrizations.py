@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import creation, linalg, random
-from gradwright.autograd.grad_mode import no_grad
 from gradwright.creation import zeros_like
+from gradwright.engine.mode import no_grad
+from gradwright.face.algebra.householder import geqrf
 from gradwright.face.elementwise import where
-from gradwright.face.householder import geqrf
 from gradwright.face.join import cat
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module

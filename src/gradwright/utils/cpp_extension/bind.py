@@ -20,13 +20,14 @@ import numpy as np
 
 import gradwright
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.cut import brought, is_guarded, is_repeatable, leaves
-from gradwright.autograd.function import Function, FunctionMeta, once_differentiable
-from gradwright.autograd.grad_mode import recording
-from gradwright.autograd.version import bump
-from gradwright.autograd.view import check_writable, refresh, writable
+from gradwright.contract.once_differentiable import once_differentiable
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import recording
+from gradwright.engine.version import bump
+from gradwright.engine.view import check_writable, refresh, writable
 from gradwright.errors import kind, size
+from gradwright.function.function import Function, FunctionMeta
+from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, leaves
 from gradwright.utils.cpp_extension.elementwise import elementwise, truncated
 
 PROTOCOL = 3

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.autograd.base import TensorBase, wrap
-from gradwright.autograd.custom import CustomOp
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.function.custom_op import CustomOp
 
 Orders = tuple[int, int]
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))

@@ -7,7 +7,7 @@ import linecache
 import re
 from collections.abc import Mapping, Sequence
 
-from gradwright.autograd.place import here
+from gradwright.engine.source_line import here
 
 REGISTERED = "load_inline(functions=...)"
 """The place of what registers a function whose definition is not found."""

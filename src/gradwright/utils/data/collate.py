@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import creation, dtypes
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.face.join import stack
 
 _TENSOR_KINDS = "biufc"

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gradwright import random
-from gradwright.autograd.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.utils.data.collate import default_collate
 

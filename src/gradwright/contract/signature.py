@@ -1,0 +1,181 @@
+"""What a Function class says of itself before it runs: forward's parameters, and whether backward can fit them."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from gradwright.contract import declarations
+from gradwright.contract.declarations import root
+from gradwright.engine.source_line import is_own
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_CONTEXT = frozenset(["ctx", "context", "self", "cls", "_", "_ctx"])
+
+
+tolerant: ContextVar[bool] = ContextVar("whether what is wrong with a class is noted instead of raised", default=False)
+
+
+def define(cls: Any, body: dict[str, Any]) -> None:
+    """Check a Function class that is being defined, with this body: see `declarations.check` and `check`.
+
+    While `tolerant` is set the class gets the error as ``_refused``, and is there all the same.
+    """
+    try:
+        declarations.check(cls, body)
+        if "_user" not in body:
+            check(cls)
+    except (TypeError, RuntimeError) as e:
+        if not tolerant.get():
+            raise
+        cls._refused = e
+
+
+def has_setup(cls: Any) -> bool:
+    """Whether forward gets its inputs alone, and `setup_context` the ctx."""
+    return cls.setup_context is not root(cls).setup_context
+
+
+def parameters(cls: Any) -> list[inspect.Parameter]:
+    """The parameters of forward that take its inputs: all but ctx."""
+    found = list(inspect.signature(cls.forward).parameters.values())
+    return found if has_setup(cls) else found[1:]
+
+
+def check(cls: Any) -> None:
+    """Raise TypeError if what a class defines cannot work, however it is called.
+
+    What is old-style, abstract, or not to be known before it runs is let through.
+    """
+    name = cls.__name__
+    forward = _signature(cls, "forward")
+    takes_context = not has_setup(cls)
+    if forward is not None:
+        first = next(iter(forward.parameters.values()), None)
+        if not takes_context and first is not None and first.name == "ctx":
+            raise TypeError(f"{name}: forward takes ctx although there is a setup_context: with that, forward gets the "
+                            f"inputs alone{_at(cls, 'forward')}")  # fmt: skip
+        if takes_context and first is None:
+            raise TypeError(f"{name}: forward takes no arguments; its first one is ctx: write forward(ctx, ...)"
+                            f"{_at(cls, 'forward')}")  # fmt: skip
+        alone = takes_context and len(forward.parameters) == 1 and first is not None and first.kind in _POSITIONAL
+        if alone and first is not None and first.name not in _CONTEXT and _backward(cls) is not None:
+            raise TypeError(
+                f"{name}: forward takes only {first.name!r}, in the place of ctx: write forward(ctx, {first.name}), "
+                f"or define setup_context(ctx, inputs, output){_at(cls, 'forward')}"
+            )
+    if has_setup(cls):
+        setup = _signature(cls, "setup_context")
+        if setup is not None and not _takes(setup, 3):
+            raise TypeError(f"{name}: setup_context is called with (ctx, inputs, output), but is defined as "
+                            f"setup_context{setup}{_at(cls, 'setup_context')}")  # fmt: skip
+    which = _backward(cls)
+    if which is None:
+        return
+    backward = _signature(cls, which)
+    if backward is not None and not any(_takes(backward, n) for n in range(2, 2 + len(backward.parameters))):
+        raise TypeError(f"{name}: {which} is called with (ctx, *grad_outputs), but is defined as {which}{backward}"
+                        f"{_at(cls, which)}")  # fmt: skip
+    if forward is not None:
+        _check_count(cls, which)
+
+
+def _backward(cls: Any) -> str | None:
+    """The name of the derivative that a class has; None if it has none, or both."""
+    own = [n for n in ("backward", "vjp") if getattr(cls, n) is not getattr(root(cls), n)]
+    return own[0] if len(own) == 1 else None
+
+
+def _signature(cls: Any, name: str) -> inspect.Signature | None:
+    """The signature of what is called as ``cls.name``, if it is the user's own; None if it cannot be known."""
+    fn = getattr(cls, name)
+    if is_own(getattr(getattr(fn, "__code__", None), "co_filename", "")) and not hasattr(fn, "__wrapped__"):
+        return None  # Function's own
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return None
+
+
+def _at(cls: Any, name: str) -> str:
+    """Where a method is written, for the end of a message."""
+    code = getattr(inspect.unwrap(getattr(cls, name)), "__code__", None)
+    return f"\n  {name} is at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+
+
+def _takes(signature: inspect.Signature, n: int) -> bool:
+    try:
+        signature.bind(*[None] * n)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_count(cls: Any, which: str) -> None:
+    """Raise TypeError if every return of backward is a tuple, written out, that fits no call of forward."""
+    taken = parameters(cls)
+    if any(p.kind not in _POSITIONAL for p in taken):
+        return
+    least, most = sum(p.default is p.empty for p in taken), len(taken)
+    counts = _returned(getattr(cls, which))
+    if not counts or any(least <= n <= most or 0 < n - most <= spare for n, spare in counts):
+        return
+    shown = " or ".join(dict.fromkeys(str(n) for n, _ in counts))
+    names = ", ".join(p.name for p in taken)
+    expected = most if least == most else f"{least} to {most}"
+    raise TypeError(
+        f"{cls.__name__}: {which} returns {shown} gradient{'s' * (shown != '1')}, but forward takes {expected} "
+        f"input{'s' * (most > 1)} "
+        f"({names}): return one for each, None for those that have none"
+        f"{_at(cls, which)}"
+    )
+
+
+def _returned(fn: Any) -> list[tuple[int, int]]:
+    """For each ``return`` of a function: how many items its literal tuple has, and how many last ones may be None.
+
+    Empty if one of them returns anything else.
+    """
+    while hasattr(fn, "__wrapped__") and is_own(fn.__code__.co_filename):  # once_differentiable
+        fn = fn.__wrapped__
+    code = getattr(fn, "__code__", None)
+    if hasattr(fn, "__wrapped__") or not isinstance(code, types.CodeType) or code.co_flags & _NOT_PLAIN:
+        return []
+    counts: list[tuple[int, int]] = []
+    for before in _before_returns(code):
+        last = before[-1] if before else None
+        if last is not None and last.opname in ("LOAD_CONST", "RETURN_CONST") and type(last.argval) is tuple:
+            counts.append((len(last.argval), _spare([v is None for v in last.argval])))
+        elif last is not None and last.opname == "BUILD_TUPLE" and last.arg:
+            names: list[bool] = []
+            for i in before[:-1]:
+                loads = i.opname.count("LOAD_FAST") or int(i.opname == "LOAD_CONST" and i.argval is None)
+                names += [True] * loads or [False]
+            counts.append((last.arg, last.arg if last.is_jump_target else min(_spare(names), last.arg)))
+        else:
+            return []
+    return counts
+
+
+_NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _spare(maybe_none: list[bool]) -> int:
+    """How many of the last items may be None."""
+    return next((k for k, may in enumerate(reversed(maybe_none)) if not may), len(maybe_none))
+
+
+def _before_returns(code: types.CodeType) -> Iterator[list[dis.Instruction]]:
+    """What runs before each ``return``, the last few instructions; nothing if that is not clear."""
+    done: list[dis.Instruction] = []
+    for i in dis.get_instructions(code):
+        if i.opname == "RETURN_CONST":
+            yield [i]
+        elif i.opname == "RETURN_VALUE":
+            yield [] if i.is_jump_target else done[-20:]
+        if i.opname not in ("NOP", "CACHE", "EXTENDED_ARG"):
+            done.append(i)

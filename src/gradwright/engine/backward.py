@@ -1,0 +1,191 @@
+"""The backward pass: run the nodes that a result depends on, last made first, adding up cotangents.
+
+Sequence numbers order a graph topologically, so a heap of pending nodes is all the state there is: no recursion, no
+first walk to count dependencies.
+
+When something fails half-way (an operation, a user's backward, a hook), the exception reaches the caller of backward
+with its own type, and this is left behind:
+
+- Every ``.grad`` of a leaf is as it was: leaves are written last, after everything that can fail, their tensor hooks
+  and the pre-hooks of their nodes included. What can still fail: a post-accumulate hook, or a post-hook on the node of
+  a leaf; then ``.grad`` has been written of that leaf and of those made after it, and of no other. And a declared
+  derivative of a wrong shape; then it has been written of the leaves made after the one that it reached.
+- Gradients kept by `retain_grad` have been written for the tensors whose turn had come.
+- Nodes that had run are freed, unless the graph was to be retained. A second attempt says so.
+- Grad mode, NumPy's error state and watches are as they were, and no lock is held. A hook that runs backward itself
+  may do so: passes share no state.
+
+Threads may run passes over separate graphs, over a shared one (which then must be retained), and into shared leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from heapq import heappop, heappush
+from operator import attrgetter
+from threading import RLock
+from typing import Any
+
+from gradwright import backends
+from gradwright.backends.quiet import pass_begins, pass_ends
+from gradwright.engine import recorded_passes, watch
+from gradwright.engine.hooks import finish
+from gradwright.engine.mode import record, recording, watching
+from gradwright.engine.node import Node, routing
+
+accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
+
+
+def run(
+    roots: Iterable[tuple[Node, Any]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    targets: Iterable[Node] | None = None,
+    accumulate: bool = True,
+) -> dict[Node, Any]:
+    """Run backward from ``roots``, pairs of a node and its cotangent.
+
+    The cotangents are arrays, or Tensors if ``create_graph`` (then the pass itself is recorded). With ``targets``, only
+    what leads to them is run, and the cotangents found there are returned. Gradients are accumulated at the leaves that
+    are reached, unless ``accumulate`` is False.
+    """
+    pending: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    xp = None
+    for node, g in roots:
+        xp = backends.namespace(g)
+        if node in pending:
+            pending[node] = pending[node] + g
+        else:
+            pending[node] = g
+            heappush(heap, (-node._seq, node))
+    wanted: set[Node] = set() if targets is None else set(targets)
+    route = wanted
+    if wanted:
+        route = leading_to(wanted, pending)
+        heap = sorted(entry for entry in heap if entry[1] in route or entry[1] in wanted)
+    leaves: list[tuple[Node, Any]] = []
+    found: dict[Node, Any] = {}
+    waiting: dict[Any, Any] = {}
+    before = record(create_graph)
+    watched = watching.get()
+    partial = None if targets is None else accumulating.set(False)
+    way, aim = routing.get(), (route, wanted) if wanted else None
+    if aim is not way:
+        routing.set(aim)
+    recorded = recorded_passes.Recorded() if create_graph else None
+    pop = heappop if recorded is None else recorded.pop
+    quiet = pass_begins()
+    try:
+        while heap:
+            node = pop(heap)[1]
+            g = pending.pop(node)
+            hooks = node._hooks
+            if hooks is not None:
+                g = hooks.before(node, g, waiting)
+            if wanted:
+                if node in wanted:
+                    found[node] = g
+                if node not in route and (node._next or not accumulate):
+                    continue
+            outgoing = node._next
+            if not outgoing:
+                leaves.append((node, g if hooks is None else hooks.ahead(node, g)))
+                continue
+            if hooks is None:
+                results: Any = watch.run(node, xp, g) if watched else node._run(xp, g)
+            else:
+                g = hooks.ahead(node, g)
+                results = ()
+                if g is not None:
+                    results = hooks.after(node, watch.run(node, xp, g) if watched else node._run(xp, g), g)
+            if not keep_graph:
+                node._saved = None
+            for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop
+                if result is None or (wanted and target not in route and target not in wanted):
+                    continue
+                if target in pending:
+                    old = pending[target]
+                    pending[target] = watch.joined(old, result) if watched else old + result
+                    old = None
+                else:
+                    pending[target] = result
+                    heappush(heap, (-target._seq, target))
+            g = results = result = None
+        g = None
+        if waiting:
+            finish(waiting)
+        if leaves:
+            _accumulate(xp, leaves)
+    finally:
+        pass_ends(quiet)
+        if recorded is not None:
+            recorded.end()
+        if partial is not None:
+            accumulating.reset(partial)
+        if aim is not way:
+            routing.set(way)
+        if before:
+            record(True)  # a hook may have turned a watch on or off
+        else:
+            recording.set(before)
+    return found
+
+
+_adding = RLock()
+_lock, _unlock = _adding.acquire, _adding.release
+"""Held while leaves are written, once a pass: two threads that add into one ``.grad`` would lose gradients.
+
+Not while hooks run, which may wait for another thread's pass. (A finalizer may run anywhere, and a pass in it.)
+"""
+
+
+def _accumulate(xp: Any, leaves: list[tuple[Any, Any]]) -> None:
+    leaves.reverse()
+    watched = watching.get()
+    _lock()
+    try:
+        while leaves:
+            node, g = leaves.pop()
+            if g is None:
+                continue
+            if watched:
+                watch.run(node, xp, g)
+            else:
+                node._run(xp, g)
+            hooks = node._hooks
+            if hooks is not None and (hooks.accumulated or hooks.post):
+                _unlock()
+                try:
+                    if node.variable._node is not None:
+                        hooks.accumulate(node, node.variable)
+                    hooks.after(node, (), g)
+                finally:
+                    _lock()
+    finally:
+        _unlock()
+
+
+def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
+    """The nodes below ``roots`` that must run for cotangents to reach ``wanted``."""
+    route: set[Node] = set()
+    for node in reversed(walk(roots)):
+        for target in node._next:
+            if target in route or target in wanted:
+                route.add(node)
+                break
+    return route
+
+
+def walk(roots: Iterable[Node]) -> list[Node]:
+    """Every node of the graph below ``roots``, last made first."""
+    seen = set(roots)
+    stack = list(seen)
+    while stack:
+        for node in stack.pop()._next:
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return sorted(seen, key=attrgetter("_seq"), reverse=True)

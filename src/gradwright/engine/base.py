@@ -1,0 +1,72 @@
+"""What a tensor is to the engine: an array, the node that made it, a version counter, and what it is a view of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class TensorBase:
+    """The state of a tensor, without operators (`gradwright.Tensor` adds them).
+
+    Attributes:
+        array: the values: a NumPy array, or a NumPy scalar for a 0-d result.
+        _node: the graph node whose cotangent is this tensor's gradient: the operation that made it, an
+            `AccumulateGrad` for a leaf that requires grad, None where nothing is recorded.
+        _counter: a list shared by all tensors over the same memory: how often it was written in place, and, once it
+            was, where last (see `gradwright.engine.version`).
+        _view: None, or a `View` saying how this tensor is read from its base.
+        _grad: the accumulated gradient, or None; unset on results until somebody asks.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_view", "array")
+
+    to: Any
+    clone: Any
+    requires_grad: Any
+    """Defined by Tensor, as are the operators."""
+
+    array: Any
+    _node: Any
+    _counter: list[Any]
+    _view: Any
+    _grad: Any
+
+    def __reduce__(self) -> Any:
+        """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""
+        return _unpickled, (type(self), self.array, self.requires_grad)
+
+
+class _Made:
+    cls: type[TensorBase] = TensorBase
+    inference = 0  # how many threads are in inference mode
+    counter: Callable[[], list[Any]] = staticmethod(lambda: [0])
+
+
+made = _Made()
+"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor. While ``made.inference``, a new
+tensor's counter is to be had from ``made.counter()``; else it is ``[0]``."""
+
+_new = object.__new__
+
+
+def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
+    """A tensor over ``array`` with this history; a fresh version counter unless it shares another's memory."""
+    t = _new(made.cls)
+    t.array = array
+    t._node = node
+    t._counter = counter if counter is not None else made.counter() if made.inference else [0]
+    t._view = None
+    return t
+
+
+def _unpickled(cls: type[TensorBase], array: Any, requires_grad: bool) -> Any:
+    t = wrap(array)
+    t.__class__ = cls
+    t.requires_grad = requires_grad
+    return t
+
+
+def version_of(t: TensorBase) -> int:
+    """How often the memory of ``t`` has been written in place."""
+    return int(t._counter[0])

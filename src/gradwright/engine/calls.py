@@ -1,0 +1,218 @@
+"""`backward` and `grad`: what users call, on top of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright import backends, dtypes
+from gradwright.engine import backward as engine
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.edges import GradientEdge, value_of
+from gradwright.engine.hooks import added
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.view import refresh
+from gradwright.errors import kind
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    *,
+    inputs: Any = None,
+) -> None:
+    """Accumulate the gradients of ``tensors`` into the ``.grad`` of the leaves they depend on.
+
+    Args:
+        tensors: a tensor or a sequence of tensors.
+        grad_tensors: their cotangents, of their shapes; may be None for tensors of one element (then 1 is taken).
+        retain_graph: keep saved values for another backward; by default only if ``create_graph``.
+        create_graph: record the pass itself, so that it can be differentiated again.
+        inputs: accumulate only into these tensors (leaves or not).
+
+    A `GradientEdge` may stand for a tensor in ``tensors`` and ``inputs``. As an input it keeps a gradient only where a
+    tensor does: at a leaf, or after `retain_grad`.
+
+    Raises:
+        RuntimeError: a tensor requires no grad, a cotangent is missing or of the wrong shape, or the graph has been
+            freed by an earlier pass.
+    """
+    outputs = _sequence("backward", "tensors", tensors)
+    roots = _roots(outputs, grad_tensors, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        engine.run(roots, keep_graph=keep, create_graph=create_graph)
+        return
+    targets = _sequence("backward", "inputs", inputs)
+    if not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_target(t)[0] for t in targets])
+    for t in dict.fromkeys(targets):
+        if isinstance(t, GradientEdge) or type(t._node) is AccumulateGrad or t.retains_grad:  # it has its gradient
+            continue
+        g = found.get(t._node)
+        if g is not None:
+            t._grad = added(getattr(t, "_grad", None), g)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of ``outputs`` with respect to ``inputs``, returned rather than accumulated.
+
+    Args:
+        outputs, inputs: a tensor or a sequence of tensors each; a `GradientEdge` may stand for a tensor.
+        grad_outputs: cotangents of the outputs; None where an output has one element.
+        retain_graph, create_graph: as in `backward`.
+        allow_unused: give None for an input that no output depends on, instead of raising.
+        materialize_grads: give zeros for such an input.
+
+    Returns:
+        A tuple with one gradient for each input, of its shape and dtype.
+
+    Raises:
+        RuntimeError: an input was not used and ``allow_unused`` is not set, an input or output requires no grad, or the
+            graph has been freed.
+        NotImplementedError: for ``is_grads_batched``, which needs vmap.
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad: is_grads_batched needs vmap, which gradwright does not have yet")
+    if not only_inputs:
+        raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
+    outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
+    if not ins:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
+            )
+        allow_unused = True
+    roots = _roots(outs, grad_outputs, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    targets = [_target(t) for t in ins]
+    found = engine.run(
+        roots, keep_graph=keep, create_graph=create_graph, targets=[node for node, _ in targets], accumulate=False
+    )
+    results: list[Any] = []
+    for i, (t, (node, k)) in enumerate(zip(ins, targets, strict=True)):
+        g = found.get(node)
+        if g is not None and k is not None:
+            g = g.get(k)
+        if g is None and materialize_grads:
+            if isinstance(t, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            g = backends.namespace(t.array).zeros_like(t.array)
+        elif g is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+        results.append(None if g is None else _given(g))
+    return tuple(results)
+
+
+def _given(g: Any) -> Any:
+    """A gradient to hand out: never memory that the graph or the caller also holds."""
+    if isinstance(g, TensorBase):
+        return g
+    return wrap(g.copy() if hasattr(g, "copy") else g)
+
+
+class _AnyTensor(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TensorBase)
+
+
+class Variable(metaclass=_AnyTensor):
+    """What PyTorch's old ``Variable(t)`` is today: a tensor over the same memory. Every tensor is an instance of it."""
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        out = data.detach()
+        return out.requires_grad_() if requires_grad else out
+
+
+def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, TensorBase):
+        if value._view is not None:
+            refresh(value)
+        return (value,)
+    if isinstance(value, GradientEdge):
+        return (value,)
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{function}: {argument} must be a Tensor or a sequence of Tensors, got {kind(value)}")
+    for i, v in enumerate(value):
+        if v.__class__ is GradientEdge:
+            continue
+        if not isinstance(v, TensorBase):
+            raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(v)}")
+        if v._view is not None:
+            refresh(v)
+    return tuple(value)
+
+
+def _target(t: Any) -> tuple[Any, int | None]:
+    """The node at which the gradient of an input is found, and which of its outputs it is if that node has them all."""
+    if isinstance(t, GradientEdge):
+        return t.node, None if t.node._several is None else t.output_nr
+    if t._node is None:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return t._node, None
+
+
+def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple[Any, Any]]:
+    """The node of each output with its cotangent, checked: a Tensor if the pass is to be recorded, else an array."""
+    if given is None:
+        given = (None,) * len(outputs)
+    elif isinstance(given, TensorBase):
+        given = (given,)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    roots = []
+    for i, t in enumerate(outputs):
+        g = given[i]
+        if t.__class__ is GradientEdge:
+            t = value_of(t, g)
+        if t._node is None:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        if g is None:
+            if t.array.size != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if getattr(t.array.dtype, "kind", "f") == "c":
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"
+                )
+            one = _one(t.array)
+            roots.append((t._node, wrap(one) if create_graph else one))
+        else:
+            g = cotangent(i, t, g)
+            roots.append((t._node, g if create_graph else g.array))
+    return roots
+
+
+def cotangent(i: int, t: Any, g: Any) -> Any:
+    """What was given as the cotangent of an output, in its dtype; TypeError for no tensor, RuntimeError for a shape."""
+    if not isinstance(g, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
+    if g.array.shape != t.array.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{i}] has a shape of {dtypes.Size(g.array.shape)} and output[{i}] has a "
+            f"shape of {dtypes.Size(t.array.shape)}."
+        )
+    return g if g.array.dtype == t.array.dtype else g.to(t.array.dtype)
+
+
+def _one(array: Any) -> Any:
+    """1 in the shape (of one element) and dtype of ``array``."""
+    one = array.dtype.type(1)
+    return one if array.shape == () else one.reshape(array.shape)

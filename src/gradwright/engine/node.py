@@ -1,0 +1,247 @@
+"""The graph: nodes that turn the cotangent of a result into the cotangents of its inputs.
+
+Every node has one cotangent, the sum of all that reach it, and a list ``_next`` of nodes that its results go to. The
+kinds: operations and users' Functions (which compute), `Output` (one of several results of a node; it hands its
+cotangent on in a `Bundle`), and `AccumulateGrad` (a leaf; it ends in ``.grad``). The engine knows only their protocol:
+``_run``, ``_next``, ``_seq``, ``_hooks``. Names start with an underscore because a Function's ctx is its node, and its
+attributes belong to the user.
+
+A node never refers to a tensor strongly, only to arrays and other nodes, so graphs are owned in one direction.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+import weakref
+from collections.abc import Sequence
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.hooks import Hooks, RemovableHandle
+from gradwright.engine.version import bump
+from gradwright.errors import size
+
+ticket = itertools.count(1).__next__
+"""Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
+routing: ContextVar[Any] = ContextVar("routing", default=None)
+"""In a pass that goes to given nodes: the nodes on the way to them, and they."""
+_lock = Lock()
+"""Held while a node gets its first hook."""
+
+
+class Node:
+    """One step of the backward pass."""
+
+    __slots__ = ("__weakref__", "_hooks", "_next", "_saved", "_seq")
+
+    _seq: int
+    _next: tuple[Node, ...]
+    _hooks: Hooks | None
+    _saved: Any
+    _mask: Sequence[bool] = ()
+    """Which inputs of the operation the entries of ``_next`` belong to."""
+    _several: int | None = None
+    """How many outputs it has, if their cotangents come in a `Bundle`."""
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        """The cotangents for ``_next``, given the cotangent of this node; ``xp`` is the namespace of ``g``."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """The name of this kind of node, such as ``MulBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """For each input: the node its gradient goes to and which of that node's outputs it is; (None, 0) if none."""
+        targets = iter(self._next)
+        return tuple(next(targets)._edge() if needed else (None, 0) for needed in self._mask)
+
+    def _edge(self) -> tuple[Node, int]:
+        return self, 0
+
+    def _written(self) -> str | None:
+        """Where the user has written its forward."""
+        return None
+
+    def _hooked(self) -> Hooks:
+        hooks = self._hooks
+        if hooks is None:
+            with _lock:  # another thread may be about to
+                hooks = self._hooks = self._hooks or Hooks()
+        return hooks
+
+    def register_hook(self, fn: Any) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after this node has run; what it returns replaces grad_inputs.
+
+        Both are tuples: one gradient, or None, for each of `next_functions`, and one for each output. ``fn`` returns
+        None or a tuple like grad_inputs, in which None drops a gradient.
+        """
+        return RemovableHandle(self._hooked().post, fn)
+
+    def register_prehook(self, fn: Any) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before this node runs; what it returns replaces grad_outputs.
+
+        ``fn`` returns None or a tuple like grad_outputs, in which None drops a gradient; the node does not run if
+        none is left.
+        """
+        return RemovableHandle(self._hooked().pre, fn)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary of your own that stays with this node."""
+        return self._hooked().metadata
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+def operation(node: Node) -> str:
+    """The operation that a node goes back through, as messages call it: ``Mul``. (``node.name`` may be the user's.)"""
+    return re.sub(r"Backward\d*$", "", type(node).__name__)
+
+
+class Bundle(dict[int, Any]):
+    """The cotangents of a node with several outputs, by output; ``a + b`` merges b into a, which nobody else holds."""
+
+    def __add__(self, other: Bundle) -> Bundle:
+        for i, g in other.items():
+            self[i] = self[i] + g if i in self else g
+        return self
+
+
+class Output(Node):
+    """One of several outputs of ``node``: hands its cotangent on, marked with its index."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, node: Node, index: int) -> None:
+        self._seq = ticket()
+        self._next = (node,)
+        self._hooks = None
+        self._saved = ()
+        self.index = index
+
+    _mask = (True,)
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        return (Bundle({self.index: g}),)
+
+    def _edge(self) -> tuple[Node, int]:
+        return self._next[0], self.index
+
+
+class NotDifferentiable(Node):
+    """The node of an operation that has no derivative: running it raises NotImplementedError."""
+
+    __slots__ = ("operation",)
+    _mask = (True,)
+
+    def __init__(self, before: Node, operation: str) -> None:
+        self._seq = ticket()
+        self._next = (before,)
+        self._hooks = None
+        self._saved = ()
+        self.operation = operation
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        raise NotImplementedError(f"the derivative for '{self.operation}' is not implemented.")
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds its cotangent to the leaf's ``.grad``."""
+
+    __slots__ = ("_array", "_cls", "_counter", "_grad", "_leaf")
+
+    def __init__(self, leaf: TensorBase) -> None:
+        self._seq = ticket()
+        self._next = ()
+        self._hooks = None
+        self._saved = ()
+        self._leaf = weakref.ref(leaf)
+        self._array, self._counter, self._cls = leaf.array, leaf._counter, type(leaf)
+        self._grad: Any = None  # only of a leaf that the user has dropped
+        if not hasattr(leaf, "_grad"):
+            leaf._grad = None
+
+    @property
+    def variable(self) -> Any:
+        """The leaf. If the user has dropped it, a tensor over the same memory takes its place."""
+        leaf = self._leaf()
+        if leaf is None:
+            leaf = wrap(self._array, self, self._counter)
+            leaf.__class__ = self._cls
+            leaf._grad = self._grad
+            self._leaf = weakref.ref(leaf)
+        return leaf
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        leaf = self._leaf()
+        if leaf is not None and leaf._node is None:  # it was frozen since
+            return ()
+        holder = self if leaf is None else leaf
+        if g.shape != self._array.shape or g.dtype is not self._array.dtype:
+            g = self._fitted(xp, g)
+        old = holder._grad
+        if isinstance(g, TensorBase):
+            holder._grad = xp.asarray(g, copy=True) if old is None else old + g
+        elif old is None:
+            alone = sys.getrefcount(g) <= _ALONE and getattr(g, "base", None) is None
+            holder._grad = wrap(g if alone or not hasattr(g, "copy") else g.copy())
+        else:
+            if old.array.shape != g.shape or old.array.dtype != g.dtype:
+                raise RuntimeError(
+                    f"the gradient of a leaf is of shape {size(g.shape)} and {dtypes.of(g.dtype)}, but its .grad holds "
+                    f"one of shape {size(old.array.shape)} and {dtypes.of(old.array.dtype)}, from before it was given "
+                    "other .data: set .grad to None then"
+                )
+            old.array += g
+            if sys.getrefcount(old._counter) > UNSHARED:
+                bump(old._counter, 4)
+            else:  # nobody has saved it, so nobody will ask where
+                old._counter[0] += 1
+        return ()
+
+    def _fitted(self, xp: Any, g: Any) -> Any:
+        """A gradient in the dtype of the leaf; RuntimeError if it is of another shape, or complex and the leaf real."""
+        want, have = dtypes.of(self._array.dtype), dtypes.of(g.dtype)
+        if tuple(g.shape) != tuple(self._array.shape) or have.category > want.category:
+            raise RuntimeError(
+                f"a derivative is wrong: the gradient that reached a leaf of shape {size(self._array.shape)} and "
+                f"{want} is of shape {size(g.shape)} and {have}. Unless the leaf was given other .data since, "
+                "gradcheck of each operation on the way shows which one it is."
+            )
+        return g if have is want else xp.astype(g, self._array.dtype)
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {hex(id(self))}>"
+
+
+def _references() -> int:
+    """How many references an array has in `AccumulateGrad._run` when nobody else holds it: taken, not guessed."""
+
+    def run(xp: Any, g: Any) -> int:
+        return sys.getrefcount(g)
+
+    leaves = [(None, object())]
+    _, g = leaves.pop()
+    return run(None, g)
+
+
+_ALONE = _references()
+_one = wrap(None)
+UNSHARED = sys.getrefcount(_one._counter)
+"""How many references a counter has that belongs to one tensor, and to no node."""
+
+
+def node_of(t: TensorBase) -> Node | None:
+    """The node of ``t`` as users see it: the operation that made it, None for a leaf."""
+    node = t._node
+    if type(node) is AccumulateGrad:
+        return None
+    return node._edge()[0] if node is not None else None

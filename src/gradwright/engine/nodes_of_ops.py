@@ -1,0 +1,320 @@
+"""From an operation's declaration to its graph nodes: writes the Python one would write by hand, once per use.
+
+For each combination of inputs that need a gradient, `build` writes a node class with two functions. For ``multiply``
+with both inputs needed they read, shortened:
+
+    def record(x, y, out):
+        node = new(MulBackward0)
+        node._next = (x._node, y._node)
+        node._saved = ((y.array, y._counter, y._counter[0], y._node), (x.array, ...))
+        return node
+
+    def _run(self, xp, g):
+        (y, y_counter, y_version, y_node), (x, ...) = self._saved
+        if y_counter[0] != y_version: raise modified(self, "y", ...)
+        if xp is not plain and isinstance(g, TensorBase):       # the backward pass is itself recorded
+            y = wrap(y, y_node, y_counter); x = ...
+        return rule_x(xp, g, y), rule_y(xp, g, x)
+
+So a saved value is its array, the counter of its memory, the version it had, and the node it came from; an ordinary
+backward pass compares one integer per saved value and calls the formula on bare arrays. `source` shows the text.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwright import backends, dtypes
+from gradwright.backends import numpy as numpy_backend
+from gradwright.dtypes import LEGACY
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operation, ticket
+from gradwright.engine.saved_hooks import raw
+from gradwright.engine.source_line import Place
+from gradwright.engine.version import written_at
+from gradwright.errors import size
+from gradwright.op import Op
+from gradwright.ops.shape import sum_to
+
+# How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`.
+SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index"}
+
+
+class OpNode(Node):
+    """A node of a declared operation; `build` makes its subclasses."""
+
+    __slots__ = ()
+    _op: Op
+    _names: tuple[str, ...] = ()
+    """What is in ``_saved``, in order; if no tensor is among it, it is in ``_kept``, which backward does not free."""
+    _packed = 0
+    """How many of them, the first ones, are tensors packed with their version, or tuples of such."""
+    _variadic = False
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"_saved_{SAVED_AS.get(n, n)}" for n in self._names)]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            for k, n in enumerate(self._names):
+                if SAVED_AS.get(n, n) == name[7:]:
+                    if self._packed and self._saved is None:
+                        raise freed(self)
+                    return self._unpacked(k)
+        if name.startswith("_raw_saved_"):
+            names = [SAVED_AS.get(n, n) for n in self._names[: self._packed]]
+            if name[11:] in names:
+                return raw(self, names.index(name[11:]))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _unpacked(self, k: int) -> Any:
+        value = (self._saved if self._packed else self._kept)[k]
+        if k >= self._packed:
+            return value
+        if type(value[0]) is tuple:  # several tensors under one name
+            return tuple(unpack(self, n, self._names[k]) for n in value)
+        return unpack(self, value, self._names[k])
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run this node by hand: a Tensor or None per output gives one per input, in a tuple if there are several."""
+        g = grads[0] if self._several is None else Bundle({k: g for k, g in enumerate(grads) if g is not None})
+        computed = iter(self._run(backends.namespace(next(t for t in grads if t is not None)), g))
+        results = tuple([next(computed) if needed else None for needed in self._mask])
+        return results if len(results) > 1 else results[0]
+
+
+def pack(t: TensorBase) -> tuple[Any, ...]:
+    """A tensor as a node saves it: array, counter, version, node."""
+    return (t.array, t._counter, +t._counter[0], t._node)
+
+
+def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
+    """The saved tensor again, as users see it; a leaf comes back as itself.
+
+    Raises RuntimeError if its memory has been written in place since it was saved.
+    """
+    array, counter, version, node = packed
+    if counter[0] != version:
+        raise modified(owner, name, packed)
+    if type(node) is AccumulateGrad and node._array is array:
+        return node.variable
+    return wrap(array, owner if name == "out" else node, counter)
+
+
+def freed(owner: Node) -> RuntimeError:
+    """The error for using a graph whose saved values are gone."""
+    place = recorded_at(owner)
+    at = f", recorded at {place}" if place else ""
+    return RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        f"been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+        "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+        f"saved tensors after calling backward. (The node is {type(owner).__name__}{at}.)"
+    )
+
+
+def recorded_at(node: Node) -> Place | None:
+    """The line that recorded a node, if anomaly mode was on."""
+    place = node._hooks.place if node._hooks is not None else None
+    return Place(*place) if place else None
+
+
+def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
+    """The error for a saved value whose memory was written in place since."""
+    array, counter, version, node = packed
+    maker = owner if name == "out" else node
+    made = ""
+    if maker is not None and type(maker) is not AccumulateGrad:
+        maker, index = maker._edge()
+        made = f", which is output {index} of {operation(maker)},"
+    legacy = LEGACY.get(array.dtype.name, array.dtype.name)
+    changed = f"changed at {written_at(counter, int(version)) or 'a line that is not known'}"
+    now = f"is at version {counter[0]}; expected version {version} instead."
+    if int(counter[0]) == int(version):
+        now = "was written through an array over its memory."
+        changed = f"the array was handed out at {written_at(counter, int(version))}"
+    recorded = recorded_at(owner)
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{legacy} {size(array.shape)}]{made} {now} "
+        f"{type(owner).__name__} saved it as {name!r}.\n"
+        f"  {changed}\n"
+        f"  saved at {recorded or owner._written() or 'a line that gradwright.autograd.detect_anomaly() would note'}\n"
+        "Use the out-of-place form there, or clone the value before it is changed."
+    )
+
+
+def recorder(op: Op, mask: tuple[bool, ...], broadcast: bool = False, conjugate: bool = False) -> Callable[..., Any]:
+    """What `build` makes, made once."""
+    key = (mask, broadcast, conjugate)
+    found = op.records.get(key)
+    if found is None:
+        found = op.records[key] = build(op, mask, broadcast, conjugate)
+    return found
+
+
+def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool = False) -> Callable[..., Any]:
+    """The function ``record(*inputs, out[, static])`` that makes the node of one call, for these needed inputs.
+
+    If the inputs ``broadcast``, their cotangents are summed back. With ``conjugate``, for a holomorphic operation on
+    complex numbers, the derivatives, which are written as for real numbers, get and give conjugates.
+    """
+    text, scope, names, packed = (_variadic if op.variadic else _fixed)(op, mask, broadcast, conjugate)
+    name = op.node
+    filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}{' conjugate' * conjugate}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
+    slots = (*["_metas"] * op.several, *["_kept"] * (not packed))
+    scope["Class"] = type(name, (OpNode,), {
+        "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask), "_op": op,
+        "_names": names, "_packed": packed, "_variadic": op.variadic,
+        **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
+    })  # fmt: skip
+    return scope["record"]
+
+
+def source(record: Callable[..., Any]) -> str:
+    """The text behind a function made by `build`, to read."""
+    return "".join(linecache.getlines(record.__code__.co_filename))
+
+
+def _scope(op: Op) -> dict[str, Any]:
+    scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
+             "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
+             "filled": filled, "outputs": outputs, "underived": underived}  # fmt: skip
+    return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
+
+
+def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
+    """What the derivatives of the needed inputs name: tensors first, then shapes and static arguments."""
+    wanted = [n for i in needed if i in op.rules for n in op.rules[i].names if n != "i"]
+    if broadcast:
+        wanted += [f"{n}_shape" for n in needed]
+    wanted = list(dict.fromkeys(wanted))
+    tensors = [n for n in wanted if n in op.inputs or n == "out"]
+    return tensors, [n for n in wanted if n not in tensors]
+
+
+_Written = tuple[str, dict[str, Any], tuple[str, ...], int]
+"""The text of a node's functions, the names in it, what is saved, and how much of that is tensors."""
+
+
+def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
+    needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
+    tensors, others = _saved_names(op, needed, broadcast)
+    outs = "out" in tensors and op.several
+    packs = [f"({n}.array, {n}._counter, +{n}._counter[0], {'None' if n == 'out' else f'{n}._node'})"
+             if n != "out" or not outs else "tuple([pack(o) for o in out])" for n in tensors]  # fmt: skip
+    values = [f"{n[:-6]}.array.shape" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+    where = "_saved" if tensors else "_kept"
+    lines = [
+        f"def record({', '.join(op.inputs)}, out, static=None):",
+        "    node = new(Class)",
+        "    node._seq = ticket()",
+        "    node._hooks = None",
+        f"    node._next = ({''.join(f'{n}._node, ' for n in needed)})",
+        f"    node.{where} = ({''.join(f'{v}, ' for v in packs + values)})",
+        "    return node",
+        "",
+        "def _run(self, xp, g):",
+    ]
+    if tensors:
+        lines += ["    saved = self._saved", "    if saved is None: raise freed(self)"]
+    single = [n for n in tensors if n != "out" or not outs]
+    if tensors or others:
+        parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n in single else n for n in tensors]
+        lines += [f"    {', '.join(parts + others)}, = {'saved' if tensors else 'self._kept'}"]
+    for n in single:
+        packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
+        lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
+    if op.several:
+        lines += ["    g = filled(self, xp, g)"]
+    if tensors:
+        lines += [f"    if xp is not plain and isinstance({'g[0]' if op.several else 'g'}, TensorBase):"]
+        lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in single]
+        if outs:
+            lines += ["        out = outputs(self, out, True)", "    else:", "        out = outputs(self, out, False)"]
+    if conjugate:
+        lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
+    results = []
+    for n in needed:
+        if n not in op.rules:
+            results.append(f"underived({op.name!r}, {n!r})")
+            continue
+        result = f"rule_{n}({', '.join(['xp', 'g', *op.rules[n].names])})"
+        result = f"xp.conj({result})" if conjugate else result
+        results.append(f"sum_to(xp, {result}, {n}_shape)" if broadcast else result)
+    lines += [f"    return ({', '.join(results)},)", ""]
+    return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
+    (xs,) = op.inputs
+    tensors, others = _saved_names(op, [xs], False)
+    values = ["pack(out)" if n == "out" else f"tuple([pack(x) for x in {xs}])" for n in tensors]
+    values += [f"tuple([x.array.shape for x in {xs}])" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+    where, source = ("_saved", "saved") if tensors else ("_kept", "self._kept")
+    which = [i for i, m in enumerate(mask) if m]
+    lines = [
+        f"def record({xs}, out, static):",
+        "    node = new(Class)",
+        "    node._seq = ticket()",
+        "    node._hooks = None",
+        f"    node._next = ({''.join(f'{xs}[{i}]._node, ' for i in which)})",
+        f"    node.{where} = ({''.join(f'{v}, ' for v in values)})",
+        "    return node",
+        "",
+        "def _run(self, xp, g):",
+        *(["    saved = self._saved", "    if saved is None: raise freed(self)"] if tensors else []),
+        *([f"    {', '.join([*tensors, *others])}, = {source}"] if tensors or others else []),
+        *(["    g = filled(self, xp, g)"] if op.several else []),
+        *(["    g = xp.conj(g)"] if conjugate else []),
+    ]
+    if "out" in tensors:
+        lines += [
+            "    if out[1][0] != out[2]: raise modified(self, 'out', out)",
+            "    out = wrap(out[0], self, out[1]) if xp is not plain and isinstance(g, TensorBase) else out[0]",
+        ]
+    if xs in tensors:
+        lines += [
+            f"    for saved in {xs}:",
+            f"        if saved[1][0] != saved[2]: raise modified(self, {xs!r}, saved)",
+            "    if xp is not plain and isinstance(g, TensorBase):",
+            f"        {xs} = [wrap(a, node, counter) for a, counter, _, node in {xs}]",
+            "    else:",
+            f"        {xs} = [saved[0] for saved in {xs}]",
+        ]
+    result = f"rule_{xs}({', '.join(['xp', 'g', *op.rules[xs].names])})"
+    lines += [f"    return [{f'xp.conj({result})' if conjugate else result} for i in {which!r}]", ""]
+    return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+
+
+def outputs(node: Any, packed: Any, recorded: bool) -> list[Any]:
+    """What a node saved of its several outputs, as arrays or, in a recorded pass, as tensors of that history.
+
+    Raises RuntimeError if one was written in place since.
+    """
+    for k, one in enumerate(packed):
+        if one[1][0] != one[2]:
+            raise modified(node, f"output {k}", one)
+    if not recorded:
+        return [one[0] for one in packed]
+    flat = [dtypes.of(dtype).category < dtypes.FLOAT for _, dtype in node._metas]
+    return [wrap(one[0], None if flat[k] else Output(node, k), one[1]) for k, one in enumerate(packed)]
+
+
+def underived(name: str, argument: str) -> Any:
+    """Raise NotImplementedError: an input that needs a gradient has no derivative declared."""
+    raise NotImplementedError(f"{name}(): the derivative for {argument!r} is not implemented: detach() that argument, "
+                              "if it is meant to stay constant")  # fmt: skip
+
+
+def filled(node: Any, xp: Any, bundle: dict[int, Any]) -> list[Any]:
+    """The cotangents of all outputs of a node, zeros where none came."""
+    like = next(iter(bundle.values()))
+    return [
+        bundle[k] if k in bundle else xp.zeros_like(like, shape=shape, dtype=dtype)
+        for k, (shape, dtype) in enumerate(node._metas)
+    ]

@@ -1,0 +1,92 @@
+"""The short way of an in-place operation: where nothing is recorded and nobody looks on, as in an optimiser's step.
+
+The numbers are overwritten where they stand, without memory for a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends.quiet import unheard
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import recording
+from gradwright.engine.version import bump
+from gradwright.engine.watch import watches
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+    """From a function that overwrites its first array, such as ``a op= b``, to it on a tensor and a tensor or number.
+
+    That returns whether it has written: it leaves alone whatever is not plain memory of one floating-point dtype.
+    """
+    write = unheard(operator)
+
+    def attempt(x: Any, other: Any) -> bool:
+        mode = recording.get()
+        if mode is not False and (mode is not True or x._node is not None or _has_history(other)):
+            return False
+        if watches or x._view is not None or x._counter[0].__class__ is not int:
+            return False
+        a = x.array
+        if a.__class__ is not np.ndarray or not a.flags.carray:
+            return False
+        d = a.dtype
+        b = other
+        if other.__class__ is not float:
+            if not isinstance(other, TensorBase):
+                return False
+            b = other.array
+            if b.dtype is not d:
+                return False
+        if d not in _FLOATS:
+            return False
+        try:
+            write(a, b)
+        except ValueError:  # the shapes do not fit: nothing has been written
+            return False
+        except FloatingPointError:
+            # The user has set NumPy so, for code of their own. All has been written when it is raised.
+            bump(x._counter)
+            return True
+        bump(x._counter)
+        return True
+
+    return attempt
+
+
+def _has_history(other: Any) -> bool:
+    """Whether ``other`` may have one; that of a view is not known before it has been read anew."""
+    return isinstance(other, TensorBase) and (other._node is not None or other._view is not None)
+
+
+def _add(a: Any, b: Any) -> None:
+    a += b
+
+
+def _subtract(a: Any, b: Any) -> None:
+    a -= b
+
+
+def _multiply(a: Any, b: Any) -> None:
+    a *= b
+
+
+def _divide(a: Any, b: Any) -> None:
+    a /= b
+
+
+def _copy(a: Any, b: Any) -> None:
+    a[...] = b
+
+
+def _limit(a: Any, b: Any) -> None:
+    a.clip(-b, b, a)
+
+
+add, subtract, multiply, divide = map(_direct, (_add, _subtract, _multiply, _divide))
+copy, limit = map(_direct, (_copy, _limit))  # what is copied has no more dims; a limit is a number

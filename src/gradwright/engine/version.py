@@ -1,0 +1,235 @@
+"""Versions: how often memory has been written, where it was last, and what is written behind the engine's back.
+
+A counter is a list that all tensors over the same memory share: ``[version]``, and after a write ``[version, place]``.
+A node saves a value with ``+counter[0]``, its version, and compares on use: ``counter[0] != version``. For ordinary
+memory both are plain integers. For memory that the user also holds as an array, of which writes say nothing, the
+version is a `Lent`, which saved or compared takes a fingerprint and counts a write if that has changed.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from gradwright.engine.source_line import Place, here
+
+
+def bump(counter: list[Any], depth: int = 2) -> None:
+    """Count a write, and note the line of the user's program that made it, at least ``depth`` frames up."""
+    counter[0] += 1
+    place = here(depth + 1)
+    if len(counter) > 1:
+        counter[1] = place
+    else:
+        counter.append(place)
+
+
+def bump_all(counters: Iterable[list[Any]], depth: int = 2) -> None:
+    """`bump` for many at once, whose line is looked for once."""
+    place = here(depth + 1)
+    for counter in counters:
+        counter[0] += 1
+        counter[1:] = (place,)
+
+
+def written_at(counter: list[Any], since: int | None = None) -> Place | None:
+    """The line that last wrote the memory of a counter, if it is known.
+
+    If it is at the version that it had ``since`` then, it was written through an array: the line that asked for that.
+    """
+    version = counter[0]
+    if isinstance(version, Lent) and version.place and (since is None or int(version) == since):
+        return Place(*version.place)
+    return Place(*counter[1]) if len(counter) > 1 and counter[1] else None
+
+
+def noted(version: int) -> int:
+    """A version to compare with later."""
+    return version if isinstance(version, Untracked) else +version
+
+
+class Untracked(int):
+    """The version of an inference tensor: it has none, so nobody may save it, or write it outside inference mode."""
+
+    def __pos__(self) -> int:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
+            "use it in autograd, or use `no_grad()` instead of `inference_mode()`."
+        )
+
+    def __add__(self, writes: int) -> Untracked:
+        return self
+
+    __iadd__ = __add__
+
+
+class Aside(Untracked):
+    """The version of an alias of an inference tensor that was made elsewhere: it may be written, but not saved."""
+
+    def __add__(self, writes: int) -> Aside:
+        return Aside(int(self) + writes)
+
+    __iadd__ = __add__
+
+
+UNTRACKED = Untracked()
+
+
+class Loan:
+    """Memory that was handed out as arrays.
+
+    Attributes:
+        array: the memory.
+        seen: its fingerprint when it was last looked at.
+        place: the line that asked for the first of the arrays that live.
+    """
+
+    __slots__ = ("_holders", "array", "place", "seen")
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.seen = _fingerprint(array)
+        self.place: tuple[Any, int] | None = None
+        self._holders: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+    def hand_out(self, array: Any, holder: Any) -> Any:
+        """``array`` for the user; the loan is open as long as that lives, or ``holder``, if there is one."""
+        if not self._holders:
+            self.place = here(3)
+        if holder is None:  # it becomes the base of an array, which whatever is made of that holds, too
+            raw = np.asarray(memoryview(array if array.dtype.kind != "V" else array.view(f"u{array.itemsize}")))
+            holder, array = raw.base, raw.view(array.dtype)
+        self._holders[id(holder)] = holder
+        return array
+
+    def is_open(self) -> bool:
+        """Whether anybody can still write through what was handed out."""
+        return bool(self._holders)
+
+    def covers(self, array: Any) -> bool:
+        """Whether all of ``array`` lies in this memory."""
+        if array is self.array:
+            return True
+        low, high = byte_bounds(array)
+        first, end = byte_bounds(self.array)
+        if not self.array.flags.forc:
+            return array.__array_interface__ == self.array.__array_interface__
+        return bool(first <= low and high <= end)
+
+    def take_over(self, other: Loan) -> None:
+        """Watch what the other loan watches."""
+        self._holders.update(other._holders)
+        self.place = self.place or other.place
+
+
+def _fingerprint(array: Any) -> int:
+    """A number that changes with the bytes of an array."""
+    return zlib.crc32(array.ravel("K").view(np.uint8))
+
+
+_polling = threading.Lock()
+
+
+class Lent(int):
+    """A version of memory that was handed out as arrays: compared with a saved one, it looks at the memory itself.
+
+    Attributes:
+        loans: what was handed out and may still be written.
+        writes: how many writes through it have been noticed.
+        place: the line that asked for the array through which the last one was made.
+    """
+
+    loans: list[Loan]
+    writes: int
+    place: tuple[Any, int] | None
+
+    @classmethod
+    def of(cls, version: int, loans: list[Loan], writes: int = 0) -> Lent:
+        made = cls(version)
+        made.loans, made.writes, made.place = loans, writes, None
+        return made
+
+    def look(self) -> int:
+        """Notice writes; returns how many there have been. Nobody is told by NumPy, so memory must be compared."""
+        with _polling:
+            still = []
+            for loan in self.loans:
+                if loan.is_open():
+                    still.append(loan)
+                now = _fingerprint(loan.array)
+                if now != loan.seen:
+                    loan.seen, self.place = now, loan.place
+                    self.writes += 1
+            self.loans = still
+            return self.writes
+
+    def __pos__(self) -> int:
+        writes = self.look()
+        return Lent.of(int(self), [], writes) if writes else int(self)
+
+    def __ne__(self, other: object) -> bool:
+        return int.__ne__(self, other) or self.look() != getattr(other, "writes", 0)
+
+    __eq__ = int.__eq__  # in-place writes alone: views ask, whose history no other write changes
+    __hash__ = int.__hash__
+
+    def __add__(self, writes: int) -> int:
+        with _polling:
+            still = [loan for loan in self.loans if loan.is_open()]
+            for loan in still:
+                loan.seen = _fingerprint(loan.array)
+        return Lent.of(int(self) + writes, still) if still else int(self) + writes
+
+
+_MANY = 16
+
+
+def lend(array: Any, counter: list[Any], holder: Any = None) -> Any:
+    """``array``, the memory of ``counter``, as an array for the user, whose writes through it will be noticed.
+
+    They are while the array lives; or ``holder``, if others hold the memory by holding that.
+    """
+    version = counter[0]
+    if version is UNTRACKED or not array.flags.writeable or not array.size:
+        return array.view()
+    with _lending:
+        version = counter[0]
+        if not isinstance(version, Lent):
+            version = Lent.of(version, [])
+        mine = next((loan for loan in version.loans if loan.covers(array)), None)
+        if mine is None:
+            if len(version.loans) >= _MANY:
+                version.look()
+                version.loans = _joined(version.loans, array)
+            mine = Loan(array)
+            version.loans.append(mine)
+        given = mine.hand_out(array, holder)
+        counter[0] = version
+    return given
+
+
+_lending = threading.Lock()
+
+
+def _joined(loans: list[Loan], array: Any) -> list[Loan]:
+    """One loan of all the memory that ``array`` is part of, in place of those that lie in it."""
+    whole = array
+    base = array.base
+    while base is not None:
+        whole = base if isinstance(base, np.ndarray) else whole
+        base = getattr(base, "base", None)
+    one = Loan(whole)
+    rest = []
+    for loan in loans:
+        if one.covers(loan.array):
+            one.take_over(loan)
+        else:
+            rest.append(loan)
+    return [one, *rest]

@@ -1,0 +1,394 @@
+"""Views and in-place writes: tensors that share memory share a version counter, and writes rebase history.
+
+A view knows its base and the chain of view operations between them. Writing through it rebases the *base* on a
+`CopySlices` node; the view and its siblings notice that the counter has moved and re-read their history from the base.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gradwright import backends
+from gradwright.backends.generic import overlapping
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import enable_grad, is_inference_mode_enabled, record, recording, watching
+from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
+from gradwright.engine.nodes_of_ops import OpNode, recorder
+from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump
+from gradwright.engine.watch import recorded, writing
+from gradwright.errors import size
+from gradwright.op import Op
+from gradwright.ops.index import restride, write_view
+
+
+class View:
+    """How a tensor is read from its base.
+
+    Attributes:
+        base: the tensor that owns the memory; never itself a view (one that became a view of its former self, as by
+            ``t_()``, stands for that one).
+        steps: the view operations from the base: a chain of pairs, all but the last operation, and that one with its
+            static arguments; () at the base.
+        seen: the version at which the view's node was last read from the base.
+        version: the same; -1 while the node only stands for a history that the base took up without being written.
+        origin: None, or why in-place writes through it are refused: "no_grad", "inference", "several" or "function".
+        itself: whether it is the tensor's own former self that it is a view of, so that nobody need know.
+    """
+
+    __slots__ = ("_base", "itself", "origin", "seen", "steps", "version")
+
+    def __init__(self, base: TensorBase, steps: tuple[Any, ...], origin: str | None, itself: bool = False) -> None:
+        self._base = base
+        self.steps = steps
+        self.seen = self.version = base._counter[0]
+        self.origin = origin
+        self.itself = itself
+
+    @property
+    def base(self) -> Any:
+        base = self._base
+        while base._view is not None:
+            base = base._view._base
+        return base
+
+
+def read(array: Any, steps: tuple[Any, ...]) -> Any:
+    """What a view shows of ``array``, an array or Tensor shaped like its base."""
+    chain = []
+    while steps:
+        steps, step = steps
+        chain.append(step)
+    for op, static in reversed(chain):
+        array = op(array, **static)
+    return array
+
+
+def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
+    """Note that ``out`` is the view of ``x`` that ``op`` makes."""
+    out._counter = x._counter
+    if isinstance(x._counter[0], Untracked):
+        out._counter = [UNTRACKED]
+        return
+    parent = x._view
+    steps = (() if parent is None else parent.steps), (op, static)
+    if not recording.get():
+        origin: str | None = "inference" if is_inference_mode_enabled() else "no_grad"
+    else:
+        origin = "several" if op.several else None if parent is None else parent.origin
+    out._view = View(x if parent is None else parent.base, steps, origin)
+
+
+def refresh(x: Any, always: bool = False) -> None:
+    """Read the history of a view anew from its base, if the shared memory has been written since.
+
+    Raises RuntimeError if that cannot be done, because of where the view comes from: while operations are recorded, or
+    ``always``.
+    """
+    view, node = x._view, x._node
+    if view.version == x._counter[0] and (node is not None or view._base._node is None):
+        return
+    base = view.base
+    if (base._node is None and (node is None or type(node) is AccumulateGrad)) or base._node is node:
+        if is_severed(node):
+            x._node, view.version = None, view.seen
+        return
+    if view.seen == x._counter[0]:  # its base took up a history without being written
+        if node is None:
+            x._node, view.version = severed(), -1
+        return
+    if view.origin is not None:
+        if always or recording.get():
+            raise _forbidden(x, "its base or another view of its base has been")
+        return
+    with enable_grad():
+        if base._node is None:
+            base = wrap(base.array, severed())
+        _rehang(x, read(base, view.steps)._node)
+    view.version = view.seen = x._counter[0]
+
+
+def requires_grad(x: Any) -> bool:
+    """Whether operations on ``x`` are recorded: a view's are, too, where those on its base are."""
+    view, node = x._view, x._node
+    if view is None:
+        return node is not None
+    if view.base._node is not None:
+        return True
+    return node is not None and not is_severed(node)
+
+
+_frozen = wrap(None)
+
+
+def _nobody() -> Any:
+    return _frozen
+
+
+def severed() -> AccumulateGrad:
+    """The end of a history that leads nowhere: gradients that reach it are nobody's."""
+    end = AccumulateGrad(_frozen)
+    end._leaf = _nobody  # type: ignore[assignment]
+    return end
+
+
+def is_severed(node: Any) -> bool:
+    """Whether a node is such an end."""
+    return type(node) is AccumulateGrad and node._leaf is _nobody
+
+
+def _rehang(x: Any, node: Any) -> None:
+    """Make ``node`` the history of ``x``; `retain_grad` from now on keeps the gradient of the new value."""
+    old = x._node
+    x._node = node
+    if old is not None and node is not None and old._hooks is not None and old._hooks.release(x):
+        node._hooked().retain(x)
+
+
+_ORIGINS = {
+    "no_grad": "A view was created in no_grad mode and {what} modified inplace with grad mode enabled. Given that "
+    "this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+    "and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked).",
+    "inference": "A view was created in inference mode and {what} modified inplace in normal mode. Given that this use "
+    "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+    "inplace either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside "
+    "(if you want the inplace to be tracked).",
+    "several": "Output {nr} of {name} is a view and {what} modified inplace. This view is the output of a function "
+    "that returns multiple views. Such functions do not allow the output views to be modified inplace. You should "
+    "replace the inplace operation by an out-of-place one.",
+    "function": "Output {nr} of {name} is a view and {what} modified inplace. This view was created inside a custom "
+    "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
+    "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
+    "forbidden. You can fix this by cloning the output of the custom Function.",
+}
+
+
+def _forbidden(x: Any, what: str) -> RuntimeError:
+    node, nr = x._node._edge() if x._node is not None else (None, 0)
+    name = "a function" if node is None else operation(node)
+    return RuntimeError(_ORIGINS[x._view.origin].format(nr=nr, name=name, what=what))
+
+
+def unhooked(x: Any) -> Any:
+    """``x`` to compute a write from; if it is a view with hooks, a tensor of the same memory and history without them.
+
+    They see gradients of what had been made of the view before. So, too, for `as_strided` of a view, through whose
+    history only what that showed can be reached.
+    """
+    view = getattr(x, "_view", None)  # it may be no tensor: that is for the operation to say
+    if view is None or not recording.get():
+        return x
+    if view.origin is not None:
+        check_history(x)
+    refresh(x)
+    node = x._node
+    if node is None:
+        return x
+    hidden = node._hooks is not None or (view.steps and view.steps[1][0] is restride)
+    if not hidden or view.origin is not None or type(node) is AccumulateGrad or view.base._node is None:
+        return x
+    return wrap(x.array, read(view.base, view.steps)._node, x._counter)
+
+
+def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
+    """Raise RuntimeError if ``x`` may not be written in place now; nothing has been changed then.
+
+    ``needs_grad``: whether the new value carries history; ``uniform``: whether all its entries are the same.
+    """
+    check_tracked(x)
+    if _overlaps(x.array) and (needs_grad or not uniform):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    view = x._view
+    if _locked(writable(x)):
+        if view is None or _locked(view.base.array):
+            raise RuntimeError("unsupported operation: the written-to memory is read-only. Please clone() the tensor.")
+        x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
+    if watching.get():
+        writing(x)
+    mode = recording.get()
+    if not mode and mode is not False:
+        mode.writing(x)
+    check_history(x, needs_grad)
+
+
+def check_history(x: Any, needs_grad: bool = False) -> None:
+    """Raise RuntimeError if the history of ``x`` may not be changed now."""
+    if not recording.get():
+        return
+    view = x._view
+    if view is not None:
+        base = view.base._node
+        needs = requires_grad(x)
+        if view.origin is not None and (needs or needs_grad):
+            raise _forbidden(x, "is being")
+        refresh(x)
+        if needs and (base is None or type(base) is AccumulateGrad):
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if type(x._node) is AccumulateGrad:
+        raise RuntimeError(
+            "a leaf Variable that requires grad is being used in an in-place operation. "
+            "(Do it inside no_grad(), or on x.data, or out of place.)"
+        )
+
+
+def check_tracked(x: Any) -> None:
+    """Raise RuntimeError if ``x`` is an inference tensor, which may be changed in inference mode only."""
+    if x._counter[0] is UNTRACKED and not is_inference_mode_enabled():
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+
+
+def _overlaps(array: Any) -> bool:
+    """Whether two entries of an array may lie at one place, as in an expanded tensor or in sliding windows."""
+    flags = getattr(array, "flags", None)
+    if flags is None or flags.forc or not array.size:
+        return False
+    return overlapping(array.shape, [step // array.itemsize for step in array.strides])
+
+
+def _locked(array: Any) -> bool:
+    return hasattr(array, "flags") and not array.flags.writeable
+
+
+def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
+    """Write ``out`` into the memory of ``x``, which takes over its history; returns ``x``.
+
+    ``out`` is the result of the functional form of an in-place operation. Everything that can fail is checked before
+    anything is changed. What is ``uniform``, the same everywhere, may go where entries share a place.
+    """
+    new, old = out.array, x.array
+    node = out._node
+    if new.shape != old.shape:
+        raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
+    check_writable(x, node is not None, uniform)
+    if node is not None:
+        _protect(node, old, x, out)
+    mode = recording.get()
+    if mode or (mode is not False and mode.follows and not is_of_leaf(x)):
+        if x._view is not None:
+            rebase(x._view.base, x._view.steps, out)
+        elif node is None and x._node is not None:
+            rebase(x, (), out)  # it keeps a history, through which nothing flows
+        else:
+            _rehang(x, node)
+    writable(x)[...] = new
+    bump(x._counter, 3)
+    return x
+
+
+def is_of_leaf(x: Any) -> bool:
+    """Whether ``x`` is a leaf that requires grad, or a view of one."""
+    return type((x if x._view is None else x._view.base)._node) is AccumulateGrad
+
+
+def writable(x: Any) -> Any:
+    """The memory of ``x`` as an array that can be written: a 0-d result held as a scalar becomes an array first."""
+    if not hasattr(x.array, "__setitem__"):
+        x.array = backends.namespace(x.array).asarray(x.array)
+    return x.array
+
+
+def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
+    """What the node saved of ``old``, the values of ``x``, becomes a copy; what it saved of the result is now ``x``."""
+    if not isinstance(node, OpNode) or node._variadic or not node._packed or type(node._saved) is not tuple:
+        return  # the last if a watch has taken it, for which `aside` or `writing` has made copies
+    saved = list(node._saved)
+    for k in range(node._packed):
+        array, counter, _, origin = saved[k]
+        if array is old:
+            saved[k] = (array.copy(), [0], 0, origin)
+        elif counter is out._counter:
+            saved[k] = (x.array, x._counter, int(x._counter[0]) + 1, origin)
+    node._saved = tuple(saved)
+
+
+def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
+    """Give ``base`` a history in which the region that ``steps`` view comes from ``out``."""
+    mask = (base._node is not None, out._node is not None)
+    if any(mask):
+        record = recorder(write_view, mask)
+        _rehang(base, record(base, out, base, {"read": partial(read, steps=steps)}))
+        if watching.get():
+            recorded(base._node)
+
+
+def alias_of(t: Any) -> Any:
+    """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
+    aside = t._counter[0] is UNTRACKED and not is_inference_mode_enabled()
+    return wrap(writable(t), None, [Aside()] if aside else t._counter)
+
+
+def base_of(x: Any) -> Any:
+    """The tensor whose memory ``x`` is a view of; None if it is none."""
+    view = x._view
+    if view is None or view.itself:
+        return None
+    base = view.base
+    now = base.__dict__.get("_now")
+    now = None if now is None else now()
+    return base if now is None else now
+
+
+def freeze(x: Any) -> None:
+    """Make ``x`` a leaf that needs no gradient; `thaw` finds its hooks and its place in existing graphs again."""
+    if type(x._node) is AccumulateGrad and not is_severed(x._node):
+        x.__dict__["_frozen"] = x._node
+    _hang(x, None)
+
+
+def thaw(x: Any) -> None:
+    """Make a leaf, which may have been frozen, need a gradient."""
+    if x._node is not None and not is_severed(x._node):
+        return
+    if isinstance(x._counter[0], Untracked) and not is_inference_mode_enabled():
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    node = x.__dict__.pop("_frozen", None) or AccumulateGrad(x)
+    node._array, node._counter = x.array, x._counter
+    _hang(x, node)
+
+
+def _hang(x: Any, node: Any) -> None:
+    x._node = node
+    if x._view is not None and x._view.itself:
+        x._view.base._node = node
+
+
+def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
+    """Let ``x`` be the view ``form(x)`` of its memory from now on; returns ``x``."""
+    check_tracked(x)
+    check_history(x)
+    shared = x._view is not None or sys.getrefcount(x._counter) > UNSHARED
+    leaf, view = type(x._node) is AccumulateGrad, x._view
+    before = wrap(x.array, x._node, x._counter)
+    before._view = view
+    mode = record(view is None or view.origin is None or bool(recording.get()))  # right, whatever the mode
+    try:
+        out = form(before)
+    finally:
+        recording.set(mode)
+    x.array = out.array
+    if leaf:
+        x._node._array = x.array
+    else:
+        _rehang(x, out._node)
+    if isinstance(x._counter[0], Untracked):
+        x._counter[0] += 1
+        return x
+    bump(x._counter, 3)
+    if view is not None:
+        x._view = View(view._base, out._view.steps, view.origin, view.itself)
+        if not mode or x._node is None:
+            x._view.seen = x._view.version = view.seen
+    elif shared:
+        before.__dict__["_now"] = weakref.ref(x)
+        x._view = View(before, out._view.steps, None, True)
+    return x

@@ -1,0 +1,112 @@
+"""Watching operations: what profilers, anomaly mode and saved-tensor hooks stand on.
+
+A `Watch` that is on in this thread (or asyncio task) sees every operation computed, every node recorded and every node
+run backward. While none is on this costs nothing: an operation reads `recording` anyway, which then holds the watches
+instead of True, and has two ways to compute anyway, of which it then takes the slower one (`backends.quiet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from gradwright.backends.quiet import quietly
+from gradwright.engine.mode import record, recording, watching
+from gradwright.op import Op
+
+watches: list[Watch] = []
+"""Those that are on anywhere and see operations computed; while there are none, no operation asks for its own."""
+
+
+class Watch:
+    """Something that watches operations while it is on: a context manager, which may be entered again and again.
+
+    Of several, the newest is outermost.
+    """
+
+    computes = True
+    """Whether it sees operations computed, too, and not only what is recorded."""
+    keeps = False
+    """Whether it may hold on to the memory of what a node has just saved."""
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        """What the operation of this name makes of these inputs: ``call()``.
+
+        The inputs are arrays and static arguments, the result an array or several; a Function's are as its user wrote
+        them, with tensors for arrays, and so are those of a hook, which counts as an operation.
+        """
+        return call()
+
+    def recorded(self, node: Any) -> None:
+        """A node has been made."""
+
+    def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
+        """What ``node`` makes of the cotangent ``g``: ``call()``."""
+        return call()
+
+    def writing(self, t: Any) -> None:
+        """The memory of a tensor is about to be written in place."""
+
+    def parted(self, t: Any, how: str) -> None:
+        """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
+
+    def __enter__(self) -> Any:
+        if self.computes:
+            watches.append(self)
+        watching.set((*watching.get(), self))
+        record(recording.get())
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.computes:
+            watches.remove(self)
+        mine = list(watching.get())[::-1]
+        mine.remove(self)
+        watching.set(tuple(mine[::-1]))
+        record(recording.get())
+
+
+def computed(op: Op, xp: Any, *arrays: Any, **static: Any) -> Any:
+    """What the formula of ``op`` makes of arrays, without NumPy's warnings."""
+    if not watching.get():
+        return quietly(op.forward, xp, *arrays, **static)
+    return seen(op.name, (*arrays, *static.values()), partial(quietly, op.forward, xp, *arrays, **static))
+
+
+def seen(name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+    """``call()``, seen by all watches as the operation of this name."""
+    for watch in watching.get():
+        call = partial(watch.compute, name, inputs, call)
+    return call()
+
+
+def joined(a: Any, b: Any) -> Any:
+    """The sum of two cotangents; where they are tensors, `add` is seen anyway."""
+    return a + b if hasattr(a, "_node") else seen("add", (a, b), lambda: a + b)
+
+
+def recorded(node: Any) -> None:
+    """Tell all watches, the newest first, of a new node."""
+    for watch in reversed(watching.get()):
+        watch.recorded(node)
+
+
+def writing(t: Any) -> None:
+    """Tell all watches of a write in place that comes."""
+    for watch in watching.get():
+        watch.writing(t)
+
+
+def parted(t: Any, how: str) -> None:
+    """Tell all watches of values that go on without their history."""
+    for watch in watching.get():
+        watch.parted(t, how)
+
+
+def run(node: Any, xp: Any, g: Any) -> Any:
+    """What ``node`` makes of the cotangent ``g``, seen by all watches."""
+    call = partial(node._run, xp, g)
+    for watch in watching.get():
+        call = partial(watch.run, node, g, call)
+    return call()

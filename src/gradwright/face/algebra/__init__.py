@@ -1,0 +1,1 @@
+"""Products, decompositions and equations of matrices, under PyTorch's names."""

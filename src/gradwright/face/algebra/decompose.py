@@ -1,0 +1,187 @@
+"""Decompositions under PyTorch's names in `torch.linalg`: of one matrix, or of many in the last two dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends
+from gradwright.engine.apply import apply
+from gradwright.engine.base import wrap
+from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square
+from gradwright.face.diagonal import tril, triu
+from gradwright.face.join import cat
+from gradwright.face.returns import return_type
+from gradwright.ops import decompose as _ops
+
+_CHOLESKY_EX = return_type("linalg_cholesky_ex", "L", "info")
+_EIG = return_type("linalg_eig", "eigenvalues", "eigenvectors")
+_EIGH = return_type("linalg_eigh", "eigenvalues", "eigenvectors")
+_LDL, _LDL_EX = (return_type(f"linalg_ldl_factor{s}", "LD", "pivots", *i) for s, i in (("", ()), ("_ex", ("info",))))
+_LU = return_type("linalg_lu", "P", "L", "U")
+_FACTOR = return_type("linalg_lu_factor", "LU", "pivots")
+_FACTOR_EX = return_type("linalg_lu_factor_ex", "LU", "pivots", "info")
+_QR = return_type("linalg_qr", "Q", "R")
+_SVD = return_type("linalg_svd", "U", "S", "Vh")
+
+
+def cholesky(A: Any, *, upper: bool = False) -> Any:
+    """The lower triangle L of a positive-definite A = L L^H; if ``upper``, L^H. LinAlgError if there is none."""
+    return apply(_ops.cholesky, (square("linalg.cholesky", A),), {"upper": bool(upper), "check": True})
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """`cholesky` without the error: where a leading minor is not positive, its order in ``info`` and NaN."""
+    static = {"upper": bool(upper), "check": check_errors}
+    out = apply(_ops.cholesky, (square("linalg.cholesky", A),), static)
+    failed = np.isnan(out.array).any() if isinstance(out.array, np.ndarray) else False
+    minors = backends.namespace(A.array).linalg.indefinite_minor(A.array, upper=upper) if failed else _no_info(A)
+    return _CHOLESKY_EX(out, wrap(minors))
+
+
+def _no_info(x: Any) -> Any:
+    return np.zeros(x.array.shape[:-2], np.int32)
+
+
+def _factored(name: str, A: Any, pivot: bool) -> list[Any]:
+    if not pivot:
+        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
+    if A.array.ndim < 2:
+        raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {[*A.array.shape]} instead")
+    return apply(_ops.lu_factor, (matrix(name, A),), {})
+
+
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """`lu_factor` without the error: ``info`` numbers the first zero on the diagonal of U."""
+    packed, pivots, _ = _factored("linalg.lu_factor_ex", A, pivot)
+    zero = np.linalg.diagonal(np.asarray(packed.array)) == 0
+    info = np.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(np.int32)
+    if check_errors and info.any():
+        k = info[tuple(np.argwhere(info)[0]) if info.ndim else ()]
+        raise RuntimeError(
+            f"torch.linalg.lu_factor: U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. "
+            "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
+    return _FACTOR_EX(packed, pivots, wrap(info))
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """L (without its ones) and U packed in one, and LAPACK's row swaps, from 1. RuntimeError if U is singular."""
+    return _FACTOR(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
+
+
+def lu(A: Any, *, pivot: bool = True) -> Any:
+    """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    packed, _, rows = _factored("linalg.lu", A, pivot)
+    return _LU(permutation(packed, rows.array), *triangles(packed))
+
+
+def permutation(like: Any, rows: Any) -> Any:
+    """The matrices P for which P x = x[rows]."""
+    return wrap(np.eye(rows.shape[-1], dtype=like.array.dtype)[rows])
+
+
+def triangles(packed: Any) -> tuple[Any, Any]:
+    """L and U from one matrix that holds both."""
+    m, n = packed.array.shape[-2:]
+    k = min(m, n)
+    return tril(packed[..., :k], -1) + eye(packed, m, k), triu(packed[..., :k, :])
+
+
+def qr(A: Any, mode: str = "reduced") -> Any:
+    """A = Q R, Q^H Q = 1, R upper triangular; Q square if "complete", left out if ``mode`` is "r".
+
+    The derivative asks that the first min(m, n) columns of A are linearly independent; with "complete" and more rows
+    than columns there is none.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    m, n = matrix("linalg.qr", A).array.shape[-2:]
+    q, r = apply(_ops.qr, (A[..., :m] if m < n else A,), {"mode": mode if mode == "complete" and m > n else "reduced"})
+    if m < n:
+        r = cat([r, adjoint(q) @ A[..., m:]], -1)
+    return _QR(wrap(np.zeros(0, A.array.dtype)) if mode == "r" else q, r)
+
+
+def _triangle(name: str, UPLO: str) -> str:
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return UPLO.upper()
+
+
+def eigh(A: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues, ascending, and eigenvectors, as columns, of a Hermitian A, of which one triangle is read."""
+    static = {"uplo": _triangle("linalg.eigh", UPLO)}
+    return _EIGH(*apply(_ops.eigh, (square("linalg.eigh", A),), static))
+
+
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues, ascending, of a Hermitian A, of which one triangle is read."""
+    static = {"uplo": _triangle("linalg.eigvalsh", UPLO)}
+    return apply(_ops.eigvalsh, (square("linalg.eigvalsh", A),), static)
+
+
+def _finite(name: str, A: Any) -> Any:
+    if not np.isfinite(np.asarray(square(name, A).array)).all():
+        raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
+    return A
+
+
+def eig(A: Any) -> Any:
+    """Eigenvalues and eigenvectors, as columns of length 1, both complex."""
+    return _EIG(*apply(_ops.eig, (_finite("linalg.eig", A),), {}))
+
+
+def eigvals(A: Any) -> Any:
+    """Eigenvalues, complex."""
+    return apply(_ops.eigvals, (_finite("linalg.eigvals", A),), {})
+
+
+def _no_driver(name: str, driver: Any) -> None:
+    if driver is not None:
+        raise RuntimeError(
+            f"{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
+def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
+    """A = U diag(S) Vh, singular values descending. Gradients of vectors past the shorter side are ignored."""
+    _no_driver("linalg.svd", driver)
+    return _SVD(*apply(_ops.svd, (matrix("linalg.svd", A),), {"full_matrices": bool(full_matrices)}))
+
+
+def svdvals(A: Any, *, driver: Any = None) -> Any:
+    """Singular values, descending."""
+    _no_driver("linalg.svdvals", driver)
+    return apply(_ops.svdvals, (matrix("linalg.svdvals", A),), {})
+
+
+def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """`ldl_factor` without the error: ``info`` numbers the first zero on the diagonal of D."""
+    packed, pivots, info = apply(
+        _ops.ldl_factor, (square("torch.linalg.ldl_factor_ex", A),), {"hermitian": bool(hermitian)}
+    )
+    if check_errors and info.array.any():
+        raise RuntimeError(
+            f"torch.linalg.ldl_factor_ex: Factorization could not be completed because D[{info.array.max()}] is zero"
+        )
+    return _LDL_EX(packed, pivots, info)
+
+
+def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
+    """A = L D L^T (L^H if ``hermitian``) packed in one, D of blocks of 1 or 2, and LAPACK's pivots. Needs SciPy."""
+    return _LDL(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
+
+
+def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+    """The solution of A X = B from `ldl_factor`'s result. Needs SciPy."""
+    square("torch.linalg.ldl_solve", LD, "LD")
+    matrix("torch.linalg.ldl_solve", B, "B", 3)
+    same_dtype("torch.linalg.ldl_solve", LD, B, "LD and B")
+    batch = np.broadcast_shapes(LD.array.shape[:-2], B.array.shape[:-2])
+    whole = [x.expand(*batch, *x.array.shape[x.array.ndim - d :]) for x, d in ((LD, 2), (pivots, 1), (B, 2))]
+    return apply(_ops.ldl_solve, whole, {"hermitian": bool(hermitian)})

@@ -1,0 +1,138 @@
+"""Linear algebra under PyTorch's older names, outside `torch.linalg`: other arguments, the same operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends
+from gradwright.backends.generator import generator
+from gradwright.engine.base import wrap
+from gradwright.face.algebra import decompose as d
+from gradwright.face.algebra import solve as s
+from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square
+from gradwright.face.algebra.solve import det, logdet, matrix_exp, matrix_power, slogdet
+from gradwright.face.returns import return_type
+
+__all__ = [
+    "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "lu_unpack",
+    "matrix_exp", "matrix_power", "pca_lowrank", "pinverse", "qr", "slogdet", "svd", "svd_lowrank", "triangular_solve",
+]  # fmt: skip
+
+_QR, _SVD = return_type("qr", "Q", "R"), return_type("svd", "U", "S", "V")
+_TRIANGULAR = return_type("triangular_solve", "solution", "cloned_coefficient")
+_WITH_INFO = return_type("_lu_with_info", "LU", "pivots", "info")
+_UNPACKED = return_type("lu_unpack", "P", "L", "U")
+
+inverse = s.inv
+
+
+def cholesky(input: Any, upper: bool = False) -> Any:
+    """The lower triangle L of a positive-definite A = L L^H; if ``upper``, L^H. LinAlgError if there is none."""
+    return d.cholesky(square("cholesky", input, "input"), upper=upper)
+
+
+def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
+    """X with A X = ``input``, from the Cholesky factor of A."""
+    if input.array.ndim < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {input.array.ndim} dimensions instead")
+    if L.array.ndim < 2:
+        raise RuntimeError(f"u should have at least 2 dimensions, but has {L.array.ndim} dimensions instead")
+    same_dtype("cholesky_solve", input, square("cholesky_solve", L, "L", 2), "input and L")
+    lower, higher = (adjoint(L), L) if upper else (L, adjoint(L))
+    return s.solve_triangular(higher, s.solve_triangular(lower, input, upper=False), upper=True)
+
+
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of the matrix whose Cholesky factor this is."""
+    return cholesky_solve(eye(L, square("cholesky_inverse", L).array.shape[-1]), L, upper)
+
+
+def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """X with T X = b, or T^T X = b, where T is a triangle of A; and a copy of A."""
+    for name, x in (("b", b), ("A", A)):
+        if x.array.ndim < 2:
+            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has "
+                               f"{x.array.ndim} dimensions instead")  # fmt: skip
+    a = A.mT if transpose else A
+    out = s.solve_triangular(a, b, upper=bool(upper) != bool(transpose), unitriangular=unitriangular)
+    return _TRIANGULAR(out, A.clone())
+
+
+def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    """L and U packed in one, and LAPACK's row swaps; with ``get_infos``, 0 or the first zero pivot too."""
+    out = d.lu_factor_ex(A, pivot=pivot)
+    return _WITH_INFO(*out) if get_infos else tuple(out[:2])
+
+
+def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """X with A X = ``input``, from the LU factors of A."""
+    return s.lu_solve(LU_data, LU_pivots, input)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """P, L and U of A = P L U from what `lu` returns; empty what is not asked for."""
+    m = matrix("lu_unpack", LU_data, "LU_data").array.shape[-2]
+    if unpack_pivots and LU_pivots.array.dtype != np.int32:
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
+    empty = wrap(np.zeros(0, LU_data.array.dtype))
+    P = empty
+    if unpack_pivots:
+        P = d.permutation(LU_data, backends.namespace(LU_pivots.array).linalg.unpivoted(LU_pivots.array, m))
+    return _UNPACKED(P, *(d.triangles(LU_data) if unpack_data else (empty, empty)))
+
+
+def qr(input: Any, some: bool = True) -> Any:
+    """`linalg.qr`, reduced if ``some``, else complete."""
+    return _QR(*d.qr(input, "reduced" if some else "complete"))
+
+
+def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """U, S and V of ``input`` = U diag(S) V^H; U and V full if not ``some``, zeros if not ``compute_uv``."""
+    x = matrix("linalg.svd", input)
+    if compute_uv:
+        u, values, vh = d.svd(x, not some)
+        return _SVD(u, values, adjoint(vh))
+    zeros = (wrap(np.zeros((*x.array.shape[:-2], n, n), x.array.dtype)) for n in x.array.shape[-2:])
+    u, v = zeros
+    return _SVD(u, d.svdvals(x), v)
+
+
+def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+    """`linalg.pinv` with another tolerance by default."""
+    return s.pinv(input, rcond)
+
+
+def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+    """The ``q`` largest singular values of A - M, with U and V, from a random subspace iterated ``niter`` times.
+
+    Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithm 5.1.
+    """
+    A = A if M is None else A - M
+    m, n = matrix("svd_lowrank", A).array.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    flip = m < n
+    a = adjoint(A) if flip else A
+    basis = d.qr(a @ _random(a, q))[0]
+    for _ in range(2 if niter is None else niter):
+        basis = d.qr(a @ d.qr(adjoint(a) @ basis)[0])[0]
+    u, values, vh = d.svd(adjoint(basis) @ a, False)
+    u, v = basis @ u, adjoint(vh)
+    return (v, values, u) if flip else (u, values, v)
+
+
+def _random(a: Any, q: int) -> Any:
+    shape = (*a.array.shape[:-2], a.array.shape[-1], q)
+    return wrap(generator().standard_normal(shape).astype(a.array.dtype))
+
+
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """`svd_lowrank` of A, the mean of its rows taken off first if ``center``."""
+    m, n = matrix("pca_lowrank", A).array.shape[-2:]
+    q = min(6, m, n) if q is None else q
+    if not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)

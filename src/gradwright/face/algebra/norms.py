@@ -1,0 +1,136 @@
+"""Norms, condition and rank under PyTorch's names in `torch.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.engine.apply import apply_one
+from gradwright.engine.base import wrap
+from gradwright.errors import kind
+from gradwright.face.algebra.decompose import eigvalsh, svdvals
+from gradwright.face.algebra.matrices import legacy, matrix, square
+from gradwright.face.algebra.solve import inv, tolerances
+from gradwright.face.elementwise import abs as _abs
+from gradwright.face.reduce import amax, amin
+from gradwright.face.shape import movedim
+from gradwright.ops import reduce as _reduce
+from gradwright.reading.torch import dims, one_dim, tensor_arg, to_dtype
+
+_INF = float("inf")
+
+
+def _numbers(name: str, x: Any, dtype: Any) -> Any:
+    """``x``, converted to ``dtype`` if one is named: not to a smaller one, nor from complex numbers to real ones."""
+    d = dtypes.of(tensor_arg(name, x).array.dtype)
+    if d.category < dtypes.FLOAT:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {legacy(x)}")
+    if dtype is None:
+        return x
+    target = dtypes.of(dtype)
+    if target.category < dtypes.FLOAT or target.is_complex != d.is_complex:
+        raise RuntimeError(f"{name}: the dtype of the input ({d}) should be convertible without narrowing to {target}")
+    if dtypes.promote_types(d, target) is not target:
+        raise RuntimeError(f"{name}: the dtype of the input ({d}) should be convertible without narrowing to {target}")
+    return to_dtype(x, target)
+
+
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros."""
+    x = _numbers("linalg.vector_norm", x, dtype)
+    if isinstance(ord, (str, type(None))):
+        raise TypeError(f"linalg.vector_norm(): argument 'ord' (position 2) must be Number, not {kind(ord)}")
+    axis = dims("linalg.vector_norm", dim, x.array.ndim)
+    lengths = [x.array.shape[i] for i in axis] if axis is not None else [x.array.size]
+    if 0 in lengths and (ord < 0 or ord == _INF):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
+            "an identity"
+        )
+    return apply_one(_reduce.vector_norm, x, {"ord": ord, "axis": axis, "keepdims": bool(keepdim)})
+
+
+def _last_two(name: str, A: Any, dim: Any) -> tuple[int, ...]:
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
+    axes = tuple(one_dim(name, d, A.array.ndim) for d in dim)
+    if axes[0] == axes[1]:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return axes
+
+
+def _extreme(x: Any, ord: Any, dim: int, keepdim: bool = False) -> Any:
+    """The largest entries along a dim if ``ord`` is positive, and 0 if there is none; else the smallest."""
+    if ord > 0 and not x.array.shape[dim]:
+        return x.sum(dim, keepdim)
+    return (amax if ord > 0 else amin)(x, dim, keepdim)
+
+
+def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """Norm of the matrices in two dims.
+
+    "fro"; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest; 1 and -1, the largest and
+    smallest sum of a column's magnitudes; inf and -inf, of a row's.
+    """
+    name = "linalg.matrix_norm"
+    if tensor_arg(name, A, "A").array.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    A = _numbers(name, A, dtype)
+    axes = _last_two(name, A, dim)
+    if ord == "fro":
+        return vector_norm(A, 2, axes, keepdim)
+    if ord not in ("nuc", 1, -1, 2, -2, _INF, -_INF):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    if ord in ("nuc", 2, -2):
+        values = svdvals(movedim(A, axes, (-2, -1)))
+        out = values.sum(-1) if ord == "nuc" else _extreme(values, ord, -1)
+    else:
+        summed, chosen = axes if abs(ord) == 1 else axes[::-1]
+        out = _extreme(_abs(A).sum(summed, keepdim=True), ord, chosen, True).squeeze(axes)
+    return out.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else out
+
+
+def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """`vector_norm` over one dim, or over all if no ``ord`` is named; else `matrix_norm` over two."""
+    tensor_arg("linalg.norm", A, "A")
+    if dim is not None and not isinstance(dim, (tuple, list)):
+        dim = (dim,)
+    if ord is None:
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    if dim is None and A.array.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.array.ndim}D."
+        )
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {[*dim]}")
+    if (A.array.ndim if dim is None else len(dim)) == 1:
+        if isinstance(ord, str):
+            raise RuntimeError(f"linalg.norm: Order {ord} not supported for vectors.")
+        return vector_norm(A, ord, dim, keepdim, dtype=dtype)
+    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+
+
+def cond(A: Any, p: Any = None) -> Any:
+    """Condition number |A| |A^-1| in a norm of `matrix_norm`; with 2 (the default) or -2 of any matrix."""
+    if p in (None, 2, -2):
+        values = svdvals(matrix("linalg.cond", A))
+        if not A.array.size:
+            return values.sum(-1)
+        large, small = values[..., 0], values[..., -1]
+        return small / large if p == -2 else large / small
+    if p not in ("fro", "nuc", 1, -1, _INF, -_INF):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if not square("linalg.cond", A).array.size:
+        return vector_norm(A, 2, (-2, -1))
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+    """How many singular values exceed max(atol, rtol times the largest); `pinv` has the defaults. ``tol`` is atol."""
+    low, high = tolerances(matrix("linalg.matrix_rank", A), atol if tol is None else tol, rtol)
+    values = _abs(eigvalsh(A.detach())) if hermitian else svdvals(A.detach())
+    s = np.asarray(values.array)
+    least = np.maximum(low, high * s.max(-1, initial=0))
+    return wrap(np.asarray((s > least[..., None]).sum(-1)))

@@ -1,0 +1,1 @@
+"""User-written operations: Function, its ctx, what becomes of its outputs; operations made of typed functions."""

@@ -1,0 +1,385 @@
+"""The node of a user's Function, which is also its ``ctx``, and the check of what its backward returns."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.backends import numpy as numpy_backend
+from gradwright.backends.quiet import restore, users_own
+from gradwright.contract.declarations import Declaring, FunctionCtx, root
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.hooks import as_tensor
+from gradwright.engine.mode import guarding, recording, watching
+from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
+from gradwright.engine.nodes_of_ops import freed, unpack
+from gradwright.engine.saved_hooks import raw
+from gradwright.engine.strict import warn
+from gradwright.engine.version import noted, written_at
+from gradwright.errors import MisfitGradient, kind, size
+from gradwright.guards.in_backward import Guard
+from gradwright.guards.left_by_backward import Earlier
+from gradwright.guards.replay import Replay, again
+from gradwright.ops.shape import broadcasts
+
+
+class BackwardNode(Declaring, Node):
+    """The node of a user's Function, and the ``ctx`` of its forward and backward.
+
+    Any attribute may be set on it. Tensors among those that forward has set, also in lists, tuples and dictionaries,
+    are guarded as saved tensors are: asking for one that was changed in place since raises RuntimeError. (To see
+    changes, keep ``x.data``. A list or dictionary with outputs in it comes back as a copy.) Attributes that gradwright
+    sets:
+        needs_input_grad: for each input of forward, whether it is a tensor that requires grad.
+        saved_tensors: what `save_for_backward` was given; its last call wins.
+    """
+
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_kept", "_left", "_materialize", "_metas", "_needs",
+                 "_outputs", "_ports", "_replay", "_to_save", "_trees")  # fmt: skip
+    # so that ``__dict__`` holds the user's attributes alone
+
+    _function: Any
+    _frames = 0
+    """How many more frames than that of `_run` hold its arguments."""
+    _needs: tuple[bool, ...]
+    _to_save: tuple[Any, ...]
+    _dirty: tuple[Any, ...]
+    _flat: tuple[Any, ...]
+    _kept: Any
+    """What the derivatives of a `gradwright.function.custom_op.CustomOp` ask for."""
+    _left: dict[str, Any]
+    """The user's other attributes, as forward left them; unset if there were none."""
+    _materialize: bool
+    _attributes: Any
+    """The user's attributes that hold tensors, packed, if the node is a `ctx_attributes.Keeping`."""
+    _metas: list[tuple[tuple[int, ...], Any] | None]
+    """Shape and dtype of each input; None for one that is no tensor."""
+    _outputs: list[tuple[tuple[int, ...], Any] | None]
+    """Shape and dtype of each output; None for one that is no tensor."""
+    _ports: dict[int, Any] | None
+    """If there are several outputs: weak references to the `Output` of each differentiable one."""
+    _replay: Replay | None
+    """What running forward again takes, if it has kept intermediates."""
+    _trees: tuple[Any, Any]
+    """What remains of arguments and outputs without their tensors, if those came in containers (`nested`)."""
+
+    @property
+    def needs_input_grad(self) -> tuple[Any, ...]:
+        """For each input of forward, whether it is a tensor that requires grad; in backward, whether this pass asks."""
+        return self._needs if routing.get() is None else self._asked()
+
+    def _asked(self) -> tuple[bool, ...]:
+        """For each input, whether it requires grad and the pass that runs, if one does, leads to what was asked for."""
+        route, wanted = routing.get() or ((), ())
+        if self not in route:
+            return self._needs
+        targets = iter(self._next)
+        return tuple([n and ((t := next(targets)) in route or t in wanted) for n in self._needs])
+
+    @property
+    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+        return [n for n, meta in zip(self._needs, self._metas, strict=True) if meta is not None]
+
+    @property
+    def _several(self) -> int | None:  # type: ignore[override]
+        return len(self._outputs) if self._ports is not None else None
+
+    def save_for_backward(self, *tensors: TensorBase | None) -> None:
+        """Keep tensors (or None) for backward, guarded against being changed in place in between.
+
+        Raises TypeError for anything that is no tensor: put other things on ctx as attributes.
+        """
+        for t in tensors:
+            if not isinstance(t, TensorBase) and t is not None:
+                i = next(i for i, other in enumerate(tensors) if other is t)
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type {kind(t)}: "
+                    "set it as an attribute of ctx instead"
+                )
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: TensorBase) -> None:
+        """Declare inputs that forward changes in place; each must also be returned as an output."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: TensorBase) -> None:
+        """Declare outputs that have no derivative; they will not require grad, and their cotangents are zeros."""
+        self._flat = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs that no gradient reached."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given.
+
+        Raises RuntimeError once the graph has been freed, or if a saved tensor was changed in place since.
+        """
+        saved = self._saved
+        if saved is None:
+            raise freed(self)
+        if self._to_save:  # still inside forward
+            return self._to_save
+        if saved is ACCESSED:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        values = self._values(saved)
+        if self._function.clear_saved_tensors_on_access:
+            self._saved = ACCESSED
+        return values
+
+    def _values(self, saved: Any) -> tuple[Any, ...]:
+        """What lies in ``saved``, which was read once: another thread may free the graph meanwhile."""
+        if self._replay is not None:  # the arguments are saved with them
+            saved = itertools.islice(saved, self._replay.count)
+        values: list[Any] = []
+        for packed in saved:
+            if packed is None:
+                values.append(None)
+                continue
+            array, counter, version, node = packed
+            if node.__class__ is int or counter[0] != version:
+                values.append(self._unpacked(len(values), packed))
+            elif node.__class__ is AccumulateGrad and node._array is array:
+                values.append(node.variable)
+            else:
+                values.append(wrap(array, node, counter))
+        return tuple(values)
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` was given, as objects on which ``register_hooks(pack_hook, unpack_hook)`` works."""
+        if self._saved is None:
+            raise freed(self)
+        count = len(self._saved) if self._replay is None else self._replay.count
+        return tuple([raw(self, k) for k in range(count)])
+
+    def _unpacked(self, k: int, packed: tuple[Any, ...]) -> Any:
+        array, counter, version, node = packed
+        if not isinstance(node, int):
+            return unpack(self, packed, f"saved_tensors[{k}]")
+        out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
+        if self._ports is not None:
+            out._node = self._port(node)
+        return out
+
+    def _written(self, part: str = "forward", argument: str = "") -> str | None:
+        """Where the user has written forward, or backward, or what gives the gradient of an argument."""
+        user = getattr(self._function, "_user", self._function)
+        if part == "backward" and user.backward is root(user).backward:
+            part = "vjp"
+        formula = user._formula(argument) if argument else None
+        fn = formula or inspect.unwrap(getattr(user, part))
+        code = getattr(fn, "__code__", None)
+        return code and f"{code.co_filename}:{code.co_firstlineno}, in {fn.__qualname__}"
+
+    def _argument(self, k: int) -> str:
+        """What forward calls its input number k."""
+        cls = getattr(self._function, "_user", self._function)
+        parameters = list(inspect.signature(cls.forward).parameters.values())
+        if cls.setup_context is root(cls).setup_context:
+            del parameters[0]  # ctx
+        for n, p in enumerate(parameters):
+            if p.kind is p.VAR_POSITIONAL:
+                return f"{p.name}[{k - n}]"
+            if n == k:
+                return p.name
+        return f"argument {k}"
+
+    def _port(self, index: int) -> Node:
+        """The history of an output."""
+        return self if self._ports is None else self._ports[index]() or Output(self, index)
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
+        if recording.get():
+            return self._recorded(grads, g)
+        function = self._function
+        derivative = function.backward if function._usual else function._derivative()
+        quiet = users_own()
+        try:
+            result = derivative(self, *grads)
+        finally:
+            restore(quiet)
+        checked = _checked(self, result if type(result) is tuple else (result,))
+        for t in grads:
+            if t is not None and t._counter[0] != 0:  # `as_tensor` has just made them
+                self._check_cotangent(t, 0, g)
+        return [None if r is None else r.array for r in checked]
+
+    def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
+        """`_run`, while the pass is recorded."""
+        versions = [None if t is None else noted(t._counter[0]) for t in grads]
+        guard = self._guard(grads)
+        try:
+            result = self._guarded(guard, grads)
+            checked = _checked(self, result if type(result) is tuple else (result,))
+            for t, version in zip(grads, versions, strict=True):
+                if version is not None and t._counter[0] != version:
+                    self._check_cotangent(t, version, g)
+            return guard.settled(checked)
+        finally:
+            guard.done()
+
+    def _guard(self, grads: Sequence[Any]) -> Guard:
+        cotangents = [t._node for t in grads if t is not None and t._node is not None]
+        declared = isinstance(getattr(type(self), "surrogate", None), str)
+        return Guard(type(self).__name__, (*self._next, *cotangents), declared)
+
+    def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
+        """What the user's backward returns while it is recorded, watched by ``guard``."""
+        before, quiet = guarding.get(), users_own()
+        guarding.set(guard)
+        earlier = Earlier(self) if self.__dict__ else None
+        try:
+            function = self._function
+            derivative = function.backward if function._usual else function._derivative()
+            for name, t in earlier.rest if earlier else ():
+                guard.doubt(t, name, "an earlier backward")
+            ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
+            return derivative(ctx, *grads)
+        finally:
+            restore(quiet)
+            guarding.set(before)
+            if earlier:
+                earlier.put_back()
+
+    def _check_cotangent(self, t: Any, version: int, g: Any) -> None:
+        """Raise RuntimeError for a cotangent that backward has changed, unless nobody else holds its memory."""
+        if not recording.get():
+            several = isinstance(g, Bundle)
+            if not any(t.array is a for a in (g.values() if several else (g,))):  # a number that became an array, say
+                return
+            watches = len(watching.get())
+            own = _OWN + self._frames + (watches and 2 + 2 * watches)  # `watch.run`, and each of them
+            if several:
+                own = _OWN - 2  # not three frames hold it, but the bundle
+            if t.array.base is None and sys.getrefcount(t.array) <= own:
+                return
+        how = "through an array that was handed out" if int(t._counter[0]) == version else "changed"
+        raise RuntimeError(
+            f"{type(self).__name__}: backward changed its grad_output in place, but other parts of the graph share "
+            "that memory: clone() it first\n"
+            f"  {how} at {written_at(t._counter, int(version)) or 'a line that is not known'}"
+        )
+
+    def _filled(self, g: Bundle) -> list[Any]:
+        """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
+        zeros = numpy_backend.namespace.zeros
+        materialize = self._materialize
+        return [
+            as_tensor(g[i]) if i in g else wrap(zeros(meta[0], dtype=meta[1])) if meta and materialize else None
+            for i, meta in enumerate(self._outputs)
+        ]
+
+    def apply(self, *grads: Any) -> Any:
+        """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
+        if not recording.get():
+            return self._function._derivative()(self, *grads)
+        guard = self._guard(grads)
+        try:
+            result = self._guarded(guard, grads)
+            if isinstance(result, TensorBase):
+                return guard.settled([result])[0]
+            return tuple(guard.settled(result)) if type(result) is tuple else result
+        finally:
+            guard.done()
+
+    __call__ = apply
+
+
+FunctionCtx.register(BackwardNode)
+ACCESSED = ((), None)
+"""What is left of the saved tensors of a Function that clears them."""
+
+
+def _references() -> int:
+    """How many references `BackwardNode._check_cotangent` counts when nobody else holds a cotangent."""
+
+    def check(t: Any, g: Any) -> int:
+        return sys.getrefcount(t.array)
+
+    def run(xp: Any, g: Any) -> int:
+        grads = [as_tensor(g)]
+        for t in grads:
+            count = check(t, g)
+        return count
+
+    g = np.zeros(1)
+    return run(None, g)
+
+
+_OWN = _references()
+
+
+def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
+    """One gradient per input that needs one, of that input's shape and dtype; an error that says which is not."""
+    metas = node._metas
+    name = type(node).__name__
+    extra = len(result) - len(metas)
+    if extra > 0 and all(r is None for r in result[len(metas) :]):
+        result = result[: len(metas)]
+    elif extra:
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {len(metas)}, got {len(result)}): "
+            f"one for each input of forward ({', '.join(map(node._argument, range(len(metas))))}), None if it has none"
+        )
+    checked: list[Any] = []
+    for i, meta in enumerate(metas):
+        r = result[i]
+        if meta is None:
+            if r is not None:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, "
+                    f"but the corresponding forward input was not a Variable: {node._argument(i)!r}"
+                )
+        elif node._needs[i]:
+            if r is not None:
+                if not isinstance(r, TensorBase):
+                    raise TypeError(f"{name}: expected Variable or None (got {kind(r)}) as gradient at index {i}, of "
+                                    f"{node._argument(i)!r}")  # fmt: skip
+                if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
+                    r = _fitted(node, i, r, *meta)
+            checked.append(r)
+    return checked
+
+
+def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A gradient in the shape and dtype of its input; a warning that it was not, RuntimeError if it cannot be."""
+    got, name, argument = r.array.shape, type(node).__name__, node._argument(i)
+    at = f"backward is at {node._written('backward', argument) or 'a line that is not known'}"
+    if got != shape:
+        if not broadcasts(shape, got):
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {i} - got {size(got)} but expected shape "
+                f"compatible with {size(shape)}, that of {argument!r}; {at}"
+            )
+        mend = node._function._fit.format(sizes=", ".join(map(str, shape)))
+        warn(MisfitGradient(
+            f"{name} returned a gradient of shape {size(got)} for input {i} ({argument!r}) of shape {size(shape)}: it "
+            f"is summed down.\n  {at}\nIf that is what you mean, {mend}.",
+            argument, got, shape, mend,
+        ))  # fmt: skip
+        r = r.sum_to_size(shape)
+    if r.array.dtype != dtype:
+        had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
+        mend = node._function._cast.format(argument=argument)
+        warn(MisfitGradient(
+            f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n  {at}\n"
+            f"If that is what you mean, {mend}.", argument, had, wants, mend,
+        ))  # fmt: skip
+        r = r.to(dtype)
+    return r
+
+
+BackwardCFunction = BackwardNode
+"""PyTorch's name for it."""

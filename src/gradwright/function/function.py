@@ -1,0 +1,321 @@
+"""User-written operations: subclass `Function`, write ``forward`` and ``backward``, call ``apply``.
+
+    class Exp(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            (y,) = ctx.saved_tensors
+            return g * y
+
+The ctx *is* the node of the graph: what forward leaves on it, backward finds, and ``out.grad_fn`` shows it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright.contract import signature
+from gradwright.contract.containers import PLAIN, holds_tensors
+from gradwright.contract.contents import among, only_tensors, reachable
+from gradwright.contract.declarations import Declarations, root
+from gradwright.contract.surrogate import declared
+from gradwright.engine import watch
+from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import guarding, recording, watching
+from gradwright.engine.node import ticket
+from gradwright.engine.strict import warn
+from gradwright.engine.version import bump, noted, written_at
+from gradwright.engine.view import check_writable, refresh
+from gradwright.errors import kind
+from gradwright.function import of_containers
+from gradwright.function.ctx import BackwardNode
+from gradwright.function.outputs import attach, attach_all, owned
+from gradwright.guards.in_forward import Inside
+from gradwright.guards.outside_ctx import UNREAD, enter
+
+_new = object.__new__
+
+
+class FunctionMeta(type):
+    """Gives every Function class its own node class, named ``<Class>Backward``."""
+
+    vjp: Any
+    boxed_grads_call: bool
+    _keeping: dict[tuple[str, ...], type[BackwardNode]]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
+        super().__init__(name, bases, body)
+        signature.define(cls, body)
+        cls._outer, cls._keeping = UNREAD, {}
+        cls._usual = cls.vjp is root(cls).vjp and not cls.boxed_grads_call
+        cls._node_class = type(f"{name}Backward", (BackwardNode,), {"_function": cls, **declared(cls)})
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("vjp", "boxed_grads_call"):
+            cls._usual = False
+
+
+class Function(Declarations, metaclass=FunctionMeta):
+    """Base of user-written operations. Never instantiate it: ``MyFunction.apply(...)`` runs it.
+
+    Write ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)`` as static methods; or ``forward(*args)`` without
+    ctx and ``setup_context(ctx, inputs, output)``. ``backward`` returns one gradient per argument of forward, None for
+    those that have none. Inside forward nothing is recorded; inside backward it is exactly when the caller asked for
+    ``create_graph=True``.
+
+    Forward must not change an input in place, unless it says so with ``ctx.mark_dirty`` and returns it; it may change
+    one that needs no gradient and is not returned, such as a running mean. Backward must not change its grad_outputs in
+    place while other parts of the graph share their memory. Both raise RuntimeError, with the line that did it.
+    """
+
+    _node_class: type[BackwardNode]
+    _outer: Any
+    _usual: bool
+    """Whether its `_derivative` is ``backward`` as it stands."""
+    _defaults: tuple[Any, ...]
+    _flat: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise RuntimeError: that is how operations were run before `apply`."""
+        name = type(self).__name__
+        if isinstance(inspect.getattr_static(self, "forward"), staticmethod):
+            raise RuntimeError(f"a Function is not called but applied: write {name}.apply(...) instead of {name}(...)")
+        raise RuntimeError(
+            f"Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            f"function with static forward method: make forward and backward of {name} static methods "
+            f"(their first argument is ctx) and call {name}.apply(...)."
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs: a tensor or a tuple of tensors."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save for backward what it needs, when forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments of forward, given those of its outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _derivative(cls) -> Callable[..., Any]:
+        """The user's backward, or vjp, which is another name of it."""
+        if cls.vjp is Function.vjp:
+            derivative = cls.backward
+        elif cls.backward is Function.backward:
+            derivative = cls.vjp
+        else:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        if cls.boxed_grads_call:
+            return lambda ctx, *grads: derivative(ctx, list(grads))
+        return derivative
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward on the arguments and record it. Keywords are matched to forward's parameters.
+
+        Raises RuntimeError if an argument marked dirty is not returned, or another was changed in place.
+        """
+        if kwargs:
+            args = _positional(cls, args, kwargs)
+        own_context = cls.setup_context is Function.setup_context
+        if not own_context:
+            args = _with_defaults(cls, args)
+        node: BackwardNode = _new(cls._node_class)
+        node._hooks = node._ports = node._replay = None
+        node._saved = node._to_save = node._dirty = node._flat = ()
+        node._materialize = True
+        nodes: list[Any] = []
+        versions: list[Any] = []
+        metas: list[Any] = []
+        for a in args:
+            if isinstance(a, TensorBase):
+                if a._view is not None:
+                    refresh(a)
+                nodes.append(a._node)
+                version = a._counter[0]
+                versions.append(version if version.__class__ is int else noted(version))
+                array = a.array
+                metas.append((array.shape, array.dtype))
+            else:
+                if a.__class__ not in PLAIN and holds_tensors(a):
+                    return of_containers.apply(cls, args)
+                nodes.append(None)
+                versions.append(None)
+                metas.append(None)
+        node._needs = needs = tuple([n is not None for n in nodes])
+        mode = recording.get()
+        guard = guarding.get()
+        if guard is not None:
+            guarding.set(None)
+        if mode:
+            inside = Inside()
+            inside.call = cls, args, nodes, ticket()
+            inside.known = (*nodes, None)
+            inside.left = False
+            inside.found = None
+            if cls._outer is not None and True in needs:
+                enter(inside)
+            recording.set(inside)
+        try:
+            if mode is not True and watching.get():
+                result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
+            elif own_context:
+                result = cls.forward(node, *args)
+            else:
+                result = cls.forward(*args)
+                cls.setup_context(node, args, result)
+        finally:
+            if mode:
+                recording.set(mode)
+            if guard is not None:
+                guarding.set(guard)
+        single = isinstance(result, TensorBase)
+        tensors = single or only_tensors(result)
+        needed = mode and True in needs
+        outputs = (result,) if single else result if tensors else of_containers.outputs(cls, node, result)
+        if needed:
+            if not tensors:
+                _check_arrays(cls, node, result)
+            for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
+                if version is not None and a._counter[0] != version:
+                    _check_changed(cls, node, args, a, version, outputs)
+            node._seq = ticket()
+            node._next = tuple([n for n in nodes if n is not None])
+            node._metas = metas
+        if node._dirty:
+            _check_dirty(node, outputs, needed)
+        if needed:
+            if single and not (node._dirty or node._flat or result._view is not None or among(result, args)):
+                attach(node, args, result, inside)
+            else:
+                outputs = attach_all(node, args, outputs, inside)
+            if mode is not True:
+                watch.recorded(node)
+        else:
+            outputs = owned(node, args, outputs)
+        return outputs[0] if single else of_containers.returned(node, result, outputs)
+
+
+def _forward(cls: type[Function], node: BackwardNode, args: tuple[Any, ...]) -> Any:
+    if cls.setup_context is Function.setup_context:
+        return cls.forward(node, *args)
+    result = cls.forward(*args)
+    cls.setup_context(node, args, result)
+    return result
+
+
+def _positional(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Arguments by position, as forward's signature orders them (defaults after the last one given stay out)."""
+    own_context = cls.setup_context is Function.setup_context
+    try:
+        bound = inspect.signature(cls.forward).bind(*((None,) if own_context else ()), *args, **kwargs)
+    except TypeError as e:
+        raise TypeError(f"{cls.__name__}.forward() {e}") from None
+    given = len(bound.arguments)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"{cls.__name__}.apply: forward takes {', '.join(bound.kwargs)} by keyword only; make it positional"
+        )
+    names = list(bound.arguments)
+    last = max(names.index(k) for k in kwargs) if kwargs.keys() <= set(names) else given
+    values = bound.args[: max(last + 1, len(args) + own_context)]
+    return values[1:] if own_context else values
+
+
+def _with_defaults(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with the defaults that forward has for the others: `setup_context` gets them all."""
+    if "_defaults" not in cls.__dict__:
+        cls._defaults = tuple([p.default for p in inspect.signature(cls.forward).parameters.values()
+                               if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])  # fmt: skip
+    rest = cls._defaults[len(args) :]
+    return args if among(inspect.Parameter.empty, rest) else (*args, *rest)
+
+
+def _check_changed(cls: type[Function], node: BackwardNode, args: Sequence[Any], changed: Any, version: int,
+                   outputs: Sequence[Any]) -> None:  # fmt: skip
+    """Raise RuntimeError for an input that forward has changed in place, unless that was declared.
+
+    What needs no gradient and is not returned may be changed: it is a buffer, such as a running mean.
+    """
+    counter = changed._counter
+    if any(t._counter is counter for t in node._dirty):
+        return
+    k = next(k for k, a in enumerate(args) if a is changed)
+    if not node._needs[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
+        return
+    name = node._argument(k)
+    how = "through an array that was handed out" if int(counter[0]) == int(version) else "changed"
+    raise RuntimeError(
+        f"{cls.__name__}: forward changed its input {name!r} in place and did not say so.\n"
+        f"  {how} at {written_at(counter, int(version)) or 'a line that is not known'}\n"
+        f"Change a clone() of it; or call ctx.mark_dirty({name}) and return {name}, if the caller is to see the change."
+    )
+
+
+def _check_arrays(cls: type[Function], node: BackwardNode, result: Any) -> None:
+    """Warn of outputs that are arrays, through which no gradient flows; TypeError if there are no others."""
+    found = [part for _, part in reachable("", result)]
+    numbers = [part for part in found if not isinstance(part, TensorBase)]
+    arrays = [part for part in numbers if isinstance(part, (np.ndarray, np.generic)) and part.dtype.kind in "fc"]
+    if not arrays:
+        return
+    message = (
+        f"{cls.__name__}: forward returned a NumPy {kind(arrays[0])}, through which no gradient flows.\n"
+        f"  forward is at {node._written()}\n"
+        "Return gradwright.from_numpy(...) of it, if one is to."
+    )
+    if len(numbers) == len(found):
+        raise TypeError(message)
+    warn(message)
+
+
+def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
+    for t in node._dirty:
+        if not among(t, outputs):
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+                               "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
+        check_writable(t, needed)
+        bump(t._counter)  # whatever it was written with
+    if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
+        raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                           "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip
+
+
+class InplaceFunction(Function):
+    """PyTorch's old name for a Function that may change its input: declare that with ``ctx.mark_dirty``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """PyTorch's old name for a Function of containers: every Function takes them."""
+

@@ -1,0 +1,106 @@
+"""While a Function's forward runs: what it uses that is no argument of it, and what it takes to run it again.
+
+`recording` then holds an `Inside` in place of False, which asks nothing of operations but to tell it of operands with
+history that they do not record.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradwright.engine.base import TensorBase
+from gradwright.engine.source_line import Place, here, is_own
+from gradwright.engine.strict import warn
+from gradwright.engine.view import is_severed
+from gradwright.errors import CapturedTensor
+
+
+class Inside(list[Any]):
+    """What `recording` holds inside forward: a list that stays empty, which is the cheapest thing that is false.
+
+    Attributes:
+        follows: whether a tensor takes up the history of what is written into it, although nothing is recorded.
+        call: the Function, its arguments, their nodes, and the sequence number from which on nodes are made inside.
+        known: the nodes of what need not be told of, and None.
+        written: by number, a copy of each argument as it was before forward wrote it in place; unset if none was.
+        random: the state of each source of random numbers before forward drew from it; unset if it drew none.
+        left: whether values left for NumPy or Python.
+        found: what backward would have found outside of ctx before forward ran, if its code looks there: see `outer`.
+    """
+
+    __slots__ = ("call", "found", "known", "left", "random", "written")
+    call: tuple[Any, tuple[Any, ...], list[Any], int]
+    known: tuple[Any, ...]
+    written: dict[int, Any]
+    random: dict[Any, bytes]
+    left: bool
+    found: dict[int, tuple[str, Any, int]] | None
+    follows = False
+
+    def met(self, tensors: Sequence[Any], out: Any = None) -> None:
+        """Tell of an operation that is not recorded: one of its operands has a history."""
+        cls, _, _, start = self.call
+        for t in tensors:
+            node = t._node
+            if node in self.known or node._seq >= start or cls.captures_tensors or is_severed(node):
+                continue
+            place = here(3)
+            warn(
+                f"{cls.__name__}: forward uses {_name(t)}, which requires grad but is no argument of it, so it gets no "
+                f"gradient.\n  used at {Place(*place) if place else 'a line that is not known'}\n"
+                "Make it an argument of apply; or detach() it, if it is meant as a constant.",
+                CapturedTensor,
+            )
+
+    def writing(self, t: Any) -> None:
+        """An argument may be about to be written in place: keep a copy."""
+        for k, a in enumerate(self.call[1]):
+            if isinstance(a, TensorBase) and a._counter is t._counter:
+                if not hasattr(self, "written"):
+                    self.written = {}
+                if k not in self.written:
+                    self.written[k] = a.array.copy()
+
+    def drawing(self, source: Any) -> None:
+        """Random numbers are about to be drawn."""
+        if not hasattr(self, "random"):
+            self.random = {}
+        if source not in self.random:
+            self.random[source] = source.get_state()
+
+
+def _name(t: Any) -> str:
+    """What the user's code calls a tensor: the variable, attribute or entry that holds it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    while frame is not None:
+        scopes = [frame.f_locals, frame.f_globals]
+        for scope in scopes:
+            for name, value in list(scope.items()):
+                if value is t:
+                    return f"{name!r}"
+        for scope in scopes:
+            for name, value in list(scope.items()):
+                for path, part in _parts(value):
+                    if part is t:
+                        return f"{name + path!r}"
+        frame = frame.f_back
+    return f"a tensor of shape {list(t.array.shape)}"
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object holds one step down, with how one gets there."""
+    if isinstance(value, (list, tuple)):
+        yield from ((f"[{k}]", v) for k, v in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"[{k!r}]", v) for k, v in list(value.items()))
+    elif not isinstance(value, (types.ModuleType, TensorBase)):
+        own = getattr(value, "__dict__", None) or {}
+        for name, v in list(own.items()):
+            yield f".{name}", v
+            if name == "_parameters" and isinstance(v, dict):  # a module's
+                yield from ((f".{n}", p) for n, p in v.items())

@@ -1,0 +1,1 @@
+"""The layers and losses, one family a file."""

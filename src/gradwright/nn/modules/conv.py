@@ -1,0 +1,289 @@
+"""Convolutions and transposed convolutions over one, two and three axes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, ClassVar
+
+from gradwright.errors import size as text
+from gradwright.nn import functional as F
+from gradwright.nn.functional.geometry import per_axis
+from gradwright.nn.modules.parametric import Parametric, check_whole
+from gradwright.nn.parameter import Parameter
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+_SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+
+class _ConvNd(Parametric):
+    """What convolutions and their adjoints share: sizes, checks, parameters and how they print."""
+
+    _axes: ClassVar[int]
+    _across: ClassVar[bool] = False
+    """Whether input channels lead in the weight."""
+    in_channels: int
+    out_channels: int
+    kernel_size: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: Any
+    dilation: tuple[int, ...]
+    output_padding: tuple[int, ...]
+    groups: int
+    padding_mode: str
+    weight: Parameter
+    bias: Parameter | None
+
+    def _set(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+             output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any
+             ) -> None:  # fmt: skip
+        check_whole(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
+        if groups <= 0:
+            raise ValueError(f"groups must be a positive integer, but got {groups}")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups, but got {name}={channels} and groups={groups}")
+        if padding_mode not in _MODES:
+            raise ValueError(f"padding_mode must be one of {set(_MODES)}, but got padding_mode='{padding_mode}'")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.groups, self.padding_mode = groups, padding_mode
+        self.kernel_size, self.stride = self._each("kernel_size", kernel_size), self._each("stride", stride)
+        self.dilation, self.output_padding = self._each("dilation", dilation), self._each("output_padding",
+                                                                                         output_padding)  # fmt: skip
+        self.padding = padding if isinstance(padding, str) else self._each("padding", padding)
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
+            if padding == "same" and any(s != 1 for s in self.stride):
+                raise ValueError(f"padding='same' is not supported for strided convolutions, but got {self.stride}")
+        self._allocate(device, dtype, () if bias else ("bias",))
+
+    def _each(self, argument: str, value: Any) -> tuple[int, ...]:
+        return per_axis(self._get_name(), argument, value, self._axes)
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        first, second = self.out_channels, self.in_channels
+        if self._across:
+            first, second = second, first
+        return {"weight": (first, second // self.groups, *self.kernel_size), "bias": (self.out_channels,)}
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, from U(-1/sqrt(k), 1/sqrt(k)), k the size of the weight from dim 1 on."""
+        self._draw_within(prod(self._shapes()["weight"][1:]))
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        plain = {"padding": (0,) * self._axes, "dilation": (1,) * self._axes, "output_padding": (0,) * self._axes,
+                 "groups": 1}  # fmt: skip
+        parts += [f"{name}={getattr(self, name)}" for name, usual in plain.items() if getattr(self, name) != usual]
+        parts += ["bias=False"] if self.bias is None else []
+        parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
+        return ", ".join(parts)
+
+    def _takes(self) -> str:
+        shape = f"{self.in_channels}, {_SIZES[self._axes]}"
+        return f"(N, {shape}) or ({shape})"
+
+
+class _Conv(_ConvNd):
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        self._set(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode,
+                  device, dtype)  # fmt: skip
+
+    def _pads(self) -> list[int]:
+        """How much stands before and after each axis, the last axis first."""
+        if self.padding == "same":
+            spans = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            pairs = [(s // 2, s - s // 2) for s in spans]
+        else:
+            pairs = [(0, 0) if isinstance(p, str) else (p, p) for p in self.padding]
+        return [p for pair in reversed(pairs) for p in pair]
+
+    def forward(self, input: Any) -> Any:
+        """``input`` (N, in_channels, *size) or (in_channels, *size), to as many channels as there are weights."""
+        convolve = _CONV[self._axes]
+        padding: Any = self.padding
+        if self.padding_mode != "zeros" and padding != "valid":
+            input, padding = F.pad(input, self._pads(), self.padding_mode), 0
+        return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+_CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+_TRANSPOSE = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+
+
+class Conv1d(_Conv):
+    """Cross-correlation of signals: (N, in_channels, L) or (in_channels, L) to (N, out_channels, L').
+
+    y[n, o, i] = bias[o] + sum_c,k weight[o, c, k] x[n, c, i stride + k dilation - padding], c running over the
+    channels in the group of o; L' = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: entries in a window.
+        stride: from one window to the next.
+        padding: entries added before and after; or "valid" (none), or "same" (L' = L, with stride 1).
+        dilation: from one entry of a window to the next.
+        groups: into how many the channels are divided, which do not mix.
+        bias: whether there is one; without it the parameter is registered as None.
+        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular" entries; see `functional.pad`.
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    Attributes: ``weight`` (out_channels, in_channels / groups, kernel_size) and ``bias`` (out_channels,), both drawn
+    from U(-1/sqrt(k), 1/sqrt(k)), k = in_channels / groups * kernel_size.
+
+    Raises TypeError for a size that is no whole number, ValueError for channels that do not divide into groups, an
+    unknown padding or mode; called, RuntimeError for an input of another number of channels, of another dtype, or
+    smaller than a window.
+
+    >>> import gradwright as gw
+    >>> layer = Conv1d(2, 4, 3, padding="same")
+    >>> layer
+    Conv1d(2, 4, kernel_size=(3,), stride=(1,), padding=same)
+    >>> layer(gw.ones(5, 2, 7)).shape
+    torch.Size([5, 4, 7])
+    """
+
+    _axes = 1
+
+
+class Conv2d(_Conv):
+    """Cross-correlation of images: (N, in_channels, H, W) or (in_channels, H, W) to (N, out_channels, H', W').
+
+    The arguments are those of `Conv1d`; sizes are one number for both axes or one for each. ``weight`` is
+    (out_channels, in_channels / groups, *kernel_size).
+
+    >>> import gradwright as gw
+    >>> Conv2d(1, 8, (3, 5), stride=2, padding=1)(gw.ones(2, 1, 9, 9)).shape
+    torch.Size([2, 8, 5, 4])
+    """
+
+    _axes = 2
+
+
+class Conv3d(_Conv):
+    """Cross-correlation of volumes: (N, in_channels, D, H, W) or (in_channels, D, H, W) to (N, out_channels, *size).
+
+    The arguments are those of `Conv1d`; sizes are one number for all axes or one for each. ``weight`` is
+    (out_channels, in_channels / groups, *kernel_size).
+
+    >>> import gradwright as gw
+    >>> Conv3d(1, 2, 3)(gw.ones(1, 1, 5, 6, 7)).shape
+    torch.Size([1, 2, 3, 4, 5])
+    """
+
+    _axes = 3
+
+
+class _ConvTranspose(_ConvNd):
+    _across = True
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {self._get_name()}, but got {padding_mode!r}')
+        if isinstance(padding, str):
+            raise TypeError(f"{self._get_name()}(): padding must be int or tuple of ints, but got {padding!r}")
+        self._set(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+                  padding_mode, device, dtype)  # fmt: skip
+
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        """``input`` (N, in_channels, *size) or (in_channels, *size); the output has ``output_size`` if that is given.
+
+        Raises ValueError for an ``output_size`` that no ``output_padding`` gives.
+        """
+        extra = self.output_padding if output_size is None else self._extra(input.shape, output_size)
+        return _TRANSPOSE[self._axes](
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
+
+    def _extra(self, shape: Any, output_size: Any) -> list[int]:
+        """The ``output_padding`` that gives this size."""
+        n, wanted = self._axes, tuple(output_size)
+        if len(wanted) == len(shape):
+            wanted = wanted[-n:]
+        if len(wanted) != n:
+            raise ValueError(
+                f"{self._get_name()}: for {len(shape)}D input, output_size must have {n} or {len(shape)} elements "
+                f"(got {len(wanted)})"
+            )
+        lattice = zip(shape[-n:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        least = [(m - 1) * s - 2 * p + d * (k - 1) + 1 for m, s, p, d, k in lattice]
+        most = [m + s - 1 for m, s in zip(least, self.stride, strict=True)]
+        if not all(a <= w <= b for a, w, b in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {list(wanted)}, but valid sizes range from {least} to {most} (for an "
+                f"input of {text(shape[-n:])})"
+            )
+        return [w - a for w, a in zip(wanted, least, strict=True)]
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The adjoint of `Conv1d` by its input: (N, in_channels, L) or (in_channels, L) to (N, out_channels, L').
+
+    L' = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: entries in a window.
+        stride: from one window to the next.
+        padding: entries taken off the output at both ends.
+        output_padding: entries added to the output at its end; smaller than stride or dilation.
+        groups: into how many the channels are divided, which do not mix.
+        bias: whether there is one; without it the parameter is registered as None.
+        dilation: from one entry of a window to the next.
+        padding_mode: "zeros".
+        device: where the parameters live.
+        dtype: their dtype; the default one (float32) if None.
+
+    Called with an ``output_size``, it finds the ``output_padding`` itself: of the inputs' sizes that a strided
+    convolution brings to one size, that is the one to go back to.
+
+    Attributes: ``weight`` (in_channels, out_channels / groups, kernel_size) and ``bias`` (out_channels,), both drawn
+    from U(-1/sqrt(k), 1/sqrt(k)), k = out_channels / groups * kernel_size.
+
+    Raises ValueError for channels that do not divide into groups, another mode, or an ``output_size`` out of reach;
+    called, RuntimeError for an input of another number of channels or another dtype.
+
+    >>> import gradwright as gw
+    >>> layer = ConvTranspose1d(4, 2, 3, stride=2)
+    >>> layer(gw.ones(1, 4, 5)).shape, layer(gw.ones(1, 4, 5), output_size=(12,)).shape
+    (torch.Size([1, 2, 11]), torch.Size([1, 2, 12]))
+    """
+
+    _axes = 1
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """The adjoint of `Conv2d` by its input: (N, in_channels, H, W) or (in_channels, H, W) to (N, out_channels, H', W').
+
+    The arguments are those of `ConvTranspose1d`; sizes are one number for both axes or one for each. ``weight`` is
+    (in_channels, out_channels / groups, *kernel_size).
+
+    >>> import gradwright as gw
+    >>> ConvTranspose2d(3, 1, 4, stride=2, padding=1)(gw.ones(2, 3, 5, 6)).shape
+    torch.Size([2, 1, 10, 12])
+    """
+
+    _axes = 2
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The adjoint of `Conv3d` by its input: (N, in_channels, D, H, W), with or without N, to (N, out_channels, *size).
+
+    The arguments are those of `ConvTranspose1d`; sizes are one number for all axes or one for each. ``weight`` is
+    (in_channels, out_channels / groups, *kernel_size).
+
+    >>> import gradwright as gw
+    >>> ConvTranspose3d(2, 1, 3)(gw.ones(1, 2, 1, 2, 3)).shape
+    torch.Size([1, 1, 3, 4, 5])
+    """
+
+    _axes = 3

@@ -1,0 +1,1 @@
+"""Arguments, read once for both faces: tensors, axes, dtypes, shapes."""

@@ -1,0 +1,219 @@
+"""Reading arguments: tensors, dims, sizes and dtypes as PyTorch's functions take them, with errors that name them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, dtypes
+from gradwright.backends.quiet import restore, silence
+from gradwright.dtypes import promote_types
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.source_line import warn
+from gradwright.errors import kind
+from gradwright.op import Op
+from gradwright.reading.standard import cast
+
+NUMBER = (bool, int, float, complex, np.generic)
+
+
+def tensor_arg(function: str, value: Any, argument: str = "input", position: int = 1) -> Any:
+    """``value`` if it is a tensor; TypeError naming function and argument if not."""
+    if isinstance(value, TensorBase):
+        return value
+    raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind(value)}")
+
+
+def tensor_list(
+    function: str, values: Any, argument: str = "tensors", empty: type[Exception] = RuntimeError
+) -> list[Any]:
+    """A sequence of tensors, checked one by one.
+
+    Raises TypeError naming function and argument, or `empty` if there are none.
+    """
+    if not isinstance(values, (tuple, list)):
+        got = kind(values)
+        raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {got}")
+    items = list(values)
+    for i, v in enumerate(items):
+        if not isinstance(v, TensorBase):
+            raise TypeError(f"{function}(): expected Tensor as element {i} in argument '{argument}', but got {kind(v)}")
+    if not items:
+        raise empty(f"{function}(): expected a non-empty list of Tensors")
+    return items
+
+
+def one_dim(function: str, dim: Any, ndim: int, argument: str = "dim") -> int:
+    """A dim as a number from 0 to ndim - 1 (a 0-d tensor counts as having one dim).
+
+    Raises IndexError if it is out of range, TypeError if it is no int.
+    """
+    n = max(ndim, 1)
+    try:
+        index = dim.__index__()
+    except AttributeError:
+        raise TypeError(f"{function}(): argument '{argument}' must be int, not {kind(dim)}") from None
+    if not -n <= index < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {index}): "
+            f"argument '{argument}' of {function}()"
+        )
+    return index % n
+
+
+def dims(function: str, dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """Dims for a reduction: None for all (an empty tuple counts as all), else a tuple without repeats."""
+    if dim is None:
+        return None
+    if not isinstance(dim, (tuple, list)):
+        axis = one_dim(function, dim, ndim)
+        return (axis,) if ndim else None
+    if not dim:
+        return None
+    many = tuple([one_dim(function, d, ndim) for d in dim])
+    if len(set(many)) < len(many):
+        raise RuntimeError(f"{function}(): dim {many[0]} appears multiple times in the list of dims")
+    return many if ndim else None
+
+
+def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
+    """Sizes given as ``f(2, 3)`` or ``f((2, 3))``."""
+    if len(given) == 1 and not hasattr(given[0], "__index__"):
+        given = tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
+    try:
+        return tuple([n.__index__() for n in given])
+    except AttributeError:
+        wrong = kind(next(n for n in given if not hasattr(n, "__index__")))
+        raise TypeError(f"{function}(): argument 'size' must be ints or a tuple of ints, but got {wrong}") from None
+
+
+def to_dtype(x: Any, d: Any) -> Any:
+    """``x`` as another dtype, recorded; ``x`` itself if it has it already. Warns of an imaginary part that is lost."""
+    target = dtypes.of(d)
+    if x.array.dtype is target.dtype or (own := dtypes.of(x.array.dtype)) is target:
+        return x
+    if own.is_complex and not target.is_complex and target is not dtypes.boolean:
+        warn("Casting complex values to real discards the imaginary part")
+    return cast(x, target)
+
+
+def destination(args: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Any, bool]:
+    """The dtype, or None, that the arguments of ``to`` ask for, and whether their second flag asks for a copy.
+
+    Raises RuntimeError for a device that there is not, TypeError for a second dtype.
+    """
+    flags = [a for a in args if isinstance(a, bool)]
+    wanted = [d for d in (dtype,) if d is not None]
+    for a in args:
+        if isinstance(a, (str, dtypes.device)):
+            device = a
+        elif isinstance(a, TensorBase):
+            wanted.append(a.array.dtype)
+        elif a is not None and not isinstance(a, bool):
+            wanted.append(a)
+    if device is not None:
+        dtypes.device(device)
+    if len(wanted) > 1:
+        raise TypeError(f"to() received an invalid combination of arguments: {len(wanted)} dtypes")
+    return wanted[0] if wanted else None, flags[1:] == [True]
+
+
+def result_type(*operands: Any) -> dtypes.dtype:
+    """The dtype of an operation on tensors and numbers.
+
+    Tensors with dims decide; 0-d tensors, and after them numbers, only raise the category (bool, int, float, complex).
+    """
+    tiers: list[dtypes.dtype | None] = [None, None, None]
+    for x in operands:
+        tier, d = _ranked(x)
+        have = tiers[tier]
+        tiers[tier] = d if have is None else promote_types(have, d)
+    return _combined(_combined(tiers[0], tiers[1]), tiers[2]) or dtypes.default()
+
+
+def _ranked(x: Any) -> tuple[int, dtypes.dtype]:
+    if isinstance(x, TensorBase):
+        return (0 if x.array.shape else 1), dtypes.of(x.array.dtype)
+    if isinstance(x, (bool, np.bool_)):
+        return 2, dtypes.boolean
+    if isinstance(x, (int, np.integer)):
+        return 2, dtypes.int64
+    if isinstance(x, (float, np.floating)):
+        return 2, dtypes.default()
+    return 2, dtypes.complex_partner(dtypes.default())
+
+
+def _combined(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dtype | None:
+    if high is None or low is None:
+        return high or low
+    if high.category >= low.category:
+        return high
+    if high.is_floating_point:
+        return dtypes.complex_partner(high)
+    return promote_types(high, low)
+
+
+def unmasked(function: str, array: Any) -> Any:
+    """An array that is not NumPy's masked one; TypeError for that, since its mask would be lost."""
+    if type(array).__name__ == "MaskedArray":
+        raise TypeError(f"{function}(): got a NumPy masked array, whose mask tensors do not have: select with "
+                        "gradwright.where(mask, ...), or see gradwright.masked")  # fmt: skip
+    return array
+
+
+def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[Any] | None:
+    """The values as tensors of one dtype and library; None if one is neither tensor, number nor NumPy array."""
+    tensors: list[Any] = []
+    for v in values:
+        if isinstance(v, np.ndarray):
+            v = wrap(unmasked(op.name, v))
+        elif not isinstance(v, (TensorBase, *NUMBER)):
+            return None
+        tensors.append(v)
+    common = result_type(*tensors)
+    if floating and common.category < dtypes.FLOAT:
+        common = dtypes.default()
+    held = dtypes.float32 if common in (dtypes.float16, dtypes.bfloat16) else common  # halves compute in float32
+    library = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
+
+    def converted(v: Any) -> Any:
+        number = not isinstance(v, TensorBase)
+        return wrap(library.asarray(np.array(v).astype(held.dtype))) if number else to_dtype(v, common)
+
+    quiet = silence()  # 1e300 is inf in float32
+    try:
+        return [converted(v) for v in tensors]
+    except OverflowError as e:
+        raise OverflowError(f"{op.name}(): a number does not fit {common}: {e}") from None
+    finally:
+        restore(quiet)
+
+
+@functools.cache
+def _range(d: dtypes.dtype) -> tuple[Any, Any]:
+    """The least and the largest number a dtype takes; unsigned ones take negative numbers, modulo their size."""
+    limits: Any = np.iinfo(d.dtype) if d.category is dtypes.INT else dtypes.finfo(d)
+    return (limits.min or -limits.max), limits.max
+
+
+def number_as(function: str, value: Any, dtype: Any) -> Any:
+    """A number as a NumPy scalar of ``dtype``, with its fraction cut off for integers.
+
+    Raises RuntimeError if it does not fit: 300 in uint8, 1j in float32, NaN in int64. (-255 fits uint8, as 1.)
+    """
+    d = dtypes.of(dtype)
+    if isinstance(value, (bool, np.bool_)) or d is dtypes.boolean:
+        return np.bool_(value).astype(d.dtype)
+    low, high = _range(d)
+    parts = value.real, value.imag
+    fits = all(low <= v <= high or (d.category >= dtypes.FLOAT and not math.isfinite(v)) for v in parts)
+    if fits and d.is_complex:
+        return d.dtype.type(value)
+    if fits and not value.imag:
+        value = value.real
+        return d.dtype.type(value if d.is_floating_point or value >= 0 or d.is_signed else int(value) & high)
+    raise RuntimeError(f"{function}(): value cannot be converted to type {d.name} without overflow")

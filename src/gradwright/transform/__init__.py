@@ -1,0 +1,1 @@
+"""Functions made of functions: what a program computes, and its derivatives."""

@@ -1,0 +1,52 @@
+"""The table of hypotheses. Each takes the residual of an input and the context, and returns a Hypothesis or None.
+
+To add one, write such a function and put it in the table. What comes first wins a tie: experiments before fits, and the
+more particular before the more general.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradwright.verify.diagnosis import absence, behaviour, layout, scaling, second
+from gradwright.verify.diagnosis.context import Context
+from gradwright.verify.diagnosis.records import Hypothesis
+from gradwright.verify.diagnosis.residual import Residual
+
+Fit = Callable[[Residual, Context], Hypothesis | None]
+
+TABLE: tuple[Fit, ...] = (
+    behaviour.overlap,
+    behaviour.writes,
+    behaviour.stale,
+    behaviour.random,
+    absence.clipped,
+    behaviour.cotangent,
+    second.frozen,
+    absence.not_a_number,
+    layout.missing_sum,
+    layout.converted,
+    absence.zero,
+    absence.surrogate,
+    scaling.sign,
+    layout.swapped,
+    layout.conjugate,
+    scaling.factor,
+    layout.transpose,
+    layout.flipped,
+    absence.region,
+    scaling.missing_factor,
+    scaling.missing_term,
+    behaviour.elsewhere,
+    behaviour.empty,
+    behaviour.sums,
+    behaviour.kink,
+    behaviour.edge,
+    behaviour.precision,
+)
+
+
+def hypotheses(context: Context, table: tuple[Fit, ...] = TABLE) -> tuple[Hypothesis, ...]:
+    """All that fit, the likeliest first."""
+    found = [h for fit in table for r in context.residuals if (h := fit(r, context)) is not None]
+    return tuple(sorted(dict.fromkeys(found), key=lambda h: -round(h.evidence, 2)))

@@ -1,0 +1,229 @@
+"""Experiments on a case that no Jacobian shows: calls repeated and interleaved, other points, other cotangents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradwright.verify.diagnosis.case import Case
+from gradwright.verify.diagnosis.random_sums import (
+    along,
+    apart,
+    gradient,
+    itself,
+    only,
+    overall,
+    random_direction,
+    random_like,
+)
+from gradwright.verify.diagnosis.residual import Residual
+from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, here
+
+REFUSED = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a function may raise at another point than its own, where it need not be defined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Probes:
+    """What the experiments found.
+
+    Attributes:
+        drift: how far two calls of forward at one point differ, as a part of what they return.
+        backward_drift: the same of two backward passes over one graph; renewed: of two over graphs of their own.
+        written: the inputs that forward changed.
+        state: what changed on the Function class from one call to another: ``Scale.cache``.
+        interleaved: how far a backward moves if forward is called elsewhere before it.
+        same_elsewhere: whether backward at another point gives what it gave at this one, though the derivative differs.
+        elsewhere: how far backward is from finite differences at another point, and how far it may be.
+        at_zero, at_random, at_large: how far the gradients are from linear: for cotangents of 0, random ones, and
+            far larger ones, as a part of what they should be.
+        saturates: whether the gradients stay bounded for large cotangents.
+        ignored: whether they do not depend on the cotangent at all.
+        rest: of a case that is compared on a grid, how far random sums of all entries by backward are from those by
+            finite differences, and how far they may be.
+    """
+
+    drift: float = 0.0
+    backward_drift: float = 0.0
+    renewed: float = 0.0
+    written: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    interleaved: float = 0.0
+    same_elsewhere: bool = False
+    elsewhere: tuple[float, float] | None = None
+    at_zero: float = 0.0
+    at_random: float = 0.0
+    at_large: float = 0.0
+    saturates: bool = False
+    ignored: bool = False
+    rest: tuple[float, float] | None = None
+
+
+def overlapping(x: Any) -> str:
+    """Whether entries of ``x`` share memory: ``expanded``, ``sliding windows``, or ``""``."""
+    array = np.asarray(x.array)
+    strides = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    if array.size < 2 or not strides:
+        return ""
+    if any(s == 0 for s, _ in strides):
+        return "expanded"
+    span = array.itemsize
+    for stride, n in sorted(strides):
+        if stride < span:
+            break
+        span = stride * (n - 1) + span
+    else:
+        return ""
+    places = sum(np.arange(n).reshape([-1] + [1] * k) * s for k, (s, n) in enumerate(strides))
+    return "sliding windows" if np.unique(places).size < array.size else ""
+
+
+def repeat(case: Case) -> Probes:
+    """Call forward twice and see whether anything differs that should not."""
+    held = _state(case)
+    with case.listening():
+        first, written = [np.array(a) for a in case.values()], case.restored()
+        second = [np.array(a) for a in case.values()]
+        case.restored()
+    scale = max([_size(a) for a in first], default=0.0)
+    drift = max([_size(here(a) - here(b)) for a, b in zip(first, second, strict=True)], default=0.0)
+    return Probes(drift=drift / scale if scale else drift, written=written, state=_changed(held, _state(case), case))
+
+
+def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Probes:
+    """The probes of backward, given those of forward."""
+    if not case.differentiable:
+        return found
+    random = np.random.default_rng(7)
+    cotangents = [random_like(random, a.array) for a in case.outputs]
+    with case.listening():
+        first, again = gradient(case, cotangents), gradient(case, cotangents)
+        fresh, renewed = gradient(case.again(), cotangents), gradient(case.again(), cotangents)
+        linear = _linearity(case, residuals, cotangents)
+        held = _state(case)
+        other = _other_point(case, residuals, cotangents, fresh)
+        rest = None if case.grid.whole else overall(case)
+    values = {
+        **vars(found),
+        "rest": rest,
+        "backward_drift": _apart(first, again),
+        "renewed": _apart(fresh, renewed),
+        **linear,
+        **other,
+        "state": tuple(dict.fromkeys((*found.state, *_changed(held, _state(case), case)))),
+    }
+    return Probes(**values)
+
+
+def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any]) -> dict[str, Any]:
+    """Backward of random, large and no cotangents against what one-hot ones add up to."""
+    matrix = np.vstack([r.analytic for r in residuals])
+    unit = max(r.unit for r in residuals)
+    large = 1e6 if unit < 1e-10 else 1e3 if unit < 1e-4 else 2.0**8
+    compared = [c if p.entries is None else only(c, p.entries) for c, p in zip(cotangents, case.columns, strict=True)]
+    g = np.concatenate([as_coordinates(c)[p.coordinates] for c, p in zip(compared, case.columns, strict=True)])
+    with np.errstate(all="ignore"):
+        said, zero, far, farther = (
+            _compared(case, [(c * f).astype(c.dtype) for c in compared]) for f in (1, 0, large, 2 * large)
+        )
+        if not case.grid.whole:  # what those make of it that are not compared is taken off again
+            said = _compared(case, cotangents) - _compared(
+                case, [a - b for a, b in zip(cotangents, compared, strict=True)]
+            )
+        due, size = matrix @ g, np.abs(matrix) @ np.abs(g)
+        room = unit ** (2 / 3) * np.maximum(size, np.max(size, initial=0.0))
+        whole = np.linalg.norm(np.where(np.isfinite(size), size, 0)) or 1.0
+        off = [np.maximum(np.abs(a - b) - room, 0) for a, b in ((zero, 0 * due), (said, due), (far / large, due))]
+        parts = [float(np.linalg.norm(np.nan_to_num(o, nan=0.0, posinf=0.0))) / whole for o in off]
+        return {
+            "at_zero": parts[0],
+            "at_random": parts[1],
+            "at_large": parts[2],
+            "saturates": bool(_apart(far, farther) < 1e-6),
+            "ignored": bool(zero.any() and _apart(zero, said) < 1e-9),
+        }
+
+
+def _compared(case: Case, cotangents: Sequence[Any]) -> Any:
+    """The gradients in one row, of what is compared of the inputs."""
+    found = gradient(case, cotangents)
+    if case.grid.whole:
+        return found
+    sizes = [coordinates(x) for x in case.varied]
+    starts = np.cumsum([0, *sizes[:-1]])
+    return found[np.concatenate([s + r.coordinates for s, r in zip(starts, case.rows, strict=True)])]
+
+
+def _other_point(
+    case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], here_said: Any
+) -> dict[str, Any]:
+    """Run forward at another point and back again, and backward at both."""
+    points = [_other(x.array) for x in case.varied]
+    if any(x.array.dtype.kind not in "fc" for x in case.varied):
+        return {}
+    try:
+        outputs = case.again()
+        there = case.elsewhere(points)
+        if not there.differentiable or [s for s, _ in there.shapes] != [s for s, _ in case.shapes]:
+            return {}
+        mixed = gradient(outputs, cotangents)
+        said = gradient(there, cotangents)
+        direction = random_direction(there)
+        slope = along(there, cotangents, direction)
+    except REFUSED:
+        return {}
+    off, room = apart(there, said, direction, slope)
+    result: dict[str, Any] = {"interleaved": _apart(here_said, mixed)}
+    if np.isfinite(off) and np.isfinite(room):
+        result["elsewhere"] = abs(off), room
+        known = _known(case, residuals, cotangents, direction)
+        result["same_elsewhere"] = _apart(said, here_said) < 1e-9 and abs(known - slope.value) > room
+    return result
+
+
+def _known(case: Case, residuals: Sequence[Residual], cotangents: Sequence[Any], direction: Any) -> float:
+    """How fast the outputs, weighted by cotangents, grow along a direction, by finite differences."""
+    if not case.grid.whole:
+        return along(itself(case), cotangents, direction).value
+    g = np.concatenate([as_coordinates(np.asarray(c)) for c in cotangents])
+    return float(np.vstack([r.numeric for r in residuals]) @ g @ direction)
+
+
+def _other(array: Any) -> Any:
+    """Another point, inside most domains that the first is inside of."""
+    array = np.asarray(array)
+    return array * np.asarray(0.8731, array.dtype) if array.any() else array + np.asarray(0.25, array.dtype)
+
+
+def _apart(a: Any, b: Any) -> float:
+    """How far two rows differ, as a part of the larger."""
+    with np.errstate(all="ignore"):
+        if a.shape != b.shape:
+            return 1.0
+        if np.array_equal(a, b, equal_nan=True):
+            return 0.0
+        return float(np.linalg.norm(np.nan_to_num(a - b, nan=1.0)) / (max(_size(a), _size(b)) or 1.0))
+
+
+def _size(a: Any) -> float:
+    with np.errstate(all="ignore"):
+        return float(np.abs(a[np.isfinite(a)]).max(initial=0.0))
+
+
+def _state(case: Case) -> dict[str, Any]:
+    """What is kept on the Function class, by identity and, of numbers and arrays, by value."""
+    if case.function is None:
+        return {}
+    return {
+        k: (id(v), repr(v) if isinstance(v, (int, float, list, dict)) else "")
+        for k, v in vars(case.function).items()
+        if not k.startswith("_") and not callable(v)
+    }
+
+
+def _changed(before: dict[str, Any], after: dict[str, Any], case: Case) -> tuple[str, ...]:
+    name = case.function.__name__ if case.function else ""
+    return tuple(f"{name}.{k}" for k in after if before.get(k) != after[k])

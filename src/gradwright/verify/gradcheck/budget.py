@@ -1,0 +1,49 @@
+"""Which part of a check fits in the time that the caller allows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from gradwright.errors import GradientWarning
+from gradwright.verify.gradcheck.compare import Picked
+from gradwright.verify.numeric.jacobian import Subject
+from gradwright.verify.numeric.time_needed import estimate
+
+
+def pick(subject: Subject, budget: float) -> Picked | None:
+    """The entries to compare within so many seconds, drawn at random; None if there is time for all.
+
+    Warns with GradientWarning that it is not all.
+    """
+    cost = estimate(subject)
+    if cost.seconds <= budget:
+        return None
+    random = np.random.default_rng(0)
+    row_share = min(1.0, budget / 2 / (2 * cost.rows * cost.call)) if cost.rows else 1.0
+    column_share = min(1.0, budget / 2 / (cost.columns * cost.passes)) if cost.columns else 1.0
+    rows = [_drawn_rows(random, x, row_share) for x in subject.varied]
+    columns = [_drawn(random, o.array.size, column_share) for o in subject.outputs]
+    entries = sum(o.array.size for o in subject.outputs)
+    looked = sum(map(len, rows)) / cost.rows * sum(map(len, columns)) / max(entries, 1)
+    warnings.warn(
+        f"gradcheck: comparing all entries would take about {cost.seconds:.2g} s, over the budget of {budget:g} s. "
+        f"{sum(map(len, rows))} of {cost.rows} coordinates of the inputs are compared for {sum(map(len, columns))} "
+        f"entries of the outputs, drawn at random: an error in one entry alone is among them with a chance of "
+        f"{looked:.2g}. Besides, random projections of all entries are.",
+        GradientWarning,
+        stacklevel=5,
+    )
+    return Picked(rows, columns)
+
+
+def _drawn(random: Any, n: int, share: float) -> Any:
+    return np.sort(random.choice(n, min(n, max(1, int(n * share))), replace=False))
+
+
+def _drawn_rows(random: Any, x: Any, share: float) -> Any:
+    n = x.array.size
+    entries = _drawn(random, n, share)
+    return np.concatenate((entries, entries + n)) if x.array.dtype.kind == "c" else entries

@@ -1,0 +1,94 @@
+"""What a failed check says: PyTorch's words first, then the worst entry by name, then what it is compared with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright.engine.base import wrap
+from gradwright.errors import GradcheckError
+from gradwright.verify.diagnosis.records import apart
+from gradwright.verify.gradcheck.settings import Settings
+
+
+class Worst(NamedTuple):
+    """An entry of a Jacobian: where it is, and what both sides say of it.
+
+    Attributes:
+        output, output_at: which output, and where in it.
+        input, name, at, value: which input, its name, where in it, and the value there.
+        imaginary: whether it is about the imaginary part of the input.
+        analytic, numeric, bar: what backward says; what finite differences say, and by how much those may be off.
+    """
+
+    output: int
+    output_at: tuple[int, ...]
+    input: int
+    name: str
+    at: tuple[int, ...]
+    value: Any
+    imaginary: bool
+    analytic: Any
+    numeric: Any
+    bar: float
+
+    @property
+    def what(self) -> str:
+        """``output 0[1] by x[2]``"""
+        part = "the imaginary part of " if self.imaginary else ""
+        return f"output {self.output}{_index(self.output_at)} by {part}{self.name}{_index(self.at)}"
+
+
+def _index(at: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, at))}]" if at else ""
+
+
+def mismatch(worst: Worst, part: str, numeric: Any, analytic: Any, settings: Settings) -> GradcheckError:
+    """The error for a wrong derivative."""
+    prefix = f"While considering the {part} part of complex outputs only, " if part else ""
+    bar = f" ± {worst.bar:.1g}" if np.isfinite(worst.bar) else ""
+    said, due = apart(worst.analytic, worst.numeric)
+    return GradcheckError(
+        f"{prefix}Jacobian mismatch for output {worst.output} with respect to input {worst.input},\n"
+        f"worst: {worst.what}: analytical {said}, numerical {due}{bar} "
+        f"(allowed: {settings.atol:g} + {settings.rtol:g} * |numerical|)\n"
+        f"numerical:{wrap(np.ascontiguousarray(numeric))}\n"
+        f"analytical:{wrap(np.ascontiguousarray(analytic))}\n"
+    )
+
+
+def kink(worst: Worst, left: Any, right: Any, jump: bool) -> GradcheckError:
+    """The error for a point without a derivative."""
+    place = f"{worst.name}{_index(worst.at)} = {worst.value:.6g}"
+    output = f"Output {worst.output}{_index(worst.output_at)}"
+    if jump:
+        return GradcheckError(
+            f"{output} jumps at {place}: it has no derivative there to compare with, and backward, which says "
+            f"{worst.analytic:.6g}, is neither right nor wrong. Check at a point away from the jump."
+        )
+    return GradcheckError(
+        f"{output} has a kink at {place}: its slope is {left:.6g} to the left and {right:.6g} to the right, so there "
+        f"is no derivative to compare with, and backward, which says {worst.analytic:.6g}, is neither right nor wrong. "
+        "Check at a point away from the kink."
+    )
+
+
+def vague(worst: Worst, settings: Settings) -> GradcheckError:
+    """The error where finite differences are too coarse to judge by."""
+    step = f"eps={settings.eps:g}" if settings.eps is not None else "the step"
+    mend = "Check in float64" if settings.precision != "float64" else "Check with values nearer to 1"
+    return GradcheckError(
+        f"Finite differences cannot judge {worst.what} in {settings.precision}: with {step} they give "
+        f"{worst.numeric:.3g} ± {worst.bar:.1g}, since outputs are rounded; backward says {worst.analytic:.3g}. {mend}"
+        f"{', or leave eps to gradcheck' if settings.eps is not None else ''}."
+    )
+
+
+def drifting(output: int, off: float, step: float) -> GradcheckError:
+    """The error for a function that gives something else each time."""
+    return GradcheckError(
+        f"The function is not deterministic: called again with the same inputs, it gives an output {output} that "
+        f"differs by up to {off:.3g}, which finite differences with a step of {step:.1g} cannot bear. Seed or switch "
+        "off what is random in it (dropout, sampling), and keep no state from call to call."
+    )

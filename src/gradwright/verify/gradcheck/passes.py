@@ -1,0 +1,168 @@
+"""What a backward pass must be besides right: the same each time, linear, and content with missing gradients."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright.engine.base import wrap
+from gradwright.engine.calls import grad
+from gradwright.errors import GradcheckError, size
+from gradwright.verify.gradcheck.settings import Settings
+from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, analytical, as_coordinates, pullback
+
+_FEW = 4
+
+
+def jacobians(subject: Subject, output: int, settings: Settings) -> Backward:
+    """The Jacobians of an output by backward, found to be the same each time, of the right shapes and dtypes.
+
+    PyTorch computes every row twice to see whether they are the same. A pass with a dense random cotangent goes
+    through every row at once: of those, one is repeated at once, and one after all others.
+    """
+    array = subject.outputs[output].array
+    first, second = draw(array, 1), draw(array, 2)
+    dense = array.size > _FEW
+    early = [alone(subject, output, v) for v in (first, second, second)] if dense else []
+    found = analytical(subject, output)
+    for x, seen, shape, name in zip(subject.varied, found.dtypes, found.misshapen, subject.names, strict=True):
+        if shape is not None:
+            raise GradcheckError(
+                f"Analytical gradient has incorrect size: that of {name} is of shape {size(shape)}, but {name} is of "
+                f"shape {size(x.array.shape)}"
+            )
+        if settings.dtypes and seen - {x.array.dtype}:
+            other = ", ".join(sorted(d.name for d in seen - {x.array.dtype}))
+            raise GradcheckError(
+                f"Gradient has dtype mismatch: that of {name} is of {other}, but {name} is of {x.array.dtype.name}"
+            )
+    if dense and not (_same(early[1], early[2], 0) and _same(early[0], alone(subject, output, first), 0)):
+        _same_rows(subject, output, found, settings, surely=settings.nondet_tol == 0)
+    elif not dense:
+        _same_rows(subject, output, found, settings, surely=False)
+    return found
+
+
+def alone(subject: Subject, output: int, cotangent: Any) -> list[Matrix | None]:
+    """The gradients of one output with this cotangent; the others take no part."""
+    return pullback(subject, [cotangent if k == output else None for k in range(len(subject.outputs))])
+
+
+def draw(array: Any, seed: int) -> Any:
+    """Random numbers like an array, none near 0: of either sign, or of any direction."""
+    drawn = _kept if array.size < _SMALL else _kept.__wrapped__
+    return drawn(array.shape, array.dtype.kind == "c", seed).copy()
+
+
+_SMALL = 1000
+
+
+@functools.lru_cache(256)
+def _kept(shape: tuple[int, ...], is_complex: bool, seed: int) -> Any:
+    random = np.random.default_rng(seed)
+    lengths = random.uniform(0.5, 1.5, shape)
+    if is_complex:
+        return lengths * np.exp(2j * np.pi * random.uniform(0, 1, shape))
+    return lengths * random.choice((-1.0, 1.0), shape)
+
+
+def _same(a: Sequence[Any], b: Sequence[Any], tolerance: float) -> bool:
+    for x, y in zip(a, b, strict=True):
+        if x is None or y is None:
+            x, y = (np.zeros(1) if z is None else z for z in (x, y))
+        if x.shape != y.shape and 1 not in (x.size, y.size):
+            return False
+        if not (np.array_equal(x, y) or np.allclose(x, y, rtol=0, atol=tolerance, equal_nan=True)):
+            return False
+    return True
+
+
+def _same_rows(subject: Subject, output: int, found: Backward, settings: Settings, surely: bool) -> None:
+    again = analytical(subject, output).jacobians
+    off = [np.max(np.abs(a - b), initial=0.0) for a, b in zip(found.jacobians, again, strict=True)]
+    if not surely and _same(found.jacobians, again, settings.nondet_tol):
+        return
+    worst = int(np.argmax(off))
+    by = f" (the gradient of {subject.names[worst]} by up to {off[worst]:.3g})" if off[worst] else ""
+    raise GradcheckError(
+        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+        f"different values{by}, although analytical gradient matches numerical gradient. The tolerance for "
+        f"nondeterminism was {settings.nondet_tol}."
+    )
+
+
+def check_linear(subject: Subject, output: int, found: Backward, settings: Settings) -> None:
+    """Backward must be linear in its cotangent: of a dense one it makes the sum of what it makes of its entries.
+
+    The rows of the Jacobian are cotangents of a single 1, of which clipping, say, changes nothing.
+    """
+    array = subject.outputs[output].array
+    if array.size < 1:
+        return
+    v = 3 * draw(array, 3)
+    flat = v.reshape(-1)
+    for name, j, g in zip(subject.names, found.jacobians, alone(subject, output, v), strict=True):
+        want = (j @ np.conj(flat)).real
+        got = np.zeros_like(want) if g is None else g.astype(np.float64)
+        allowed = settings.atol * np.abs(flat).sum() + settings.rtol * (np.abs(j) @ np.abs(flat))
+        off = np.abs(got - want)
+        if not (off <= allowed).all() and np.isfinite(want).all():
+            k = int(np.argmax(np.nan_to_num(off - allowed, nan=np.inf)))
+            raise GradcheckError(
+                f"Backward is not linear in grad_output: for output {output} and {name} it gives {got[k]:.6g} for a "
+                f"grad_output of many entries up to {np.abs(flat).max():.3g}, where the sum of what it gives for each "
+                f"entry alone is {want[k]:.6g}. A derivative is linear; one that clips, rounds or normalises "
+                "grad_output is not."
+            )
+
+
+def check_zero(subject: Subject, settings: Settings) -> None:
+    """Of a cotangent of zeros backward must make zeros, of the right dtype and shape."""
+    zeros = [wrap(np.zeros_like(o.array)) for o in subject.outputs]
+    grads = grad(subject.outputs, subject.varied, zeros, retain_graph=True, allow_unused=True)
+    for x, g, name in zip(subject.varied, grads, subject.names, strict=True):
+        if g is None:
+            continue
+        if not np.allclose(g.array.astype(x.array.dtype), 0, atol=1e-8 if settings.masked else 0):
+            raise GradcheckError(
+                "backward not multiplied by grad_output: with a grad_output of zeros the gradient of "
+                f"{name} is not zero"
+            )
+        if g.array.dtype != x.array.dtype:
+            raise GradcheckError(
+                f"grad is incorrect type: that of {name} is {g.array.dtype.name}, not {x.array.dtype.name}"
+            )
+        if g.array.shape != x.array.shape:
+            raise GradcheckError(f"grad is incorrect size: that of {name} is {size(g.array.shape)}, not "
+                                 f"{size(x.array.shape)}")  # fmt: skip
+
+
+def check_undefined(subject: Subject) -> None:
+    """Outputs without a cotangent must count as outputs with one of zeros."""
+    zeros = [np.zeros_like(o.array) for o in subject.outputs]
+    for i, out in enumerate(subject.outputs):
+        v = draw(out.array, i)
+        without = [None if k == i else z for k, z in enumerate(zeros)]
+        try:
+            rest, one = pullback(subject, without), alone(subject, i, v)
+        except (RuntimeError, TypeError, AttributeError, ValueError) as e:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. With set_materialize_grads(False) a "
+                f"grad_output may be None; it raised {type(e).__name__}: {e}"
+            ) from e
+        if any(g is not None and g.any() for g in rest):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. With "
+                f"None for output {i} and zeros for the others they are not."
+            )
+        full = pullback(subject, [v if k == i else z for k, z in enumerate(zeros)])
+        for name, a, b in zip(subject.names, one, full, strict=True):
+            x, y = (np.zeros(()) if g is None else as_coordinates(g) for g in (a, b))
+            if not np.allclose(x, y, equal_nan=True):
+                raise GradcheckError(
+                    "Expected all input grads to be the same with an undefined output grad as with a zero one: that of "
+                    f"{name} is not, when only output {i} has a gradient"
+                )

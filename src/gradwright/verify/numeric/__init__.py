@@ -1,0 +1,1 @@
+"""Finite differences, and what they cost: the one place that takes them."""

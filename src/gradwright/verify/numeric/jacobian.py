@@ -1,0 +1,380 @@
+"""Jacobians of a function of tensors at one point: by finite differences, and by the backward pass.
+
+Nothing is judged here, and nothing printed. All Jacobians are laid out alike, as matrices of an output by an input:
+
+- a row per *coordinate* of the input: its entries in order; for a complex input first the real parts of all, then the
+  imaginary parts of all;
+- a column per entry of the output. Where that is complex, so is the matrix: by how much the complex output moves.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.contract.containers import paths, take_apart
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.calls import grad
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.view import writable
+from gradwright.errors import kind
+
+Matrix = np.ndarray[Any, Any]
+Rows = Sequence[int] | Matrix
+"""Coordinates of an input."""
+
+
+class Subject:
+    """A function of tensors, at a point.
+
+    Attributes:
+        func, inputs: the function and its arguments; tensors may be nested in tuples, lists and dicts.
+        varied: the tensors among the arguments that require grad, in order.
+        names: how to call each of them: by the parameter of ``func``, ``pair[0]``; or ``input 0``.
+        outputs: the tensors that ``func`` returned that require grad; if none does, all that are of floating point.
+        differentiable: whether any does.
+        sampled: what is called for values alone: `func`, or an attribute ``for_values`` of it, which is to compute the
+            same for less; if it does not, since a backward may ask what is recorded, `func` after all.
+    """
+
+    def __init__(self, func: Callable[..., Any], inputs: Any, names: Sequence[str] | None = None) -> None:
+        self.func = func
+        self.sampled = getattr(func, "for_values", func)
+        self.inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+        labels = parameters(func, len(self.inputs)) if names is None else names
+        found = [(n, t) for n, x in zip(labels, self.inputs, strict=True) for n, t in named(x, n) if t.requires_grad]
+        self.names = [n for n, _ in found]
+        self.varied = [t for _, t in found]
+        self.run()
+        if self.sampled is not func:
+            pairs = zip(self.values(), self.outputs, strict=True)
+            if not all(np.allclose(a, o.array, 8 * rounding(a.dtype), 0, equal_nan=True) for a, o in pairs):
+                self.sampled = func
+
+    def run(self) -> None:
+        """Call the function anew: ``outputs`` with a fresh graph."""
+        result = self.func(*self.inputs)
+        returned = tensors(result)
+        if not returned and not isinstance(result, (tuple, list, dict)):
+            raise TypeError(f"expected a function that returns a Tensor or a tuple of them, but got {kind(result)}")
+        which = [i for i, t in enumerate(returned) if t.requires_grad]
+        self.differentiable = bool(which)
+        if not which:
+            which = [i for i, t in enumerate(returned) if dtypes.of(t.array.dtype).category >= dtypes.FLOAT]
+        self._which = which
+        self.outputs = [returned[i] for i in which]
+        self.shapes = [(t.array.shape, t.array.dtype) for t in self.outputs]
+
+    def values(self) -> list[Any]:
+        """The arrays of the same outputs, for the inputs as they are now.
+
+        Raises AssertionError if their shapes or dtypes are not what they were.
+        """
+        returned = tensors(self.sampled(*self.inputs))
+        try:
+            arrays = [returned[i].array for i in self._which]
+        except IndexError:
+            raise AssertionError(
+                "Expected `func` to return as many outputs when inputs are perturbed, but got: "
+                f"{len(returned)} tensors instead of at least {max(self._which) + 1}."
+            ) from None
+        for array, (shape, dtype) in zip(arrays, self.shapes, strict=True):
+            if array.shape != shape or array.dtype is not dtype:
+                _check_alike(array, shape, dtype)
+        return arrays
+
+
+def _check_alike(array: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    for what, got, want in (("shape", array.shape, shape), ("dtype", array.dtype, dtype)):
+        if got != want:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed, but got: {what}s "
+                f"{want} and {got}."
+            )
+
+
+def tensors(value: Any) -> Sequence[Any]:
+    """The tensors in nested containers, in order."""
+    if isinstance(value, TensorBase):
+        return (value,)
+    if type(value) is tuple and all(isinstance(v, TensorBase) for v in value):
+        return value
+    leaves: list[Any] = []
+    take_apart(value, leaves)
+    return leaves
+
+
+def named(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The same with names, given that of the whole: ``pair[0]``."""
+    leaves: list[Any] = []
+    rest = take_apart(value, leaves)
+    yield from zip(paths(rest, name), leaves, strict=True)
+
+
+def parameters(func: Callable[..., Any], n: int) -> list[str]:
+    """How ``func`` calls its first ``n`` positional arguments; ``input 0`` and so on where that cannot be known."""
+    owner = getattr(func, "__self__", None)
+    forward = getattr(owner, "forward", None) if getattr(func, "__name__", "") == "apply" else None
+    try:
+        names = list(_positional(func if forward is None else forward))
+    except (TypeError, ValueError):
+        names = []
+    if forward is not None and "setup_context" not in vars(owner):
+        names = names[1:]  # ctx
+    return [names[i] if i < len(names) else f"input {i}" for i in range(n)]
+
+
+def _positional(func: Callable[..., Any]) -> Iterator[str]:
+    for p in inspect.signature(func).parameters.values():
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            yield p.name
+
+
+# ---- the backward pass -----------------------------------------------------------------------------------
+
+
+def coordinates(x: Any) -> int:
+    """How many rows the Jacobians by ``x`` have."""
+    return int(x.array.size) * (2 if x.array.dtype.kind == "c" else 1)
+
+
+def as_coordinates(array: Any) -> Matrix:
+    """The entries of an array in a row; of a complex one the real parts, then the imaginary parts."""
+    flat = array.reshape(-1)
+    return np.concatenate((flat.real, flat.imag)) if flat.dtype.kind == "c" else flat
+
+
+class Backward(NamedTuple):
+    """What the backward pass says of one output.
+
+    Attributes:
+        jacobians: for each input its matrix.
+        dtypes: for each input, the dtypes its gradients came in.
+        misshapen: for each input, the shape of a gradient that has not the shape of the input; or None.
+    """
+
+    jacobians: list[Matrix]
+    dtypes: list[set[Any]]
+    misshapen: list[tuple[int, ...] | None]
+
+
+def analytical(
+    subject: Subject, output: int, columns: Rows | None = None, rows: Sequence[Rows | None] | None = None
+) -> Backward:
+    """The Jacobians of an output by all inputs, by as many backward passes as it has entries (twice, if complex).
+
+    With ``columns``, only these entries of the output: so many columns. With ``rows``, only these coordinates of each
+    input; None for all.
+    """
+    out = subject.outputs[output]
+    wanted = range(out.array.size) if columns is None else columns
+    chosen = [None] * len(subject.varied) if rows is None else rows
+    parts = [1, 1j] if out.array.dtype.kind == "c" else [1]
+    result = Backward(
+        [np.zeros((coordinates(x) if r is None else len(r), len(wanted)), _wide(x, out), order="F")
+         for x, r in zip(subject.varied, chosen, strict=True)],
+        [set() for _ in subject.varied],
+        [None] * len(subject.varied),
+    )
+    one_hot = np.zeros(out.array.shape, out.array.dtype)
+    flat, cotangent = one_hot.reshape(-1), wrap(one_hot)
+    for part in parts:
+        for column, k in enumerate(wanted):
+            flat[k] = part
+            grads = grad(out, subject.varied, cotangent, retain_graph=True, allow_unused=True)
+            flat[k] = 0
+            for j, g in enumerate(grads):
+                if g is not None:
+                    _note(result, j, column, part, g.array, subject.varied[j].array, chosen[j])
+    return result
+
+
+def _note(result: Backward, j: int, column: int, part: complex, g: Any, x: Any, rows: Rows | None) -> None:
+    result.dtypes[j].add(g.dtype)
+    if g.shape != x.shape:
+        result.misshapen[j] = g.shape
+        return
+    entries = as_coordinates(g) if x.dtype.kind == "c" else g.reshape(-1)
+    if rows is not None:
+        entries = entries[rows]
+    if part == 1:
+        result.jacobians[j][:, column] = entries
+    else:
+        result.jacobians[j][:, column] += part * entries.real
+
+
+def _wide(x: Any, out: Any) -> Any:
+    """The dtype of a matrix: one that NumPy computes in, complex where the output is."""
+    return np.complex128 if out.array.dtype.kind == "c" else np.float64
+
+
+def pullback(subject: Subject, cotangents: Sequence[Any]) -> list[Matrix | None]:
+    """One backward pass: for each input its gradient, by coordinates, or None.
+
+    The cotangents are arrays, one for each output; None for an output that is left out of the pass.
+    """
+    given = [(o, wrap(np.asarray(v).astype(o.array.dtype)))
+             for o, v in zip(subject.outputs, cotangents, strict=True) if v is not None]  # fmt: skip
+    outs, roots = [o for o, _ in given], [v for _, v in given]
+    grads = grad(outs, subject.varied, roots, retain_graph=True, allow_unused=True)
+    return [None if g is None else as_coordinates(g.array) for g in grads]
+
+
+# ---- finite differences ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def movable(x: Any) -> Iterator[Any]:
+    """The memory of ``x``, to be written behind the graph's back; whoever writes puts back what was there.
+
+    Memory that is read-only, or that the user also holds as an array, is replaced by a copy meanwhile.
+    """
+    array = writable(x)
+    if array.flags.writeable and type(x._counter[0]) is int:
+        yield array
+        return
+    back = tuple(slice(None, None, -1 if s < 0 else None) for s in array.strides)
+    leaf = x._node if type(x._node) is AccumulateGrad else None
+    x.array = array[back].copy(order="K")[back] if array.ndim else array.copy()
+    counter, x._counter = x._counter, [0]  # of other memory, which the function may hand out, too
+    try:
+        if leaf is not None:
+            leaf._array = x.array
+        yield x.array
+    finally:
+        x.array, x._counter = array, counter
+        if leaf is not None:
+            leaf._array = array
+
+
+def moved(x: Any, steps: Any, rows: Rows | None = None) -> tuple[list[Any], Matrix]:
+    """The values that the entries have when their coordinates go so far, and how far they go once rounded."""
+    array = np.asarray(x.array)
+    n = array.size
+    which = np.arange(coordinates(x)) if rows is None else np.asarray(rows, dtype=np.intp)
+    before = array.reshape(-1)[which % max(n, 1)]
+    steps = np.broadcast_to(np.asarray(steps, np.float64), which.shape)
+    if array.dtype.kind != "c":
+        after = (before.astype(np.float64) + steps).astype(array.dtype)
+        return after.tolist(), after.astype(np.float64) - before.astype(np.float64)
+    direction = np.where(which < n, 1, 1j)
+    after = (before.astype(np.complex128) + steps * direction).astype(array.dtype)
+    gone = after.astype(np.complex128) - before.astype(np.complex128)
+    return after.tolist(), np.where(which < n, gone.real, gone.imag)
+
+
+def sample(
+    subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None,
+    columns: Sequence[Rows | None] | None = None,
+) -> list[Matrix]:  # fmt: skip
+    """For each output a matrix of what it is with one entry of ``x`` at a time at its value, a row for each value.
+
+    ``rows`` says which coordinates the values are of; by default one value for each. ``columns`` says which entries of
+    each output are wanted; None for all.
+    """
+    n = x.array.size
+    chosen = [slice(None) if c is None else c for c in columns or [None] * len(subject.shapes)]
+    found = [np.empty((len(values), int(np.prod(shape, dtype=np.intp)) if isinstance(c, slice) else len(c)), dtype)
+             for (shape, dtype), c in zip(subject.shapes, chosen, strict=True)]  # fmt: skip
+    if not n:
+        return found
+    with movable(x) as array:
+        cells = array.reshape(-1) if array.flags.c_contiguous else array.flat
+        for r, value in enumerate(values):
+            k = (r if rows is None else rows[r]) % n
+            before = cells[k]
+            try:
+                cells[k] = value
+                for matrix, out, c in zip(found, subject.values(), chosen):  # noqa: B905 - `values` has seen to it
+                    matrix[r] = out.reshape(-1)[c]  # while it is moved: an output may be the input itself
+            finally:
+                cells[k] = before
+    return found
+
+
+class Differences(NamedTuple):
+    """Central differences of each output by one input, and what they were made of.
+
+    Attributes:
+        slopes: for each output the matrix ``(up - down) / (how far apart)``.
+        up, down: for each output a matrix of its values with one coordinate further up, or down: a row for each.
+        ahead, behind: by how much each coordinate went up, and down: both positive.
+    """
+
+    slopes: list[Matrix]
+    up: list[Matrix]
+    down: list[Matrix]
+    ahead: Matrix
+    behind: Matrix
+
+    def one_sided(self, at: Sequence[Any]) -> list[tuple[Matrix, Matrix]]:
+        """For each output the slopes to the left and to the right, given the values in the middle."""
+        return [
+            ((here(a) - here(d)) / self.behind[:, None], (here(u) - here(a)) / self.ahead[:, None])
+            for a, u, d in zip(at, self.up, self.down, strict=True)
+        ]
+
+
+def here(array: Any) -> Any:
+    """An array as rows of numbers that NumPy computes well with."""
+    flat = array.reshape(-1) if array.ndim != 2 else array
+    return flat.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
+
+
+def central(
+    subject: Subject, x: Any, steps: Any, rows: Rows | None = None, columns: Sequence[Rows | None] | None = None
+) -> Differences:
+    """Central differences by ``x``: two calls of the function for each coordinate, or each of ``rows``.
+
+    ``steps``: how far to go each way; a number, or one for each row. ``columns``: as in `sample`.
+    """
+    higher, ahead = moved(x, steps, rows)
+    lower, behind = moved(x, -np.asarray(steps, np.float64), rows)
+    up, down = (sample(subject, x, values, rows, columns) for values in (higher, lower))
+    apart = (ahead - behind)[:, None]
+    with np.errstate(all="ignore"):
+        slopes = [(here(u) - here(d)) / apart for u, d in zip(up, down, strict=True)]
+    return Differences(slopes, up, down, ahead, -behind)
+
+
+def one_sided(subject: Subject, x: Any, rows: Rows, steps: Any) -> list[tuple[Matrix, Matrix]]:
+    """For each output the slopes to the left and to the right of where ``x`` is, a row for each of ``rows``."""
+    at = [np.array(a).reshape(-1) for a in subject.values()]
+    with np.errstate(all="ignore"):
+        return central(subject, x, steps, rows).one_sided(at)
+
+
+# ---- steps -----------------------------------------------------------------------------------------------
+
+
+def rounding(dtype: Any) -> float:
+    """The relative distance of neighbouring numbers of a dtype: 2.2e-16 for float64."""
+    d = dtypes.of(dtype)
+    return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
+
+
+def size_of(x: Any, rows: Rows | None = None) -> Matrix:
+    """How far each coordinate (or each of ``rows``) of ``x`` is from 0; 0 for what is not finite."""
+    size = np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64))
+    size = size if rows is None else size[np.asarray(rows, dtype=np.intp)]
+    return np.where(np.isfinite(size), size, 0.0)
+
+
+def lost(x: Any) -> float:
+    """Steps shorter than this part of a number are all but lost in its rounding."""
+    eps = rounding(x.array.dtype)
+    return max(16 * eps, eps**0.75)
+
+
+def step(x: Any, relative: float, rows: Rows | None = None, small: float = 0.25) -> Matrix:
+    """For each coordinate (or each of ``rows``) of ``x``, ``relative`` times its size, taken as from ``small`` to 1.
+
+    Numbers far from 0 move by much more than what rounds them.
+    """
+    size = size_of(x, rows)
+    return np.maximum(relative * np.clip(size, small, 1), lost(x) * size)

@@ -1,0 +1,42 @@
+"""Random programs of in-place writes, views, indexing and ordinary operations do what they do in PyTorch.
+
+`make test` runs 2,000 of them and `make soak` 50,000, the same ones each time.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from itertools import chain
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from tests.engine.random_programs.language import ORDINARY, OVERWRITES, REARRANGES, VIEWS, WRITES
+from tests.engine.random_programs.run import difference
+
+PIECE = 500
+PIECES = int(os.environ.get("SOAK", "2000")) // PIECE
+
+KINDS = [ORDINARY] * 3 + [VIEWS] * 5 + [WRITES] * 5 + [OVERWRITES] + [REARRANGES] * 2
+NAMES = st.sampled_from(KINDS).flatmap(lambda kind: st.sampled_from(sorted(kind)))
+NUMBERS = st.integers(0, 7)
+LATEST = st.sampled_from([0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7])
+MODES = st.sampled_from(["grad"] * 17 + ["no_grad"] * 2 + ["inference"])
+STEPS = st.tuples(NAMES, LATEST, NUMBERS, NUMBERS, MODES)
+PROGRAMS = st.lists(st.lists(STEPS, min_size=1, max_size=4), min_size=1, max_size=6).map(chain.from_iterable).map(list)
+
+
+@pytest.mark.parametrize("piece", range(PIECES))
+def test_programs_do_what_they_do_in_pytorch(torch, piece):
+    @seed(piece)
+    @settings(max_examples=PIECE, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(program=PROGRAMS)
+    def check(program):
+        found = difference(torch, program)
+        assert found is None, found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check()

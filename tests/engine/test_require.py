@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradwright.engine.require import require
+
+
+def test_what_holds_everywhere_passes() -> None:
+    require(True, "never said")
+    require(np.array([True, True]), "never said")
+    require(np.ones((0, 3), bool), "never said")
+
+
+def test_what_does_not_raises() -> None:
+    with pytest.raises(RuntimeError, match="too large"):
+        require(np.array([True, False]), "too large")
+    with pytest.raises(IndexError, match="out of range"):
+        require(False, lambda: "out of range", IndexError)
+
+
+def test_the_message_is_made_only_if_it_is_needed() -> None:
+    def message() -> str:
+        raise AssertionError
+
+    require(np.array([True]), message)

@@ -1,0 +1,367 @@
+"""Versions: writes are counted, and those through arrays that were handed out are noticed when it matters."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright.engine.version import Lent, bump, lend, written_at
+
+CHANGED = "has been modified by an inplace operation: .* was written through an array over its memory"
+
+
+def raises():
+    return pytest.raises(RuntimeError, match=CHANGED)
+
+
+# ---- counting --------------------------------------------------------------------------------------------
+
+
+def test_a_write_is_counted_and_its_line_noted():
+    counter = [0]
+    assert written_at(counter) is None
+    bump(counter, 1)
+    assert counter[0] == 1
+    assert written_at(counter).source == "bump(counter, 1)"
+
+
+def test_the_last_line_counts():
+    t = gradwright.ones(3)
+    t.add_(1)
+    t[0] = 5.0
+    assert t._version == 2
+    assert written_at(t._counter).source == "t[0] = 5.0"
+
+
+LINES = {
+    "t.add_(1)": lambda t: t.add_(1),
+    "t[0] = 1": lambda t: t.__setitem__(0, 1),
+    "t.copy_(t)": lambda t: t.copy_(t * 2),
+    "t.unsqueeze_(0)": lambda t: t.unsqueeze_(0),
+    "t.resize_(5)": lambda t: t.resize_(5),
+    "t.set_(t.clone())": lambda t: t.set_(t.clone()),
+    "increment_version(t)": lambda t: gradwright.autograd.graph.increment_version(t),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_write_notes_the_innermost_line_of_the_user(name):
+    t = gradwright.ones(3)
+    write = LINES[name]
+    write(t)
+    assert t._version
+    assert written_at(t._counter).code is write.__code__
+
+
+# ---- arrays that were handed out -------------------------------------------------------------------------
+
+WAYS = {
+    "numpy": lambda t: t.numpy(),
+    "detached": lambda t: t.detach().numpy(),
+    "of a view": lambda t: t[..., :1].numpy(),
+    "of a strided view": lambda t: t[..., ::2].numpy(),
+    "transposed": lambda t: t.t().numpy(),
+    "reversed": lambda t: t.flip(0) * 0 if t.ndim == 0 else t.numpy()[::-1],
+    "view of the array": lambda t: t.numpy()[..., :1].T,
+    "np.asarray": np.asarray,
+    "np.asarray of a transpose": lambda t: np.asarray(t.t()),
+    "__array__": lambda t: t.__array__(),
+    "DLPack": np.from_dlpack,
+    "memoryview": lambda t: np.frombuffer(memoryview(t.numpy()).cast("B"), t.array.dtype).reshape(t.array.shape),
+    "force": lambda t: t.numpy(force=True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "bool", "int64"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_write_after_saving_is_noticed_and_one_before_is_not(way, dtype):
+    d = getattr(gradwright, dtype)
+    t = gradwright.ones(4, 3, dtype=d)
+    t0 = t.clone()
+    w = gradwright.ones(4, 3, dtype=d if dtype in ("float64", "float32", "complex128") else None, requires_grad=True)
+
+    def save():
+        return gradwright.where(t, w, w * 2) if dtype == "bool" else w.gather(0, t) if dtype == "int64" else t * w
+
+    def back(y):
+        gradwright.autograd.grad(y, w, gradwright.ones_like(y), retain_graph=True)
+
+    def write(a):
+        a[...] = 1 - a if dtype == "int64" else ~a if dtype == "bool" else a * 3
+
+    before = save()
+    array = WAYS[way](t)
+    back(before)
+    write(array)
+    with raises():
+        back(before)
+    after = save()
+    back(after)
+    back(after)
+    write(array)
+    with raises():
+        back(after)
+    last = save()
+    del array  # and with it the last way to write
+    back(last)
+    assert t.tolist() != t0.tolist() or dtype in ("bool", "int64")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_small_floats(dtype):
+    d = getattr(gradwright, dtype)
+    t, i = gradwright.ones(3, dtype=d), gradwright.zeros(3, dtype=gradwright.int64)
+    array = t.numpy()
+    version = +t._counter[0]
+    array[1] = 2.0
+    assert t.tolist() == [1, 2, 1]
+    assert t._counter[0] != version
+    assert not i._counter[0] != +i._counter[0]  # noqa: SIM202 - it is this operator that nodes use
+
+
+def test_0d():
+    x = gradwright.ones(2, dtype=gradwright.float64).sum()  # held as a number until somebody wants its memory
+    w = gradwright.ones((), dtype=gradwright.float64, requires_grad=True)
+    array = x.numpy()
+    y = x * w
+    array[...] = 7.0
+    assert x.item() == 7
+    with raises():
+        y.backward()
+
+
+@pytest.mark.parametrize("empty", [(0,), (3, 0)])
+def test_empty_memory_is_nobodys_business(empty):
+    t = gradwright.ones(*empty)
+    assert t.numpy().shape == empty
+    assert t._counter == [0]
+
+
+def test_neither_is_memory_that_cannot_be_written():
+    array = np.ones(3)
+    array.flags.writeable = False
+    t = gradwright.from_numpy(array)
+    assert not t.numpy().flags.writeable
+    assert t._counter == [0]
+
+
+def test_writes_to_expanded_memory_are_noticed():
+    t, w = gradwright.ones(2, 1), gradwright.ones(2, 1, requires_grad=True)
+    y = t * w
+    t.expand(2, 3).numpy()[0] = 5.0
+    with pytest.raises(RuntimeError, match="the array was handed out at"):
+        y.sum().backward()
+
+
+def test_a_line_is_named_that_asked_for_the_array():
+    t, w = gradwright.ones(3), gradwright.ones(3, requires_grad=True)
+    y = t * w
+    t.numpy()[0] = 5.0  # the array does not outlive this line
+    with pytest.raises(RuntimeError, match=r"the array was handed out at .*t.numpy\(\)\[0\] = 5.0"):
+        y.sum().backward()
+    y = t * w
+    t.add_(1)
+    with pytest.raises(RuntimeError, match=r"is at version 1; expected version 0 instead[^$]*changed at .*t.add_\(1\)"):
+        y.sum().backward()
+
+
+def test_whatever_numpy_does_to_it():
+    for write in (
+        lambda a: np.add(a, 1, out=a), lambda a: a.sort(), lambda a: a.fill(9), lambda a: np.copyto(a, 4.0),
+        lambda a: a.__setitem__(a > 1, 0.0), lambda a: a.resize((3,)) or a.put(2, 8.0), lambda a: a.view("u1").fill(1),
+        lambda a: np.random.default_rng(0).random(out=a),
+    ):  # fmt: skip
+        t, w = gradwright.tensor([3.0, 2.0, 1.0], dtype=gradwright.float64), gradwright.ones(3, requires_grad=True)
+        y = t * w
+        write(t.numpy())
+        with raises():
+            y.sum().backward()
+
+
+def test_a_ufunc_that_writes_into_a_tensor_counts_as_a_write_in_place():
+    t, w = gradwright.ones(3), gradwright.ones(3, requires_grad=True)
+    y = t * w
+    np.add(t, 1, out=t)
+    assert t._version == 1
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        y.sum().backward()
+
+
+def test_torch_writes_what_it_was_lent(torch):
+    for take in (torch.from_dlpack, torch.as_tensor, lambda t: torch.from_numpy(t.numpy())):
+        t, w = gradwright.ones(3), gradwright.ones(3, requires_grad=True)
+        theirs = take(t)
+        theirs[0] = 3
+        y = t * w
+        gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+        theirs.mul_(2)
+        assert t.tolist() == [6, 2, 2]
+        with raises():
+            y.sum().backward()
+
+
+def test_writes_in_place_and_through_arrays_in_turn():
+    t, w = gradwright.ones(3), gradwright.ones(3, requires_grad=True)
+    array = t.numpy()
+    for k in range(4):
+        for write in (lambda: t.mul_(2), lambda: array.__imul__(2)):
+            y = t * w
+            gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+            write()
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                y.sum().backward()
+            y = t * w
+            y.sum().backward()
+        assert t._version == k + 1  # as PyTorch counts
+    assert t.tolist() == [256] * 3
+
+
+def test_a_write_that_is_taken_back_before_anybody_looks():
+    t, w = gradwright.ones(3), gradwright.ones(3, requires_grad=True)
+    y = t * w
+    array = t.numpy()
+    array[0] = 5.0
+    array[0] = 1.0
+    y.sum().backward()
+    assert w.grad.tolist() == [1, 1, 1]
+
+
+def test_a_write_is_not_forgotten_when_the_array_dies_or_another_is_asked_for():
+    t, w = gradwright.ones(3), gradwright.ones(3, requires_grad=True)
+    a = t.numpy()
+    a[0] = 5.0
+    y = t * w  # saved with 5
+    a[0] = 1.0
+    del a
+    t.numpy()
+    with raises():
+        y.sum().backward()
+
+
+def test_views_whose_base_was_written_through_an_array():
+    """The history of a view has nothing to do with it: no error, even where a write in place would be one."""
+    x = gradwright.ones(4, requires_grad=True)
+    h = x * 1
+    a, b = h.chunk(2)
+    h.detach().numpy()[...] = 3.0
+    (a + b).sum().backward()
+    assert a.tolist() == [3, 3]
+    assert x.grad.tolist() == [1, 1, 1, 1]
+
+
+def test_ordinary_memory_costs_nothing():
+    t = gradwright.ones(3)
+    assert type(t._counter[0]) is int
+    t.numpy()
+    assert isinstance(t._counter[0], Lent)
+    t.add_(1)
+    assert type(t._counter[0]) is int
+
+
+def test_many_arrays():
+    t, w = gradwright.zeros(1000, 4), gradwright.ones(1000, 4, requires_grad=True)
+    arrays = []
+    for k in range(1000):
+        arrays.append(t[k].numpy())
+        arrays[-1][:] = k
+    assert len(t._counter[0].loans) <= 16
+    y = t * w
+    gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+    more = [row.numpy() for row in t]
+    gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+    arrays[777][2] += 1
+    with raises():
+        gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+    y = t * w
+    more[3][1] += 1
+    with raises():
+        gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+    del arrays, more
+    y = t * w
+    assert t._counter[0].loans == []
+    y.sum().backward()
+
+
+def test_many_arrays_of_strided_parts():
+    t, w = gradwright.zeros(40, 40), gradwright.ones(40, 40, requires_grad=True)
+    columns = [t[:, k].numpy() for k in range(40)]
+    assert len(t._counter[0].loans) <= 17
+    for k in range(40):
+        y = t * w
+        gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+        columns[k][k] = 1.0
+        with raises():
+            y.sum().backward()
+
+
+def test_memory_of_another_size_under_the_same_counter():
+    x = gradwright.ones(3)
+    first = x.numpy()
+    x.data = gradwright.ones(5)
+    arrays = [x[k:].numpy() for k in range(5)] + [x[:k].numpy() for k in range(1, 5)] + [x[::2].numpy()] * 20
+    arrays[3][0] = 7.0
+    first[0] = 9.0
+    assert x.tolist() == [1, 1, 1, 7, 1]
+
+
+def test_from_several_threads():
+    t, w = gradwright.zeros(8, 100), gradwright.ones(8, 100, requires_grad=True)
+    arrays = [None] * 8
+    begin = threading.Barrier(8)
+
+    def ask(k):
+        begin.wait()
+        for _ in range(50):
+            arrays[k] = t[k].numpy()
+            +t._counter[0]
+
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for array in arrays:
+        y = t * w
+        gradwright.autograd.grad(y.sum(), w, retain_graph=True)
+        array[0] += 1
+        with raises():
+            y.sum().backward()
+
+
+def test_the_array_is_the_memory():
+    for t in (gradwright.ones(2, 3), gradwright.ones(4, 6)[::2, ::2].t(), gradwright.ones(3).to(gradwright.bfloat16)):
+        array = t.numpy()
+        assert array.dtype == t.array.dtype
+        assert array.strides == t.array.strides
+        assert np.shares_memory(array, t.array)
+        assert np.asarray(lend(t.array, t._counter)).shape == t.array.shape
+
+
+def test_memory_that_came_from_an_array_is_not_watched():
+    """It would cost a look at it for every use; `from_numpy` says so."""
+    array = np.ones(3)
+    t, w = gradwright.from_numpy(array), gradwright.ones(3, dtype=gradwright.float64, requires_grad=True)
+    y = (t * w).sum()
+    array[0] = 5.0
+    y.backward()
+    assert w.grad.tolist() == [5, 1, 1]
+
+
+def test_an_operation_in_place_that_saves_its_result_on_memory_that_is_out(leaf, T):
+    x = leaf([1.0, 2.0])
+    h = x * 1
+    array = h.detach().numpy()
+    h.exp_()
+    h.sum().backward()
+    assert x.grad.tolist() == pytest.approx(array.tolist())
+
+
+def test_many_arrays_of_memory_with_another_owner():
+    t, w = gradwright.zeros(40), gradwright.ones(40, requires_grad=True)
+    windows = [t.as_strided((2,), (3,), k).numpy() for k in range(36)]
+    for k in range(36):
+        y = t * w
+        windows[k][1] += 1
+        with raises():
+            y.sum().backward()

@@ -1,0 +1,83 @@
+"""Numeric Jacobians: as close as their error bars say, and kinks and noise known for what they are."""
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright.verify.diagnosis.case import Case
+from gradwright.verify.diagnosis.measure import measure
+from tests.verify.diagnosis.wrong import t
+
+
+def at(f, *values, dtype=gradwright.float64):
+    case = Case(f, gradwright.tensor(values, dtype=dtype, requires_grad=True))
+    return measure(case)[0][0]
+
+
+CURVES = {
+    "exp": (lambda x: x.exp(), np.exp),
+    "sin": (lambda x: x.sin(), np.cos),
+    "fast": (lambda x: (100 * x).sin(), lambda x: 100 * np.cos(100 * x)),
+    "log": (lambda x: x.log(), lambda x: 1 / x),
+    "pole": (lambda x: 1 / (x - 0.001), lambda x: -1 / (x - 0.001) ** 2),
+    "tenth power": (lambda x: x**10, lambda x: 10 * x**9),
+}
+
+
+@pytest.mark.parametrize("dtype", [gradwright.float64, gradwright.float32])
+@pytest.mark.parametrize("name", CURVES)
+def test_the_truth_is_within_the_error_bars(name, dtype):
+    f, slope = CURVES[name]
+    x = np.array([0.01, 0.3, 1.0, 2.5, 7.0]).astype("float64" if dtype is gradwright.float64 else "float32")
+    r = at(f, *x.tolist(), dtype=dtype)
+    truth = np.diag(slope(x.astype(np.float64)))
+    assert (np.abs(r.numeric - truth) <= 5 * r.bar + r.unit ** (2 / 3) * np.abs(truth).max()).all()
+    assert not r.kinks.any()
+    if dtype is gradwright.float64:
+        assert (r.bar < 1e-4 * np.abs(truth).max()).all()
+
+
+def test_slopes_at_a_kink():
+    r = at(lambda x: gradwright.where(x > 0, 3 * x, -0.5 * x), 0.0, 1.0)
+    assert r.kinks.tolist() == [[True, False], [False, False]]
+    assert (r.left[0, 0], r.right[0, 0]) == pytest.approx((-0.5, 3.0))
+
+
+@pytest.mark.parametrize("x", [1e-2, 3e-3, 1e-3, 2e-4, 1e-4, 1e-5, 1e-6])
+def test_a_kink_nearby_is_no_kink_here(x):
+    r = at(lambda x: x.abs(), x, -x)
+    assert not (r.wrong | r.kinks).any()
+
+
+@pytest.mark.parametrize("f", [lambda x: x**2, lambda x: x**3, lambda x: x.cos(), lambda x: x.abs() ** 3])
+def test_a_bend_is_no_kink(f):
+    r = at(f, 0.0)
+    assert not r.kinks.any()
+    assert abs(r.numeric[0, 0]) < 1e-6
+
+
+def test_beside_the_edge_nothing_is_known():
+    r = at(lambda x: x.sqrt(), 0.0, 1.0)
+    assert r.known.all(1).tolist() == [False, True]
+    assert r.usable.all(1).tolist() == [False, True]
+
+
+def test_complex_numbers_in_real_parts():
+    case = Case(lambda z: z * z, t(2, dtype=gradwright.complex128))
+    (r,), _ = measure(case)
+    x, y = case.inputs[0].array.real, case.inputs[0].array.imag
+    zero = np.zeros((2, 2))
+    truth = 2 * np.block([[np.diag(x), zero], [zero, np.diag(x)]]) + 2 * np.block(
+        [[zero, np.diag(y)], [-np.diag(y), zero]]
+    )
+    np.testing.assert_allclose(r.numeric, truth, atol=1e-9)
+    np.testing.assert_allclose(r.analytic, truth, atol=1e-12)
+
+
+def test_the_ladder():
+    case = Case(lambda x: x.exp(), t(3))
+    (r,), (rungs,) = measure(case)
+    assert rungs.steps.shape == (6, 3)
+    assert rungs.slopes.shape == (6, 3, 3)
+    error = np.abs(rungs.slopes[:, 0, 0] - r.numeric[0, 0])
+    np.testing.assert_allclose(error[:4] / error[1:5], 4, rtol=0.01)  # of second order

@@ -1,0 +1,95 @@
+"""Capsules: written, replayed by pytest, red while the function is wrong and green once it is mended."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright.autograd import diagnose
+from gradwright.verify.diagnosis.reproduction import origin
+from tests.verify.diagnosis.wrong import Scale, t
+
+MODULE = """
+import gradwright
+
+class Cube(gradwright.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k, parts):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        return k * x ** 3 + parts[0]["b"]
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return {power} * ctx.k * g * x ** 2, None, None
+"""
+
+
+@pytest.fixture
+def cube(tmp_path, monkeypatch):
+    """A wrong Function in a module of its own."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "cubes.py").write_text(MODULE.format(power=2))
+    import cubes
+
+    yield cubes.Cube
+    del sys.modules["cubes"]
+
+
+def replayed(test):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", test.parent, test]
+    return subprocess.run(command, capture_output=True, text=True, cwd=test.parent)
+
+
+def test_a_capsule_replays_and_passes_once_mended(cube, tmp_path):
+    x = t(3)
+    b = gradwright.tensor([1.0, 2.0, 3.0], dtype=gradwright.float64)
+    found = diagnose(cube, (x, 2.5, [{"b": b}]))
+    data, test = found.capsule(tmp_path / "cube.npz")
+    assert (data, test) == (tmp_path / "cube.npz", tmp_path / "test_cube.py")
+    with np.load(data) as arrays:
+        assert np.array_equal(arrays["input_0"], x.array)
+        assert np.array_equal(arrays["input_1"], b.array)
+        np.testing.assert_allclose(np.diag(arrays["numeric_0"]), 7.5 * x.array**2, rtol=1e-8)
+        np.testing.assert_allclose(np.diag(arrays["analytic_0"]), 5 * x.array**2, rtol=1e-12)
+        assert arrays["steps"].size == arrays["ladder"].size > 4
+    run = replayed(test)
+    assert run.returncode == 1
+    assert "0.666667 times what it should be" in run.stdout
+    (tmp_path / "cubes.py").write_text(MODULE.format(power=3))
+    assert replayed(test).returncode == 0, replayed(test).stdout
+
+
+def test_the_suffix_may_be_left_out(cube, tmp_path):
+    data, test = diagnose(cube, (t(3), 2.5, [{"b": t(3).detach()}])).capsule(str(tmp_path / "test_my cube"))
+    assert (data.name, test.name) == ("test_my cube.npz", "test_my cube.py")
+    assert replayed(test).returncode == 1
+
+
+def test_what_cannot_be_imported_says_so(tmp_path):
+    class Local(Scale):
+        pass
+
+    for k, (f, why) in enumerate(((Local, "is defined inside a function"), (lambda x, c: x * c, "it is a lambda"))):
+        _, test = diagnose(f, (t(3), 2.5)).capsule(tmp_path / f"local{k}.npz")
+        run = replayed(test)
+        assert run.returncode == 1
+        assert why in run.stdout
+
+
+def test_what_cannot_be_written_down_says_so(cube, tmp_path):
+    class Odd(dict):
+        pass
+
+    _, test = diagnose(cube, (t(3), 2.5, [Odd(b=1.0)])).capsule(tmp_path / "odd.npz")
+    assert "an argument of type Odd cannot be written down" in test.read_text()
+
+
+def test_origin():
+    module = "tests.verify.diagnosis.wrong"
+    assert origin(Scale)[0::2] == (module, "Scale")
+    assert origin(Scale.apply)[0::2] == (module, "Scale.apply")
+    assert "cannot be found by name" in origin(object())[3]
