@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import array_api_strict as strict
-import numpy as np
 import pytest
 
 from gradwright import dtypes, xp
-from gradwright.backends import strict as _strict
-from gradwright.engine.base import wrap
 from gradwright.reading import standard
 
 
@@ -30,10 +26,3 @@ def test_tensors_and_numbers_become_alike() -> None:
         standard.alike("f", x, [1.0])
     with pytest.raises(OverflowError):
         standard.alike("f", xp.ones(1, dtype=xp.int8), 300)
-
-
-def test_numbers_join_the_library_of_the_arrays() -> None:
-    x = wrap(strict.asarray([1.0, 2.0]))
-    assert isinstance(xp.add(x, 1.5).array, type(x.array))
-    assert standard.native(_strict.namespace, "float32") is strict.float32
-    assert standard.native(np, "float32") is not None

@@ -144,7 +144,7 @@ def squeeze(x: Any, axis: tuple[int, ...]) -> Any:
     return x.squeeze(axis)
 
 
-def asarray(x: Any, *, dtype: Any = None, copy: Any = None) -> Any:
+def asarray(x: Any, *, dtype: Any = None, copy: Any = None, device: Any = None) -> Any:
     """``x`` as an array; a copy is in row-major order."""
     return np.array(x, dtype, order="C") if copy else np.asarray(x, dtype)
 

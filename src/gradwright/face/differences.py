@@ -9,11 +9,10 @@ from gradwright.errors import size as _text
 from gradwright.face import reduce
 from gradwright.face.elementwise import logical_xor
 from gradwright.face.join import cat
-from gradwright.face.names import numpy_names
 from gradwright.face.scan import cumsum
 from gradwright.face.shape import clone
 from gradwright.face.views import narrow
-from gradwright.reading.torch import one_dim, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 

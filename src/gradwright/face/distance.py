@@ -9,10 +9,9 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
-from gradwright.face.names import numpy_names
 from gradwright.face.reduce import norm
 from gradwright.ops import distance as _distance
-from gradwright.reading.torch import one_dim, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 __all__ = ["cdist", "dist", "renorm"]
 

@@ -10,12 +10,11 @@ from gradwright import dtypes
 from gradwright.backends.scatter import take_along_axis
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
-from gradwright.face.names import numpy_names
 from gradwright.face.reduce import VALUES, nonempty, picked
 from gradwright.face.returns import return_type
 from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.torch import one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg, to_dtype
 
 __all__ = [
     "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk",

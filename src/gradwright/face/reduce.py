@@ -8,7 +8,6 @@ from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.face.elementwise import isnan, masked_fill, maximum, minimum, ne
-from gradwright.face.names import numpy_names
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim, reshape
 from gradwright.op import Op
@@ -17,7 +16,7 @@ from gradwright.ops import decompose as _decompose
 from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.torch import dims, one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import dims, numpy_names, one_dim, tensor_arg, to_dtype
 
 __all__ = [
     "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",

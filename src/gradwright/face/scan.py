@@ -9,13 +9,12 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
-from gradwright.face.names import numpy_names
 from gradwright.face.reduce import VALUES, inexact, widened
 from gradwright.face.returns import return_type
 from gradwright.op import Op
 from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.torch import one_dim, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 

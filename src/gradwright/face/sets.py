@@ -12,10 +12,9 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.join import stack
-from gradwright.face.names import numpy_names
 from gradwright.face.returns import opaque
 from gradwright.face.scatter import index_select
-from gradwright.reading.torch import NUMBER, one_dim, result_type, tensor_arg, tensor_list
+from gradwright.reading.torch import NUMBER, numpy_names, one_dim, result_type, tensor_arg, tensor_list
 
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",

@@ -13,13 +13,12 @@ from gradwright.face.complex import complex as make_complex
 from gradwright.face.complex import conj, imag, real
 from gradwright.face.diagonal import diagonal
 from gradwright.face.elementwise import ceil, clamp, floor, isnan, sqrt, where
-from gradwright.face.names import numpy_names
 from gradwright.face.order import sort
 from gradwright.face.scatter import gather
 from gradwright.face.shape import movedim, reshape, squeeze, transpose
 from gradwright.op import Op
 from gradwright.ops import reduce as _reduce
-from gradwright.reading.torch import one_dim, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 

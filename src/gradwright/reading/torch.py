@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 
-from gradwright import backends, dtypes
+from gradwright import dtypes
 from gradwright.backends.quiet import restore, silence
-from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind
 from gradwright.op import Op
-from gradwright.reading.standard import cast
+from gradwright.reading.common import NUMBER, axis_reader, beside, cast, common_dtype
 
-NUMBER = (bool, int, float, complex, np.generic)
+one_dim = axis_reader(
+    "dim",
+    "Dimension out of range (expected to be in range of [-{n}, {last}], but got {index}): "
+    "argument '{argument}' of {function}()",
+    least=1,
+)
 
 
 def tensor_arg(function: str, value: Any, argument: str = "input", position: int = 1) -> Any:
@@ -45,24 +49,6 @@ def tensor_list(
     if not items:
         raise empty(f"{function}(): expected a non-empty list of Tensors")
     return items
-
-
-def one_dim(function: str, dim: Any, ndim: int, argument: str = "dim") -> int:
-    """A dim as a number from 0 to ndim - 1 (a 0-d tensor counts as having one dim).
-
-    Raises IndexError if it is out of range, TypeError if it is no int.
-    """
-    n = max(ndim, 1)
-    try:
-        index = dim.__index__()
-    except AttributeError:
-        raise TypeError(f"{function}(): argument '{argument}' must be int, not {kind(dim)}") from None
-    if not -n <= index < n:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {index}): "
-            f"argument '{argument}' of {function}()"
-        )
-    return index % n
 
 
 def dims(function: str, dim: Any, ndim: int) -> tuple[int, ...] | None:
@@ -127,34 +113,7 @@ def result_type(*operands: Any) -> dtypes.dtype:
 
     Tensors with dims decide; 0-d tensors, and after them numbers, only raise the category (bool, int, float, complex).
     """
-    tiers: list[dtypes.dtype | None] = [None, None, None]
-    for x in operands:
-        tier, d = _ranked(x)
-        have = tiers[tier]
-        tiers[tier] = d if have is None else promote_types(have, d)
-    return _combined(_combined(tiers[0], tiers[1]), tiers[2]) or dtypes.default()
-
-
-def _ranked(x: Any) -> tuple[int, dtypes.dtype]:
-    if isinstance(x, TensorBase):
-        return (0 if x.array.shape else 1), dtypes.of(x.array.dtype)
-    if isinstance(x, (bool, np.bool_)):
-        return 2, dtypes.boolean
-    if isinstance(x, (int, np.integer)):
-        return 2, dtypes.int64
-    if isinstance(x, (float, np.floating)):
-        return 2, dtypes.default()
-    return 2, dtypes.complex_partner(dtypes.default())
-
-
-def _combined(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dtype | None:
-    if high is None or low is None:
-        return high or low
-    if high.category >= low.category:
-        return high
-    if high.is_floating_point:
-        return dtypes.complex_partner(high)
-    return promote_types(high, low)
+    return common_dtype(operands, weak=True)
 
 
 def unmasked(function: str, array: Any) -> Any:
@@ -174,15 +133,15 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         elif not isinstance(v, (TensorBase, *NUMBER)):
             return None
         tensors.append(v)
-    common = result_type(*tensors)
-    if floating and common.category < dtypes.FLOAT:
-        common = dtypes.default()
+    common = common_dtype(tensors, weak=True, floating=floating)
     held = dtypes.float32 if common in (dtypes.float16, dtypes.bfloat16) else common  # halves compute in float32
-    library = next((backends.namespace(v.array) for v in tensors if isinstance(v, TensorBase)), np)
+    first = next((v.array for v in tensors if isinstance(v, TensorBase)), np.bool_())
 
     def converted(v: Any) -> Any:
-        number = not isinstance(v, TensorBase)
-        return wrap(library.asarray(np.array(v).astype(held.dtype))) if number else to_dtype(v, common)
+        if isinstance(v, TensorBase):
+            return to_dtype(v, common)
+        number = np.array(v).astype(held.dtype)  # 300 wraps round in uint8
+        return wrap(number) if isinstance(first, (np.ndarray, np.generic)) else beside(first, number.item(), held)
 
     quiet = silence()  # 1e300 is inf in float32
     try:
@@ -193,7 +152,7 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         restore(quiet)
 
 
-@functools.cache
+@cache
 def _range(d: dtypes.dtype) -> tuple[Any, Any]:
     """The least and the largest number a dtype takes; unsigned ones take negative numbers, modulo their size."""
     limits: Any = np.iinfo(d.dtype) if d.category is dtypes.INT else dtypes.finfo(d)
@@ -217,3 +176,22 @@ def number_as(function: str, value: Any, dtype: Any) -> Any:
         value = value.real
         return d.dtype.type(value if d.is_floating_point or value >= 0 or d.is_signed else int(value) & high)
     raise RuntimeError(f"{function}(): value cannot be converted to type {d.name} without overflow")
+
+
+# NumPy's argument names, which PyTorch takes for its own.
+ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+
+
+def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, which then takes the names in `ALIASES` too; TypeError if an argument is given under both names."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not ALIASES.keys().isdisjoint(kwargs):
+            for name in ALIASES.keys() & kwargs.keys():
+                if ALIASES[name] in kwargs:
+                    raise TypeError(f"{function.__name__}(): '{name}' is another name of '{ALIASES[name]}'; both given")
+                kwargs[ALIASES[name]] = kwargs.pop(name)
+        return function(*args, **kwargs)
+
+    return call
