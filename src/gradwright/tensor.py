@@ -25,13 +25,8 @@ from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
 from gradwright.guards.in_backward import aside, leaves, made_of, replaced, rooted
 from gradwright.methods.arrays import Arrays
-from gradwright.methods.complex import Complex
 from gradwright.methods.elementwise import Elementwise
-from gradwright.methods.indexing import Indexing
-from gradwright.methods.linalg import Products
-from gradwright.methods.reduce import Reductions
-from gradwright.methods.shape import Shapes
-from gradwright.methods.special import Special
+from gradwright.methods.families import Families
 from gradwright.ops import arithmetic, piecewise
 from gradwright.reading.torch import destination, to_dtype
 
@@ -52,7 +47,7 @@ def _maker(make: Any) -> Any:
     return new
 
 
-class Tensor(Arrays, Elementwise, Complex, Special, Reductions, Products, Shapes, Indexing, TensorBase):
+class Tensor(Arrays, Elementwise, Families, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of

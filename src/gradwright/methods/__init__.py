@@ -1,1 +1,1 @@
-"""The methods of Tensor, one class a family, one line a method; the functions are in `face`, under the same names."""
+"""The methods of Tensor, one line a method; the functions are in `face`, under the same names."""
