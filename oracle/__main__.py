@@ -15,6 +15,8 @@ if importlib.util.find_spec("torch") is None:
 from oracle.check import Options
 from oracle.entries import GROUPS, chosen, name_of
 from oracle.known import KNOWN
+from oracle.libraries import LIBRARIES
+from oracle.refused import REFUSED
 from oracle.report import DOCS, operators_page, show
 from oracle.resolve import callable_for
 from oracle.runner import run
@@ -35,14 +37,15 @@ def main() -> int:
     if asked.missing:
         console.print("\n".join(name_of(e) for e in entries if callable_for(e) is None), highlight=False)
         return 0
-    options = Options(asked.samples, asked.dtypes, asked.forms, asked.errors)
+    options = Options(asked.samples, asked.dtypes, asked.forms, asked.errors, asked.library)
     order = {name_of(e): place for place, e in enumerate(entries)}
     running = run(entries, options, asked.jobs)
     if console.is_terminal:
         running = track(running, "Comparing", total=len(entries), console=console, transient=True)
     records = sorted(running, key=lambda r: order[r.name])
-    show(records, console)
-    return int(any(r.status == "disagree" and r.name not in KNOWN for r in records))
+    known = REFUSED if asked.library else KNOWN
+    show(records, console, asked.library or "PyTorch's databases", known)
+    return int(any(r.status == "disagree" and r.name not in known for r in records))
 
 
 def _arguments() -> argparse.Namespace:
@@ -53,6 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dtypes", action="store_true", help="float32, complex128, int64 and bool too")
     parser.add_argument("--forms", action="store_true", help="methods, operators and in-place forms too")
     parser.add_argument("--errors", action="store_true", help="inputs that must be refused too")
+    parser.add_argument("--library", default="", choices=LIBRARIES, help="compare its arrays with NumPy's instead")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     parser.add_argument("--missing", action="store_true", help="only list what gradwright lacks")
     parser.add_argument("--docs", action="store_true", help="only write docs/operators.md")

@@ -30,6 +30,8 @@ class Options:
     dtypes: bool = False
     forms: bool = False
     errors: bool = False
+    library: str = ""
+    """Compare with the run over this library's arrays instead of with PyTorch."""
 
 
 @dataclass

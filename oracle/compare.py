@@ -23,7 +23,7 @@ def tensors_in(result: Any) -> list[Any]:
 
 def structure_difference(expected: Any, got: Any) -> str | None:
     """Tensors where there should be tensors, sequences of the same kind, length and field names elsewhere."""
-    if isinstance(expected, torch.Tensor):
+    if isinstance(expected, (torch.Tensor, gradwright.Tensor)):
         return None if isinstance(got, gradwright.Tensor) else f"expected a tensor, got {_kind(got)}"
     if isinstance(expected, (tuple, list)):
         base = list if isinstance(expected, list) else tuple

@@ -25,7 +25,7 @@ def check_forms(record: Record, entry: Any) -> None:
         if variant is not None and variant is not entry.op:
             _check(record, entry, kind, variant, lambda f: f)
     if entry.inplace_variant is not None:
-        _check(record, entry, "in place", entry.inplace_variant, _on_a_clone)
+        _check(record, entry, "in place", entry.inplace_variant, on_a_clone)
 
 
 def _check(record: Record, entry: Any, kind: str, variant: Any, wrap: Callable[[Any], Any]) -> None:
@@ -48,7 +48,7 @@ def _check(record: Record, entry: Any, kind: str, variant: Any, wrap: Callable[[
         check_case(record, case, wrap(ours), grads, "forms", wrap(variant))
 
 
-def _on_a_clone(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_a_clone(function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place function on a copy of its first argument, which must come back as the result."""
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -58,5 +58,5 @@ def _on_a_clone(function: Callable[..., Any]) -> Callable[..., Any]:
             raise AssertionError("an in-place form must return the tensor it wrote to")
         return result
 
-    call.wrapped, call.rewrap = function, _on_a_clone  # type: ignore[attr-defined]
+    call.wrapped, call.rewrap = function, on_a_clone  # type: ignore[attr-defined]
     return call

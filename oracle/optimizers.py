@@ -44,14 +44,14 @@ def _check_case(record: Record, info: Any, build: Any, kwargs: dict[str, Any], d
     optimizers = info.optim_cls(theirs, **kwargs), build(mine, **Converter()(kwargs))
     for step in range(STEPS):
         for parameters, optimizer, library in zip((theirs, mine), optimizers, (torch, gradwright), strict=True):
-            quietly(lambda o=optimizer, p=parameters, t=library: o.step(_closure(t, o, p)))
+            quietly(lambda o=optimizer, p=parameters, t=library: o.step(closure_of(t, o, p)))
         difference = value_difference([t.detach() for t in theirs], [m.detach() for m in mine], slack)
         if not record.note("value", difference and f"step {step + 1}: {difference}", where):
             return
     record.note("state", _state_difference(*(o.state_dict() for o in optimizers), slack), where)
 
 
-def _closure(library: Any, optimizer: Any, parameters: list[Any]) -> Callable[[], Any]:
+def closure_of(library: Any, optimizer: Any, parameters: list[Any]) -> Callable[[], Any]:
     """The loss of `step`: smooth, convex, coupled and not quadratic."""
 
     def closure() -> Any:

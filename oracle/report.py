@@ -18,23 +18,23 @@ DOCS = Path(__file__).parent.parent / "docs" / "operators.md"
 COLUMNS = ("entries", "value", "gradient", "second", "agree", "disagree", "missing")
 
 
-def show(records: list[Record], console: Console) -> None:
+def show(records: list[Record], console: Console, against: str, known: dict[str, str]) -> None:
     """The disagreements first, the counts last, where a terminal leaves them in sight."""
     for record in records:
         for n, reason in enumerate(record.reasons()):
             if n == 0:
-                known = f" (known: {KNOWN[record.name]})" if record.name in KNOWN else ""
-                console.print(f"[bold]{record.name}[/]{known}", highlight=False)
+                why = f" (known: {known[record.name]})" if record.name in known else ""
+                console.print(f"[bold]{record.name}[/]{why}", highlight=False)
             console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
     other = [f"{r.name} {line}" for r in records for line in r.other_kind]
     if other:
         console.print(f"[dim]{len(other)} inputs are refused with another kind of exception than PyTorch's:[/]")
         console.print("\n".join(f"    {line}" for line in other), highlight=False, markup=False, soft_wrap=True)
-    console.print(_table(records))
+    console.print(_table(records, against))
 
 
-def _table(records: list[Record]) -> Table:
-    table = Table(title="gradwright against PyTorch's databases", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+def _table(records: list[Record], against: str) -> Table:
+    table = Table(title=f"gradwright against {against}", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("group", no_wrap=True)
     for name in COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from oracle import libraries
 from oracle.check import Options, check_samples, fault, new_record
 from oracle.entries import ENTRIES, name_of
 from oracle.forms import check_forms
@@ -35,7 +36,9 @@ def run_entry(entry: Any, options: Options) -> Record:
         signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(LIMIT)
     try:
-        if record.group == "modules":
+        if options.library:
+            libraries.check(record, entry, op, options.library, options.samples)
+        elif record.group == "modules":
             check_module(record, entry, op, options)
         elif record.group == "optimizers":
             check_optimizer(record, entry, op, options)

@@ -104,8 +104,8 @@ def remedy(given: dtype, wanted: dtype) -> str:
 
 
 def kind(d: Any) -> str:
-    """NumPy's letter for the kind of a NumPy dtype; bfloat16, which to NumPy is no number, counts as a float."""
-    letter: str = d.kind
+    """NumPy's letter for the kind of any library's dtype; bfloat16, which to NumPy is no number, counts as a float."""
+    letter: str = d.kind if isinstance(d, np.dtype) else of(d).dtype.kind
     return "f" if letter == "V" else letter
 
 
