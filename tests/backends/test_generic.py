@@ -81,3 +81,7 @@ def test_likes() -> None:
     assert generic.zeros_like(x).shape == (2, 3)
     assert generic.ones_like(x, shape=(4,)).tolist() == [1.0] * 4
     assert generic.ones_like(x, shape=(4,)).dtype == np.float32
+
+
+def test_only_numpy_looks_whether_a_condition_holds() -> None:
+    assert [xp.may_hold(condition) for xp in (generic, numpy) for condition in (X > 0, X < 0)] == [1, 1, 1, 0]

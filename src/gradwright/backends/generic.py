@@ -182,6 +182,14 @@ def exp2(xp: Any, x: Any) -> Any:
     return 2.0**x
 
 
+def may_hold(xp: Any, condition: Any) -> bool:
+    """Whether a condition may hold anywhere: what is computed for that case alone may be left out if not.
+
+    True, since it is not known; a library whose values are cheap to look at may look.
+    """
+    return True
+
+
 def batch_last(xp: Any, x: Any) -> Any:
     """(N, ...) -> (..., N)."""
     return xp.permute_dims(x, (*range(1, x.ndim), 0))
@@ -196,7 +204,7 @@ class Extended:
         self.linalg = Converted(xp)
         self.special = Special(xp)
         for f in (
-            at, batch_last, conj, einsum, exp2, fmod, ones_like, put, scatter, scatter_add, scatter_max,
+            at, batch_last, conj, einsum, exp2, fmod, may_hold, ones_like, put, scatter, scatter_add, scatter_max,
             scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view,
             zeros_like,
         ):  # fmt: skip

@@ -207,6 +207,11 @@ def write_view(base: Any, value: Any, *, read: Any) -> Any:
     return out
 
 
+def may_hold(condition: Any) -> bool:
+    """Whether a condition holds anywhere."""
+    return bool(condition.any())
+
+
 def tril(x: Any, *, k: int = 0) -> Any:
     """The lower triangle of each matrix; zeros above diagonal ``k``."""
     return where(np.tri(x.shape[-2], x.shape[-1], k, dtype=bool), x, x.dtype.type(0))
@@ -238,7 +243,7 @@ namespace = _Namespace(**{name: value for name, value in vars(np).items() if not
 for _f in (
     sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, fmod,
     remainder, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
-    tril, triu,
+    tril, triu, may_hold,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 for _name in scatter.__all__:

@@ -130,7 +130,8 @@ def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:
     n = len(lattice.kernel)
     size = x.shape[-n:]
     for axis, (before, after) in enumerate(lattice.padding, x.ndim - n):
-        ends = [xp.zeros((*x.shape[:axis], p, *x.shape[axis + 1 :]), dtype=x.dtype) for p in (before, max(after, 0))]
+        ends = [xp.zeros((*x.shape[:axis], p, *x.shape[axis + 1 :]), dtype=x.dtype, device=x.device)
+                for p in (before, max(after, 0))]  # fmt: skip
         x = xp.concat([ends[0], x, ends[1]], axis=axis)
     count = lattice.count(size)
     parts = [x[where] for _, where in lattice.entries(count)]
@@ -140,7 +141,7 @@ def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:
 def generic_unwindows(xp: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
     """`unwindows` in the standard: a product with the matrix that says which places the windows show."""
     n = len(size)
-    places = xp.arange(1, prod(size) + 1)  # 0 is the padding
+    places = xp.arange(1, prod(size) + 1, device=x.device)  # 0 is the padding
     shown = xp.reshape(generic_windows(xp, xp.reshape(places, tuple(size)), lattice=lattice), (-1, 1))
     lead = x.shape[: -2 * n]
     flat = xp.reshape(x, (*lead, shown.shape[0]))

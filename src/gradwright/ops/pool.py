@@ -54,7 +54,9 @@ def _divided(xp, y, divisor):
     if not isinstance(divisor, tuple):
         return y / divisor
     for i, d in enumerate(reversed(divisor)):
-        y = y / (xp.reshape(xp.asarray(list(d), dtype=y.dtype), (-1, *(1,) * i)) if isinstance(d, tuple) else d)
+        if isinstance(d, tuple):
+            d = xp.reshape(xp.asarray(list(d), dtype=y.dtype, device=y.device), (-1, *(1,) * i))
+        y = y / d
     return y
 
 
@@ -89,7 +91,7 @@ unmean_windows.vjp(x=lambda xp, g, lattice, divisor: mean_windows(g, lattice=lat
 )
 def max_windows(xp, x, *, lattice):
     """The largest entry of each window: (..., *size) -> (..., *count). Of equal ones the first has the slope."""
-    lowest = xp.iinfo(x.dtype).min if "int" in str(x.dtype) else -float("inf")
+    lowest = xp.iinfo(x.dtype).min if xp.isdtype(x.dtype, "integral") else -float("inf")
     return _reduced(xp, xp.maximum, xp.max, x, lowest, lattice)
 
 
@@ -120,32 +122,32 @@ def places_in_windows(xp, x, y, *, lattice):
     def largest_code(will_do, rank):
         codes = (
             xp.astype(will_do(read[(..., *at, *(slice(None),) * n)]), dtype)
-            * _inside(xp, at, size, count, lattice, dtype, rank(k))
+            * _inside(xp, x, at, count, lattice, dtype, rank(k))
             for k, (at, _) in enumerate(lattice.entries(count))
         )
         return reduce(xp.maximum, codes)
 
     code, shifts = largest_code(lambda entry: ~(entry < y), lambda k: entries - k), lattice.shifts(size)[::-1]
     nan = y != y
-    if xp.any(nan):  # of these the last
+    if xp.may_hold(nan):  # of these the last
         late = largest_code(lambda entry: entry != entry, lambda k: k + 1)
         code = xp.where(nan, entries - late + 1, code)
-    table = xp.asarray([0, *shifts], dtype=xp.int64)
+    table = xp.asarray([0, *shifts], dtype=xp.int64, device=x.device)
     place = xp.reshape(xp.take(table, xp.reshape(code, (-1,)), axis=0), code.shape)
     for i, (c, stride, (before, _)) in enumerate(zip(count, lattice.stride, lattice.padding, strict=True)):
-        first = (xp.arange(c) * stride - before) * prod(size[i + 1 :])
+        first = (xp.arange(c, device=x.device) * stride - before) * prod(size[i + 1 :])
         place = place + xp.reshape(first, (c, *(1,) * (n - 1 - i)))
     return place
 
 
-def _inside(xp, at, size, count, lattice, dtype, value):
-    """``value`` for the windows whose entry ``at`` lies in the array, 0 for those where it lies in the padding."""
-    for i, (k, m, c) in enumerate(zip(at, size, count, strict=True)):
+def _inside(xp, x, at, count, lattice, dtype, value):
+    """``value`` for the windows whose entry ``at`` lies in x, 0 for those where it lies in the padding."""
+    for i, (k, m, c) in enumerate(zip(at, x.shape[-len(count) :], count, strict=True)):
         before, _ = lattice.padding[i]
         first = k * lattice.dilation[i] - before
         last = first + (c - 1) * lattice.stride[i]
         if first < 0 or last >= m:
-            where = xp.arange(c) * lattice.stride[i] + first
+            where = xp.arange(c, device=x.device) * lattice.stride[i] + first
             inside = xp.reshape((where >= 0) & (where < m), (c, *(1,) * (len(count) - 1 - i)))
             value = xp.astype(inside, dtype) * value
     return value

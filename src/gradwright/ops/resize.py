@@ -58,10 +58,12 @@ def resample(xp, x, *, axis, taps):
     """The weighted sums that ``taps`` names, along ``axis``."""
     if taps.size > _DENSE * len(taps.index):
         return reduce(add, [_tap(xp, x, axis, i, w) for i, w in zip(taps.index, taps.weight, strict=True)])
-    places = xp.arange(taps.size)
+    places = xp.arange(taps.size, device=x.device)
     rows = [
         xp.where(
-            xp.asarray(i)[:, None] == places, xp.asarray(w, dtype=x.dtype)[:, None], xp.zeros_like(x, shape=(1, 1))
+            xp.asarray(i, device=x.device)[:, None] == places,
+            xp.asarray(w, dtype=x.dtype, device=x.device)[:, None],
+            xp.zeros_like(x, shape=(1, 1)),
         )
         for i, w in zip(taps.index, taps.weight, strict=True)
     ]
@@ -74,10 +76,10 @@ def resample(xp, x, *, axis, taps):
 
 
 def _tap(xp, x, axis, index, weight):
-    y = xp.take(x, xp.asarray(index), axis=axis)
+    y = xp.take(x, xp.asarray(index, device=x.device), axis=axis)
     if all(w == 1 for w in weight):
         return y
-    return y * xp.reshape(xp.asarray(weight, dtype=x.dtype), (-1, *(1,) * (x.ndim - 1 - axis)))
+    return y * xp.reshape(xp.asarray(weight, dtype=x.dtype, device=x.device), (-1, *(1,) * (x.ndim - 1 - axis)))
 
 
 resample.vjp(x=lambda xp, g, axis, taps: resample(g, axis=axis, taps=taps.transpose))
