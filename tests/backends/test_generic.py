@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import basic_indices
 from gradwright import backends
 from gradwright.backends.generic import Extended
 from gradwright.backends.numpy import namespace as numpy
+from gradwright.backends.strict import namespace as strict
 
 X = np.arange(12.0).reshape(3, 4)
 generic = Extended(np)
@@ -85,3 +86,13 @@ def test_likes() -> None:
 
 def test_only_numpy_looks_whether_a_condition_holds() -> None:
     assert [xp.may_hold(condition) for xp in (generic, numpy) for condition in (X > 0, X < 0)] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_to_complex_keeps_infinities_and_the_signs_of_zeros(dtype: str) -> None:
+    parts = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan], dtype)
+    out = np.asarray(strict.to_complex(*map(strict.asarray, (parts[:, None], parts))))
+    for found, wanted in zip((out.real, out.imag), np.broadcast_arrays(parts[:, None], parts), strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found[~np.isnan(found)]), np.signbit(wanted[~np.isnan(wanted)]))

@@ -34,8 +34,19 @@ def conj(xp: Any, x: Any) -> Any:
 
 
 def to_complex(xp: Any, real: Any, imag: Any) -> Any:
-    """The complex numbers with these parts, which are finite."""
-    return real + 1j * imag
+    """The complex numbers with these parts. (``real + 1j * imag`` is NaN where ``imag`` is infinite.)"""
+    real, imag = xp.broadcast_arrays(real, imag)
+    kind = xp.result_type(real, xp.complex64)
+
+    def upwards(y: float) -> Any:
+        return xp.asarray(complex(-0.0, y), dtype=kind, device=real.device)  # x + -0.0 is x, for -0.0 too
+
+    size = xp.abs(imag)
+    finite = xp.isfinite(size)
+    up = upwards(1.0) * xp.astype(xp.where(finite, size, zeros_like(xp, size)), kind)
+    up = xp.where(finite, up, xp.where(xp.isnan(size), upwards(float("nan")), upwards(float("inf"))))
+    out = xp.astype(real, kind) + up
+    return xp.where(xp.signbit(imag), xp.conj(out), out)
 
 
 def view_as_real(xp: Any, x: Any) -> Any:

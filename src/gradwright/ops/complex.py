@@ -6,6 +6,7 @@ A cotangent g stands for dL = Re(conj(g) dy), so that a real loss goes down alon
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.shape import sum_to
 
 _COMPLEX = [Sample(A(3, 4, complex=True)), Sample(A(complex=True))]
 
@@ -30,15 +31,17 @@ conj.vjp(x=lambda xp, g: xp.conj(g))
 
 
 @builtin(
-    kind="elementwise", complex="general", node="ComplexBackward0",
-    samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())],
-)  # fmt: skip
+    kind="linear", node="ComplexBackward0", samples=[Sample(A(3, 4), A(3, 4)), Sample(A(3, 1), A(4)), Sample(A(), A())]
+)
 def to_complex(xp, x, y):
-    """The complex numbers x + i y."""
+    """The complex numbers x + i y, of x and y that broadcast: dx is the real part of g, dy the imaginary one."""
     return xp.to_complex(x, y)
 
 
-to_complex.vjp(x=lambda xp, g: xp.real(g), y=lambda xp, g: xp.imag(g))
+to_complex.vjp(
+    x=lambda xp, g, x_shape: sum_to(xp, xp.real(g), x_shape),
+    y=lambda xp, g, y_shape: sum_to(xp, xp.imag(g), y_shape),
+)
 
 
 @builtin(kind="view", complex="general", node="RealBackward0", samples=_COMPLEX)
