@@ -209,7 +209,7 @@ def write_view(base: Any, value: Any, *, read: Any) -> Any:
 
 def may_hold(condition: Any) -> bool:
     """Whether a condition holds anywhere."""
-    return bool(condition.any())
+    return bool(condition.any() if condition.ndim else condition)
 
 
 def tril(x: Any, *, k: int = 0) -> Any:
