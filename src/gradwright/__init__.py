@@ -13,6 +13,7 @@ from math import e, inf, nan, pi
 from sys import modules as _modules
 
 from gradwright import autograd, fft, linalg, masked, nn, profiler, random, serialization, signal, special, utils, xp
+from gradwright.backends.devices import device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.creation import (
     arange,
@@ -41,7 +42,6 @@ from gradwright.dtypes import (
     can_cast,
     complex64,
     complex128,
-    device,
     dtype,
     finfo,
     float16,

@@ -7,24 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
+from gradwright.backends import to_host
+from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import recording
 from gradwright.engine.strict import tell, warn
 from gradwright.errors import kind
+from gradwright.face.views import row_major
 from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, made_of
+from gradwright.op import table
 from gradwright.reading.torch import result_type, sizes, tensor_arg, to_dtype, unmasked
+from gradwright.xp.creation import fresh, moved
 
 
 def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
-    """A leaf over ``array``, converted to ``dtype`` unless that is None."""
-    if device is not None:
-        dtypes.device(device)
+    """A leaf over ``array``, converted to ``dtype`` and moved to ``device`` unless that is None."""
     if dtype is not None:
         with np.errstate(all="ignore"):
             array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
-    t = wrap(array)
+    t = wrap(array if device is None else place(device).hold(array))
     t._grad = None
     if requires_grad:
         t.requires_grad_(requires_grad)
@@ -33,7 +36,14 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
 
 @np.errstate(all="ignore")
 def _array(data: Any, dtype: Any = None) -> Any:
-    """Data as a new NumPy array of this dtype, or of the one PyTorch infers: floats the default dtype, ints int64."""
+    """Data as a new array of this dtype, or of the one PyTorch infers: floats the default dtype, ints int64.
+
+    It is NumPy's, unless the data are an array of another library that is registered.
+    """
+    if isinstance(data, TensorBase):
+        data = data.array
+    if _is_foreign(data):
+        return _converted(data, data.dtype if dtype is None else dtype)
     data = _unwrapped(data)
     if isinstance(data, (np.ndarray, np.generic)):
         unmasked("tensor", data)
@@ -51,10 +61,27 @@ def _array(data: Any, dtype: Any = None) -> Any:
         raise type(e)(f"tensor(): data must be numbers in nested sequences of equal lengths: {e}") from None
 
 
+_NOT_FOREIGN = (np.ndarray, np.generic, TensorBase, float, int, complex, list, tuple)
+
+
+def _is_foreign(data: Any) -> bool:
+    """Whether data are an array of a registered library that is not NumPy."""
+    return not isinstance(data, _NOT_FOREIGN) and backends.is_array(data)
+
+
+def _converted(array: Any, dtype: Any) -> Any:
+    """A copy of another library's array, of this dtype."""
+    d, source = dtypes.of(dtype), dtypes.of(array.dtype)
+    native(backends.namespace(array), d)
+    return table["astype"](array, dtype=d.name, source=source.name)
+
+
 def _unwrapped(data: Any) -> Any:
-    """The array in a tensor, or that another library's object offers; anything else as it is."""
+    """A NumPy array of a tensor, or of what another library's object offers; anything else as it is."""
     if isinstance(data, TensorBase):
-        return data.array
+        return to_host(data.array)
+    if _is_foreign(data):
+        return to_host(data)
     return np.asarray(data) if hasattr(data, "__array__") and not isinstance(data, np.generic) else data
 
 
@@ -77,7 +104,8 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype]) -> Any:
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A new leaf tensor holding a copy of ``data`` (numbers, nested sequences, arrays, tensors).
 
-    Floats become the default dtype, ints int64; NumPy arrays keep their dtype unless ``dtype`` is named.
+    Floats become the default dtype, ints int64; arrays keep their dtype unless ``dtype`` is named, and, where their
+    library is registered, the library and its device unless a ``device`` is named. All else becomes a NumPy array.
 
     >>> tensor([1.0, 2.0]) * 2
     tensor([2., 4.])
@@ -109,12 +137,25 @@ def warn_of_copy(t: Any, how: str) -> None:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
-    """``data`` as a tensor: a tensor as it is, a NumPy array without a copy where the dtype allows it."""
+    """``data`` as a tensor: a tensor as it is, an array without a copy where dtype and device allow it."""
     if isinstance(data, TensorBase):
-        return data if dtype is None else to_dtype(data, dtype)
-    array = unmasked("as_tensor", data) if isinstance(data, np.ndarray) else _array(data, dtype)
-    out = finish(array, array.dtype if dtype is None else dtype, device, False)
+        return to(data, dtype, device)
+    if _is_foreign(data):
+        out = to(wrap(data), dtype, device)
+    else:
+        array = unmasked("as_tensor", data) if isinstance(data, np.ndarray) else _array(data, dtype)
+        out = finish(array, array.dtype if dtype is None else dtype, device, False)
     return brought(made_of(data, out, "as_tensor()"))
+
+
+def to(x: Any, dtype: Any = None, device: Any = None) -> Any:
+    """``x`` as another dtype and on another device, recorded; itself where it is so already, or for None.
+
+    It is converted on the CPU, if it is to be there, where all dtypes are known, or else before it is moved.
+    """
+    if device is not None and place(device) == CPU:
+        x = moved(x, device)
+    return moved(x if dtype is None else to_dtype(x, dtype), device)
 
 
 asarray = as_tensor
@@ -148,28 +189,36 @@ def size_of(function: str, given: Any) -> tuple[int, ...]:
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Zeros of the given size."""
-    return finish(np.zeros(size_of("zeros", size), _dtype(dtype)), None, device, requires_grad)
+    shape, d = size_of("zeros", size), _dtype(dtype)
+    array = np.zeros(shape, d) if device is None else fresh("zeros", shape, dtype=d, device=device)
+    return finish(array, None, None, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones of the given size."""
-    return finish(np.ones(size_of("ones", size), _dtype(dtype)), None, device, requires_grad)
+    shape, d = size_of("ones", size), _dtype(dtype)
+    array = np.ones(shape, d) if device is None else fresh("ones", shape, dtype=d, device=device)
+    return finish(array, None, None, requires_grad)
 
 
-def _empty() -> Any:
-    """NumPy's function for memory to be filled; in a forward that may be run again and compared, for zeros."""
-    return np.zeros if is_repeatable() else np.empty
+def _empty() -> str:
+    """The function for memory to be filled; in a forward that may be run again and compared, for zeros."""
+    return "zeros" if is_repeatable() else "empty"
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Whatever the memory holds, of the given size; zeros in a Function's forward."""
-    return finish(_empty()(size_of("empty", size), _dtype(dtype)), None, device, requires_grad)
+    shape, d, make = size_of("empty", size), _dtype(dtype), _empty()
+    array = getattr(np, make)(shape, d) if device is None else fresh(make, shape, dtype=d, device=device)
+    return finish(array, None, None, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """``fill_value`` everywhere; the dtype is that of the number unless named."""
-    array = np.full(size_of("full", (size,)), _array(fill_value, dtype))
-    out = made_of(fill_value, finish(array, None, device, False), "full()")
+    shape, value = size_of("full", (size,)), to_host(_array(fill_value, dtype))
+    array = np.full(shape, value) if device is None else fresh("full", shape, value.item(), dtype=value.dtype,
+                                                               device=device)  # fmt: skip
+    out = made_of(fill_value, finish(array, None, None, False), "full()")
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
@@ -184,7 +233,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     """Numbers from ``start`` (0 if only one argument is given) to below ``end`` by ``step``."""
     if end is None:
         start, end = 0, start
-    bounds = [b.array.item() if isinstance(b, TensorBase) else b for b in (start, end, step)]
+    bounds = [to_host(b.array).item() if isinstance(b, TensorBase) else b for b in (start, end, step)]
     if bounds[2] == 0:
         raise RuntimeError("arange(): step must be nonzero")
     if (bounds[1] - bounds[0]) * bounds[2] < 0:
@@ -200,7 +249,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, but got {steps}")
     d = np.dtype(_dtype(dtype))
-    a, b = (v.array.item() if isinstance(v, TensorBase) else v for v in (start, end))
+    a, b = (to_host(v.array).item() if isinstance(v, TensorBase) else v for v in (start, end))
     if steps < 2 or d.kind != "f":
         return finish(np.linspace(a, b, steps).astype(d), None, device, requires_grad)
     step = (d.type(b) - d.type(a)) / d.type(steps - 1)  # from both ends, in the dtype itself, as PyTorch does
@@ -216,10 +265,12 @@ def like(make: Any, name: str) -> Any:
                   **options: Any) -> Any:  # fmt: skip
         x = tensor_arg(name, input)
         d = dtypes.of(x.array.dtype if dtype is None else dtype)
+        if device is None and (at := device_of(x.array)) is not CPU:
+            device = at
         return make(x.array.shape, *values, dtype=d, device=device, requires_grad=requires_grad, **options)
 
     made_like.__name__ = made_like.__qualname__ = name
-    made_like.__doc__ = f"`{make.__name__}` of the size and dtype of ``input``."
+    made_like.__doc__ = f"`{make.__name__}` of the size, dtype and device of ``input``."
     return made_like
 
 
@@ -248,9 +299,14 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
                            f"for size {shape}")  # fmt: skip
     d = np.dtype(_dtype(dtype))
     length = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
-    memory = _empty()(max(length, 0), d)
+    if place(device) != CPU:
+        if steps != row_major(shape):
+            raise RuntimeError(f"empty_strided(): arrays of {place(device).type} lie in row-major order, with strides "
+                               f"{row_major(shape)} for size {shape}, but got {steps}: use empty()")  # fmt: skip
+        return empty(*shape, dtype=d, device=device, requires_grad=requires_grad)
+    memory = getattr(np, _empty())(max(length, 0), d)
     array = np.ndarray(shape, d, memory, 0, tuple(n * d.itemsize for n in steps))
-    return finish(array, None, device, requires_grad)
+    return finish(array, None, None, requires_grad)
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None,
@@ -260,8 +316,9 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
     if sorted(order) != list(range(len(shape))):
         raise RuntimeError(f"empty_permuted(): physical_layout must be a permutation of the {len(shape)} dims of size, "
                            f"but got {order}")  # fmt: skip
-    array = _empty()([shape[i] for i in order], _dtype(dtype)).transpose([order.index(i) for i in range(len(order))])
-    return finish(array, None, device, requires_grad)
+    array = fresh(_empty(), [shape[i] for i in order], dtype=_dtype(dtype), device=device)
+    array = backends.namespace(array).permute_dims(array, tuple([order.index(i) for i in range(len(order))]))
+    return finish(array, None, None, requires_grad)
 
 
 zeros_like, ones_like, empty_like = like(zeros, "zeros_like"), like(ones, "ones_like"), like(empty, "empty_like")

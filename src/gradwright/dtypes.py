@@ -1,4 +1,4 @@
-"""dtypes, devices and sizes under PyTorch's names; each dtype stands for one NumPy dtype."""
+"""dtypes and sizes under PyTorch's names; each dtype stands for one NumPy dtype."""
 
 from __future__ import annotations
 
@@ -71,10 +71,11 @@ class dtype:
         return of, (self.name,)
 
 
-_names = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
-)
-_by_numpy = {d.dtype: d for d in map(dtype, _names.split())}
+NAMES = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+)  # fmt: skip
+_by_numpy = {d.dtype: d for d in map(dtype, NAMES)}
 
 
 def of(like: Any) -> dtype:
@@ -249,40 +250,3 @@ class Size(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
-
-
-class device:
-    """Where a tensor lives. Only ``cpu`` exists for now; another name raises RuntimeError.
-
-    >>> device("cpu")
-    device(type='cpu')
-    """
-
-    __slots__ = ("index", "type")
-    type: str
-
-    def __init__(self, type: Any = "cpu", index: Any = None) -> None:
-        name = str(type) if isinstance(type, device) else type
-        if not isinstance(name, str):
-            raise TypeError(f"device: expected a string or a device, got {name!r}")
-        if name.partition(":")[0] != "cpu":
-            if name in {d.name for d in _by_numpy.values()}:
-                raise RuntimeError(f"Invalid device string: {name!r}, a dtype by its name; expected gradwright.{name}")
-            raise RuntimeError(f"gradwright has no device {name!r} yet: every tensor lives on 'cpu'")
-        self.type = "cpu"
-        self.index = index
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __eq__(self, other: object) -> Any:
-        return isinstance(other, device) and other.type == self.type
-
-    def __hash__(self) -> Any:
-        return hash(self.type)
-
-
-CPU = device("cpu")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, xp
+from gradwright.backends.devices import place
 from gradwright.engine.base import wrap
 from gradwright.errors import kind
 from gradwright.face.rearrange import roll
@@ -132,11 +133,10 @@ def _frequencies(name: str) -> Callable[..., Any]:
             raise RuntimeError(f"{name} requires a floating point or complex dtype, but got {of}")
         if n < 0:
             raise RuntimeError(f"{name}(): Trying to create tensor with negative dimension {n}: [{n}]")
-        if device is not None:
-            dtypes.device(device)
         k = np.arange(n // 2 + 1 if name == "rfftfreq" else n)
         k = k if name == "rfftfreq" else np.where(k < (n + 1) // 2, k, k - n)
-        out = wrap(np.asarray(k * (1.0 / (n * d)) if n * d else k * np.float64(np.inf)).astype(of.dtype))
+        out = np.asarray(k * (1.0 / (n * d)) if n * d else k * np.float64(np.inf)).astype(of.dtype)
+        out = wrap(place(device).hold(out))
         return out.requires_grad_() if requires_grad else out
 
     return _named(call, name, "")

@@ -62,6 +62,7 @@ def set_printoptions(
 def tensor_repr(
     array: Any,
     *,
+    device: str = "",
     grad: str = "",
     prefix: str = "tensor(",
     default_dtype: DTypeLike = np.float32,
@@ -70,6 +71,7 @@ def tensor_repr(
 
     Args:
         array: a NumPy array or scalar, of booleans, integers, floats or complex numbers.
+        device: the first suffix: ``"device='array-api-strict:0'"``, or nothing for the CPU.
         grad: the last suffix: ``"requires_grad=True"``, ``"grad_fn=<MulBackward0>"`` or nothing.
         prefix: what stands before the values; lines after the first are indented by its length.
         default_dtype: the float dtype that goes without saying.
@@ -80,7 +82,7 @@ def tensor_repr(
     """
     array = np.asarray(array)
     text = prefix + (_values(array, len(prefix)) if array.size else "[]")
-    suffixes = (_size_suffix(array), _dtype_suffix(array, np.dtype(default_dtype).name), grad)
+    suffixes = (device, _size_suffix(array), _dtype_suffix(array, np.dtype(default_dtype).name), grad)
     return _append(text, [suffix for suffix in suffixes if suffix], len(prefix)) + ")"
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends import to_host
+from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
@@ -39,7 +41,7 @@ class Generator:
     __slots__ = ("_source", "device")
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.device = dtypes.device(device)
+        self.device = place(device)
         self._source = Source(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
@@ -66,9 +68,10 @@ class Generator:
         """
         if not isinstance(new_state, TensorBase):
             raise TypeError(f"expected a torch.ByteTensor, but got {kind(new_state)}")
-        if new_state.array.dtype != np.uint8:
-            raise TypeError(f"RNG state must be a torch.ByteTensor, but it is of {dtypes.of(new_state.array.dtype)}")
-        self._source.set_state(new_state.array.tobytes())
+        state = to_host(new_state.array)
+        if state.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but it is of {dtypes.of(state.dtype)}")
+        self._source.set_state(state.tobytes())
         return self
 
     def clone_state(self) -> Generator:
@@ -112,7 +115,7 @@ def set_rng_state(new_state: Any) -> None:
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: Any = None) -> Iterator[None]:
     """Go back, after a ``with`` block, to the random numbers as they were before it, unless not ``enabled``.
 
-    ``devices`` and ``device_type`` are accepted and do nothing: all tensors are on the CPU.
+    ``devices`` and ``device_type`` are accepted and do nothing: all numbers are drawn on the CPU.
 
         >>> import gradwright
         >>> _ = gradwright.manual_seed(0)
@@ -167,8 +170,8 @@ def randint_like(input: Any, low: int, high: int | None = None, *, generator: An
     """`randint` of the size and dtype of ``input``."""
     x = tensor_arg("randint_like", input)
     bounds = (0, low) if high is None else (low, high)
-    return randint(*bounds, x.shape, dtype=x.dtype if dtype is None else dtype, device=device,
-                   requires_grad=requires_grad, generator=generator)  # fmt: skip
+    return randint(*bounds, x.shape, dtype=x.dtype if dtype is None else dtype, requires_grad=requires_grad,
+                   device=device_of(x.array) if device is None else device, generator=generator)  # fmt: skip
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
@@ -191,8 +194,8 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     x = tensor_arg("bernoulli", input)
     if p is None and not x.is_floating_point():
         raise RuntimeError(f"bernoulli(): argument 'input' must hold probabilities, but its dtype is {x.dtype}")
-    chances = _chances("bernoulli", x.array if p is None else np.asarray(p, np.float64))
-    return finish((_source(generator).random(x.array.shape) < chances).astype(x.array.dtype), None, None, False)
+    chances = _chances("bernoulli", to_host(x.array) if p is None else np.asarray(p, np.float64))
+    return _beside(x, _source(generator).random(x.array.shape) < chances)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None,
@@ -201,22 +204,25 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 
     Raises RuntimeError for a negative standard deviation.
     """
-    parts = [m.array if isinstance(m, TensorBase) else m for m in (mean, std)]
+    parts = [to_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
     if np.any(np.less(parts[1], 0)):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(parts[1])}")
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
     d = dtypes.of(dtype) if dtype is not None else dtypes.of(tensors[0].array.dtype) if tensors else dtypes.default()
     array = np.asarray(parts[0] + parts[1] * _source(generator).standard_normal(shape)).astype(d.dtype)
+    if tensors and device is None:
+        device = device_of(tensors[0].array)
     return finish(array, None, device, requires_grad)
 
 
 def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson random numbers of the rates in ``input``, of its size and dtype."""
     x = tensor_arg("poisson", input)
-    if x.array.size and x.array.min() < 0:
+    rates = to_host(x.array)
+    if rates.size and rates.min() < 0:
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
-    return finish(np.asarray(_source(generator).poisson(x.array)).astype(x.array.dtype), None, None, False)
+    return _beside(x, _source(generator).poisson(rates))
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
@@ -229,7 +235,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {x.dtype}")
     if x.array.ndim not in (1, 2):
         raise RuntimeError("multinomial(): prob_dist must be 1 or 2 dim")
-    rows = np.atleast_2d(x.array).astype(np.float64)
+    rows = np.atleast_2d(to_host(x.array)).astype(np.float64)
     n = rows.shape[1]
     if num_samples <= 0 or (not replacement and num_samples > n):
         raise RuntimeError(f"multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement, "
@@ -245,30 +251,35 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
     else:  # the largest of log w + Gumbel noise come as if drawn one after the other
         keys = np.log(np.where(rows > 0, rows, 1)) + _source(generator).gumbel(size=rows.shape)
         drawn = np.argsort(np.where(rows > 0, -keys, np.inf), 1)[:, :num_samples]
-    return finish(drawn.reshape(*x.array.shape[:-1], num_samples), dtypes.int64, None, False)
+    return finish(drawn.reshape(*x.array.shape[:-1], num_samples), dtypes.int64, device_of(x.array), False)
+
+
+def _beside(x: Any, values: Any) -> Any:
+    """Values that were drawn on the CPU, as a tensor of the dtype of ``x``, where that lives."""
+    return finish(np.asarray(values), x.array.dtype, device_of(x.array), False)
 
 
 def _filled(self: Any, values: Any) -> Any:
-    return self.copy_(finish(np.asarray(values).astype(self.array.dtype), None, None, False))
+    return self.copy_(_beside(self, values))
 
 
 def uniform_(self: Any, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with uniform random numbers from [a, b)."""
     if a > b:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return self.copy_(a + (b - a) * rand(self.array.shape, dtype=self.array.dtype, generator=generator))
+    return self.copy_(a + (b - a) * rand_like(self, generator=generator))
 
 
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with normal random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return self.copy_(mean + std * randn(self.array.shape, dtype=self.array.dtype, generator=generator))
+    return self.copy_(mean + std * randn_like(self, generator=generator))
 
 
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0."""
-    chances = _chances("bernoulli_", np.asarray(p.array if isinstance(p, TensorBase) else p))
+    chances = _chances("bernoulli_", np.asarray(to_host(p.array) if isinstance(p, TensorBase) else p))
     return _filled(self, _source(generator).random(self.array.shape) < chances)
 
 
@@ -304,7 +315,7 @@ def random_(self: Any, low: int = 0, high: int | None = None, *, generator: Any 
     """Fill in place with whole random numbers from ``low`` to below ``high`` (what the dtype holds exactly)."""
     if high is None:
         bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "bool": 1}
-        low, high = 0, low or 2 ** bits.get(self.dtype.name, 8 * self.array.itemsize - 1)
+        low, high = 0, low or 2 ** bits.get(self.dtype.name, 8 * self.dtype.itemsize - 1)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return _filled(self, _source(generator).integers(low, high, self.array.shape))

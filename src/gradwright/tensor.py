@@ -5,7 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
+
 from gradwright import backends, creation, dtypes, random, xp
+from gradwright.backends import to_host
+from gradwright.backends.devices import CPU, device, device_of
 from gradwright.engine import calls, overwrite
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
@@ -41,9 +45,11 @@ def _converter(name: str) -> Any:
 
 def _maker(make: Any) -> Any:
     def new(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+        if self.array.__class__ is not np.ndarray and options.get("device") is None:
+            options["device"] = device_of(self.array)
         return make(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
 
-    new.__doc__ = f"`{make.__name__}` of this dtype."
+    new.__doc__ = f"`{make.__name__}` of this dtype and on this device."
     return new
 
 
@@ -74,9 +80,9 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         return dtypes.of(self.array.dtype)
 
     @property
-    def device(self) -> dtypes.device:
-        """Where it lives: the CPU."""
-        return dtypes.CPU
+    def device(self) -> device:
+        """Where it lives."""
+        return device_of(self.array)
 
     def dim(self) -> int:
         """How many dims it has."""
@@ -97,11 +103,11 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def is_contiguous(self) -> bool:
         """Whether its elements lie in memory in row-major order without gaps."""
-        return bool(self.array.flags.c_contiguous)
+        return not hasattr(self.array, "flags") or bool(self.array.flags.c_contiguous)
 
     def element_size(self) -> int:
         """Bytes of one element."""
-        return self.array.itemsize
+        return dtypes.of(self.array.dtype).itemsize
 
     def is_floating_point(self) -> bool:
         """Whether its dtype is a floating-point one."""
@@ -109,7 +115,7 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def type(self, dtype: Any = None) -> Any:
         """The legacy type name, such as ``torch.FloatTensor``; with a dtype, the converted tensor."""
-        return f"torch.{dtypes.LEGACY.get(self.array.dtype.name)}" if dtype is None else to_dtype(self, dtype)
+        return f"torch.{dtypes.LEGACY.get(self.dtype.name)}" if dtype is None else to_dtype(self, dtype)
 
     def __len__(self) -> int:
         if not self.array.ndim:
@@ -130,7 +136,8 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
             grad = f"grad_fn=<{type(self.grad_fn).__name__}>"
         elif self.requires_grad:
             grad = "requires_grad=True"
-        return tensor_repr(self.array, grad=grad, default_dtype=dtypes.default().dtype)
+        where = "" if (at := self.device) == CPU else f"device='{at}'"
+        return tensor_repr(to_host(self.array), device=where, grad=grad, default_dtype=dtypes.default().dtype)
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
@@ -142,12 +149,18 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
         leaves(self, "item()")
-        return self.array.item()
+        try:
+            return self.array.item()
+        except AttributeError:  # the standard's arrays have none
+            return to_host(self.array).item()
 
     def tolist(self) -> Any:
         """Its values as nested lists of Python numbers."""
         leaves(self, "tolist()", True)
-        return self.array.tolist()
+        try:
+            return self.array.tolist()
+        except AttributeError:
+            return to_host(self.array).tolist()
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
@@ -174,14 +187,14 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         return self.item()
 
     def __index__(self) -> int:
-        if self.array.dtype.kind not in "biu" or self.array.size != 1:
+        if dtypes.of(self.array.dtype).category >= dtypes.FLOAT or self.array.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (TensorBase, int, float, complex)):
             raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but got {kind(element)}")
-        return bool((self == element).array.any())
+        return bool(to_host((self == element).array).any())
 
     # -- its history --
 
@@ -255,7 +268,7 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
                     f"attempting to assign a gradient of size '{size(value.array.shape)}' to a tensor of size "
                     f"'{size(self.array.shape)}'. Please ensure that the gradient and the tensor are the same size."
                 )
-            if value.array.dtype != self.array.dtype:
+            if dtypes.of(value.array.dtype) is not dtypes.of(self.array.dtype):
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{dtypes.of(value.array.dtype)}' to a tensor with "
                     f"dtype '{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype."
@@ -369,9 +382,9 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
            memory_format: Any = None) -> Tensor:  # fmt: skip
-        """Converted to a dtype, or to the dtype of another tensor; ``"cpu"`` is the only device."""
-        dtype, copied = destination(args, dtype, device)
-        out = self if dtype is None else to_dtype(self, dtype)
+        """Converted to a dtype, moved to a device (`gradwright.device`), or both, as another tensor is."""
+        dtype, device, copied = destination(args, dtype, device)
+        out = creation.to(self, dtype, device)
         return s.clone(out) if out is self and (copy or copied) else out
 
     def type_as(self, other: Tensor) -> Tensor:
@@ -383,17 +396,18 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
     bool, cfloat, cdouble = map(_converter, ("bool", "complex64", "complex128"))
 
     def cpu(self) -> Tensor:
-        """Itself."""
-        return self
+        """On the CPU, as a NumPy array; itself if it is there."""
+        return xp.creation.moved(self, CPU)
 
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
     new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)
 
     def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Tensor:
-        """`tensor` of the data, in this dtype."""
+        """`tensor` of the data, in this dtype and on this device."""
         if isinstance(data, TensorBase):
             creation.warn_of_copy(data, "tensor.new_tensor")
-        return creation.new(data, self.array.dtype if dtype is None else dtype, device, requires_grad)
+        at = device_of(self.array) if device is None else device
+        return creation.new(data, self.array.dtype if dtype is None else dtype, at, requires_grad)
 
     # -- operators --
 

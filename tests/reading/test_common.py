@@ -8,7 +8,6 @@ import pytest
 
 import gradwright
 from gradwright import dtypes, xp
-from gradwright.backends import strict as _strict
 from gradwright.engine.base import wrap
 from gradwright.reading import common
 
@@ -44,15 +43,6 @@ def test_numbers_join_the_library_and_the_device_of_the_arrays(name: str) -> Non
         assert out.device == device
     y = common.beside(x.array, 3, dtypes.float64).array
     assert (float(y), y.dtype, y.device) == (3.0, strict.float64, device)
-
-
-def test_native_dtypes() -> None:
-    assert common.native(_strict.namespace, "float32") is strict.float32
-    assert common.native(common.NUMPY, "float32") == np.dtype("float32")
-    with pytest.raises(TypeError, match=r"array_api_strict has no torch\.float16: take another dtype"):
-        common.native(_strict.namespace, "float16")
-    with pytest.raises(TypeError, match=r"array_api_strict has no torch\.bfloat16"):
-        wrap(strict.asarray([1.0])).to(gradwright.bfloat16)
 
 
 def test_casts() -> None:

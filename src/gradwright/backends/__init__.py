@@ -6,8 +6,11 @@ A backend module holds only what its library lacks (and, for NumPy, quick forms 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 EXTRAS = (
     "at", "batch_last", "conj", "einsum", "exp2", "fmod", "may_hold", "ones_like", "put", "restride", "scatter",
@@ -26,12 +29,22 @@ class Library:
         writes: whether its arrays are written in place. Where they are not, a write on a tensor puts a new array into
             it, and its views are read anew: values and gradients are the same.
         views: whether two arrays of it may share memory; None if that cannot be known, and then a write raises.
+        to_host: a NumPy array of what an array of it holds. It may be the same memory, and is not to be written.
     """
 
     name: str
     xp: Any
     writes: bool = False
     views: bool | None = False
+    to_host: Callable[[Any], Any] = np.asarray
+
+    def devices(self) -> list[Any]:
+        """Its devices, as it lists them."""
+        return list(self.xp.__array_namespace_info__().devices())
+
+    def default_device(self) -> Any:
+        """The device on which it makes an array unless told otherwise."""
+        return self.xp.__array_namespace_info__().default_device()
 
 
 class _ByType(dict[type, Library]):
@@ -53,10 +66,10 @@ class _ByType(dict[type, Library]):
 _by_type = _ByType()
 
 
-def register(namespace: Any, *types: type, name: str = "", writes: bool = False, views: bool | None = False) -> Library:
+def register(namespace: Any, *types: type, name: str = "", **abilities: Any) -> Library:
     """Make ``namespace`` the `xp` of arrays of these types; what the library can do is said as in `Library`."""
-    library = Library(name or getattr(namespace, "__name__", types[0].__module__.partition(".")[0]), namespace, writes,
-                      views)  # fmt: skip
+    name = name or getattr(namespace, "__name__", types[0].__module__.partition(".")[0])
+    library = Library(name, namespace, **abilities)
     _by_type.update(dict.fromkeys(types, library))
     return library
 
@@ -72,3 +85,21 @@ def namespace(array: Any) -> Any:
     Raises TypeError if the value is no array of a registered library.
     """
     return _by_type[type(array)].xp
+
+
+def to_host(array: Any) -> Any:
+    """The values of an array of any registered library as a NumPy array, or NumPy scalar.
+
+    It may be the same memory: copy it before you write to it.
+    """
+    return array if array.__class__ is np.ndarray else _by_type[type(array)].to_host(array)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of a registered library, or a Tensor."""
+    return any(base in _by_type for base in type(value).__mro__)
+
+
+def libraries() -> list[Library]:
+    """The registered libraries."""
+    return list(dict.fromkeys(_by_type.values()))

@@ -209,7 +209,7 @@ def write_view(base: Any, value: Any, *, read: Any) -> Any:
 
 def may_hold(condition: Any) -> bool:
     """Whether a condition holds anywhere."""
-    return bool(condition.any() if condition.ndim else condition)
+    return bool(condition.any())
 
 
 def tril(x: Any, *, k: int = 0) -> Any:
@@ -258,4 +258,4 @@ for _name in approximations.__all__:
     setattr(namespace.special, _name, getattr(approximations, _name))
 namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
 namespace.batch_last = windows.batch_last
-register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True)
+NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, to_host=lambda array: array)

@@ -5,6 +5,8 @@ Importing this module makes its arrays known; it needs the ``dev`` extra.
 
 from __future__ import annotations
 
+import numpy as np
+
 from gradwright.backends import register
 from gradwright.backends.generic import Extended
 
@@ -16,4 +18,6 @@ except ImportError as e:
     ) from e
 
 namespace = Extended(array_api_strict)
-register(namespace, type(array_api_strict.empty(0)), name="array-api-strict")
+_HOST = array_api_strict.Device("CPU_DEVICE")
+register(namespace, type(array_api_strict.empty(0)), name="array-api-strict",
+         to_host=lambda array: np.asarray(array.to_device(_HOST)))  # fmt: skip

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from gradwright.dtypes import Size, device, dtype
+from gradwright.backends.devices import device
+from gradwright.dtypes import Size, dtype
 from gradwright.engine.base import TensorBase
 
 PLAIN = frozenset([type(None), bool, int, float, complex, str, bytes, slice, range, type, type(Ellipsis), type(len),

@@ -85,18 +85,23 @@ def slice_view(input: Any, dim: int = 0, start: int | None = None, end: int | No
 
 def strides(array: Any) -> tuple[int, ...]:
     """How many elements apart neighbours along each dim of an array lie."""
-    shape, size = array.shape, array.itemsize
-    dense = [math.prod(max(n, 1) for n in shape[k + 1 :]) for k in range(len(shape))]
+    dense = row_major(array.shape)
     if not hasattr(array, "strides"):
-        return tuple(dense)
-    return tuple(s // size if s or n > 1 else d for s, n, d in zip(array.strides, shape, dense, strict=True))
+        return dense
+    size = array.itemsize
+    return tuple(s // size if s or n > 1 else d for s, n, d in zip(array.strides, array.shape, dense, strict=True))
+
+
+def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of an array of this shape that lies in row-major order without gaps."""
+    return tuple(math.prod(max(n, 1) for n in shape[k + 1 :]) for k in range(len(shape)))
 
 
 def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """How a tensor lies in its memory: shape, stride of each dim, and where it starts, all in elements."""
     array, start = writable(x), 0
     if not hasattr(array, "strides"):  # another library's array: as if in row-major order
-        return array.shape, tuple(math.prod(array.shape[k + 1 :]) for k in range(array.ndim)), 0
+        return array.shape, row_major(array.shape), 0
     if array.base is not None:
         start = array.__array_interface__["data"][0] - _owner(array).__array_interface__["data"][0]
     return array.shape, tuple(s // array.itemsize for s in array.strides), start // array.itemsize
@@ -220,7 +225,7 @@ transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy, view_copy = (
 
 def contiguous(self: Any, memory_format: Any = None) -> Any:
     """Itself if its elements lie in row-major order without gaps, else a copy in which they do."""
-    return self if self.array.flags.c_contiguous else clone(self)
+    return self if self.is_contiguous() else clone(self)
 
 
 def storage_offset(self: Any) -> int:

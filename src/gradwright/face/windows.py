@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends.devices import place
 from gradwright.engine.base import wrap
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
@@ -20,11 +21,9 @@ __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window"
 def made(n: int, periodic: bool, formula: Callable[[Any, int], Any], dtype: Any, device: Any,
          requires_grad: bool) -> Any:  # fmt: skip
     """The window of ``n`` points whose weights are ``formula(k, m)``, as a tensor."""
-    if device is not None:
-        dtypes.device(device)
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
     weights = formula(np.arange(n, dtype=float), n + (periodic and n > 1)) if n != 1 else np.ones(1)
-    out = wrap(weights.astype(d.dtype))
+    out = wrap(place(device).hold(weights.astype(d.dtype)))
     return out.requires_grad_() if requires_grad else out
 
 

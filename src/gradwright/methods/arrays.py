@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends.devices import CPU, device_of
 from gradwright.engine.mode import recording
 from gradwright.engine.version import lend
 from gradwright.engine.view import writable
 from gradwright.guards.in_backward import is_guarded, leaves
 from gradwright.neighbours import numpy as neighbour
 from gradwright.reading.torch import one_dim
+from gradwright.xp.creation import moved
 
 
 class Count(int):
@@ -45,22 +47,38 @@ class Arrays:
         """The same memory as a NumPy array.
 
         RuntimeError if it requires grad, except with ``force``, which detaches, and where nothing is recorded.
+        TypeError if it is not on the CPU, except with ``force``, which copies.
 
         While the array, or a view of it, lives, each operation that saves the tensor for backward looks at all of its
         memory (0.3 ms per MB): so backward notices what was written through the array in between, and raises.
         """
+        if not force and self._is_elsewhere():
+            raise TypeError(f"can't convert {device_of(self.array)} device type tensor to numpy. Use Tensor.cpu() to "
+                            "copy the tensor to host memory first, or numpy(force=True)")  # fmt: skip
         return self._lent(None, leaves(self, "numpy()", True) or force)
 
     def _lent(self, holder: Any, force: bool = False) -> Any:
         if recording.get() and self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self._is_elsewhere():
+            return CPU.hold(self.array)
         return lend(writable(self), self._counter, holder)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.array(self._lent(None, leaves(self, "numpy.asarray()", True)), dtype=dtype, copy=copy)
+        if copy is False and self._is_elsewhere():
+            raise ValueError(f"a tensor on {device_of(self.array)} has to be copied to the CPU, but copy=False")
+        array = self._lent(None, leaves(self, "numpy.asarray()", True))
+        array.flags.writeable &= copy or not self._is_elsewhere()  # nobody expects a copy
+        return np.array(array, dtype=dtype, copy=copy)
+
+    def _is_elsewhere(self) -> bool:
+        """Whether its memory is not NumPy's."""
+        return device_of(self.array) != CPU
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
+        if self._is_elsewhere():
+            raise AttributeError(f"a tensor on {device_of(self.array)} has no memory that NumPy can use")
         array = self._lent(None, leaves(self, "numpy.asarray()", True))
         if not array.flags.c_contiguous or not array.size:
             return self._lent(self, is_guarded()).__array_interface__  # whoever takes the memory so holds the tensor
@@ -76,14 +94,15 @@ class Arrays:
         return backends.namespace(self)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """Itself: every tensor lives on the CPU."""
-        dtypes.device(device)
-        return self
+        """Moved to a device, of its library or another; itself if it is there."""
+        return moved(self, device)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: bool | None = None) -> Any:  # fmt: skip
         if not leaves(self, "DLPack", True) and self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self._is_elsewhere():
+            return self.array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         array = self._lent(None, is_guarded())
         if any(step < 0 for step in array.strides):
             raise BufferError("__dlpack__(): a tensor with negative strides cannot be exported: call contiguous()")
@@ -92,4 +111,5 @@ class Arrays:
         return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return np.ndarray.__dlpack_device__(np.empty(0))
+        array = self.array if self._is_elsewhere() else np.asarray(self.array)
+        return tuple(array.__dlpack_device__())

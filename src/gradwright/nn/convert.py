@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 from gradwright import creation, dtypes
+from gradwright.backends.devices import place
 from gradwright.engine.mode import no_grad
 from gradwright.nn.parameter import is_lazy
 from gradwright.nn.tree import Tree
@@ -35,14 +36,14 @@ class Converted(Tree):
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False) -> Self:
         """Convert every floating-point parameter, its gradient and every such buffer.
 
-        Takes a dtype, a device (``"cpu"`` is the only one), both, or a tensor to be like. Complex tensors stay complex.
+        Takes a dtype, a device, to which everything moves, both, or a tensor to be like. Complex tensors stay complex.
 
         Raises TypeError for a dtype that is neither floating-point nor complex, or for two, RuntimeError for another
         device.
         """
-        dtype, _ = destination(args, dtype, device)
+        dtype, device, _ = destination(args, dtype, device)
         if dtype is None:
-            return self
+            return self if device is None else self._apply(lambda t: t.to(device))
         target = dtypes.of(dtype)
         if not target.is_floating_point and not target.is_complex:
             raise TypeError(
@@ -50,7 +51,8 @@ class Converted(Tree):
             )
 
         def converted(t: Any) -> Any:
-            return t.to(target) if t.is_floating_point() or (target.is_complex and t.is_complex()) else t
+            fits = t.is_floating_point() or (target.is_complex and t.is_complex())
+            return t.to(dtype=target if fits else None, device=device)
 
         return self._apply(converted)
 
@@ -101,8 +103,7 @@ class Converted(Tree):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give every parameter and buffer new memory, whose values are whatever it holds."""
-        dtypes.device("cpu" if device is None else device)
-        return self._apply(lambda t: t if is_lazy(t) else creation.empty_like(t), recurse)
+        return self._apply(lambda t: t if is_lazy(t) else creation.empty_like(t, device=place(device)), recurse)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set ``requires_grad`` of every parameter."""

@@ -265,3 +265,12 @@ def astype(xp, x, *, dtype, source):
 
 
 astype.vjp(x=lambda xp, g, dtype, source: astype(g, dtype=source, source=dtype))
+
+
+@builtin(kind="linear", node="ToCopyBackward0", samples=[Sample(A(2, 3), device=None, source=None)])
+def to_device(xp, x, *, device, source):
+    """``x`` moved to ``device``, of any library, from ``source``, where the cotangent goes back; None for a copy."""
+    return xp.asarray(x, copy=True) if device is None else device.hold(x)
+
+
+to_device.vjp(x=lambda xp, g, device, source: to_device(g, device=source, source=device))

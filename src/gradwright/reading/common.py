@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends.devices import native
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.op import table
 
 NUMBER = (bool, int, float, complex, np.generic)
-NUMPY = backends.namespace(np.bool_(0))
 _cast = table["astype"]
 _cut = _cast.variant(_cast.node)
 _cut.rules = {}
@@ -75,17 +75,6 @@ def _raised(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dtype
     if high.category >= low.category:
         return high
     return dtypes.complex_partner(high) if high.is_floating_point else dtypes.promote_types(high, low)
-
-
-def native(space: Any, dtype: Any) -> Any:
-    """A dtype as the array library ``space`` has it; TypeError if it has none such."""
-    d = dtypes.of(dtype)
-    if space is NUMPY:
-        return d.dtype
-    try:
-        return getattr(space, d.name)
-    except AttributeError:
-        raise TypeError(f"{space.__name__} has no {d}: take another dtype, such as {dtypes.float32}") from None
 
 
 def beside(array: Any, number: Any, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends.devices import device_of, place
 from gradwright.backends.quiet import restore, silence
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.source_line import warn
@@ -87,25 +88,24 @@ def to_dtype(x: Any, d: Any) -> Any:
     return cast(x, target)
 
 
-def destination(args: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Any, bool]:
-    """The dtype, or None, that the arguments of ``to`` ask for, and whether their second flag asks for a copy.
+def destination(args: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Any, Any, bool]:
+    """The dtype and the device, or None, that the arguments of ``to`` ask for; whether their second flag asks to copy.
 
     Raises RuntimeError for a device that there is not, TypeError for a second dtype.
     """
     flags = [a for a in args if isinstance(a, bool)]
     wanted = [d for d in (dtype,) if d is not None]
     for a in args:
-        if isinstance(a, (str, dtypes.device)):
-            device = a
-        elif isinstance(a, TensorBase):
+        if isinstance(a, TensorBase):
             wanted.append(a.array.dtype)
-        elif a is not None and not isinstance(a, bool):
+            device = device_of(a.array)
+        elif isinstance(a, (dtypes.dtype, np.dtype, type)):
             wanted.append(a)
-    if device is not None:
-        dtypes.device(device)
+        elif a is not None and not isinstance(a, bool):
+            device = a
     if len(wanted) > 1:
         raise TypeError(f"to() received an invalid combination of arguments: {len(wanted)} dtypes")
-    return wanted[0] if wanted else None, flags[1:] == [True]
+    return wanted[0] if wanted else None, None if device is None else place(device), flags[1:] == [True]
 
 
 def result_type(*operands: Any) -> dtypes.dtype:

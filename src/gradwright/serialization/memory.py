@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends import to_host
+from gradwright.backends.devices import CPU, device
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.nn.parameter import Buffer, Parameter, is_lazy
@@ -25,6 +27,7 @@ class Store:
         self.found: list[tuple[Any, str]] = []
         self._numbers: dict[int, int] = {}
         self._names = {"__metadata__"}
+        self._arrays: list[Any] = []
 
     def number(self, value: Any, name: str) -> int:
         """The number by which the structure refers to ``value``: the same object has the same one."""
@@ -48,7 +51,8 @@ class Store:
         are stored once. Of several that overlap, the one that holds them all is stored, or else the memory from the
         first byte to the last; the others are places in it.
         """
-        arrays = [np.asarray(v.array if isinstance(v, TensorBase) else v) for v, _ in self.found]
+        arrays = [np.asarray(to_host(v.array) if isinstance(v, TensorBase) else v) for v, _ in self.found]
+        self._arrays = arrays  # of other libraries, copies that nobody else holds
         same: dict[Any, list[int]] = {}
         for i, a in enumerate(arrays):
             key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype) if a.size else i
@@ -86,8 +90,6 @@ def check(value: Any) -> None:
             raise TypeError("it has no shape yet: call the module once before")
         if type(value) not in _CLASSES.values():
             raise TypeError(f"a {kind(value)}, a class derived from Tensor: save value.detach()")
-        if not isinstance(value.array, (np.ndarray, np.generic)):
-            raise TypeError(f"a tensor over {kind(value.array)}: copy it to the CPU first")
     elif type(value) not in (np.ndarray, np.memmap):
         raise TypeError(f"{kind(value)}: save numpy.asarray(value)")
     elif not value.dtype.isnative:
@@ -159,13 +161,13 @@ def _place(array: Any, low: int) -> dict[str, Any]:
 # -- loading --
 
 
-def restore(records: list[dict[str, Any]], arrays: dict[str, Any]) -> list[Any]:
+def restore(records: list[dict[str, Any]], arrays: dict[str, Any], to: device = CPU) -> list[Any]:
     """The tensors and arrays of these records. Those in one stored array share its memory, and count its changes."""
     counters: dict[str, list[Any]] = {name: [0] for name in arrays}
-    return [_restored(r, arrays[r["in"]], counters[r["in"]]) for r in records]
+    return [_restored(r, arrays[r["in"]], counters[r["in"]], to) for r in records]
 
 
-def _restored(record: dict[str, Any], stored: Any, counter: list[Any]) -> Any:
+def _restored(record: dict[str, Any], stored: Any, counter: list[Any], to: device) -> Any:
     dtype = dtypes.of(record["dtype"]).dtype
     if "strides" in record:
         memory = stored.reshape(-1).view(np.uint8)
@@ -176,7 +178,7 @@ def _restored(record: dict[str, Any], stored: Any, counter: list[Any]) -> Any:
         raise ValueError(f"{dtype} in an array of {array.dtype}")
     if record["is"] == "ndarray":
         return array
-    tensor = wrap(array, counter=counter)
+    tensor = wrap(to.hold(array), counter=counter if to == CPU else None)
     tensor._grad = None
     cls = _CLASSES[record["is"]]
     if cls is Parameter:

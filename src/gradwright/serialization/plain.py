@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends.devices import device
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.serialization.memory import Store, check
@@ -31,7 +32,7 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {
     complex: lambda z: {"complex": [repr(z.real), repr(z.imag)]},
     bytes: lambda b: {"bytes": binascii.b2a_base64(b, newline=False).decode()},
     dtypes.dtype: lambda d: {"dtype": d.name},
-    dtypes.device: lambda d: {"device": str(d)},
+    device: lambda d: {"device": str(d)},
 }
 
 _READERS: dict[str, Callable[[Any], Any]] = {
@@ -40,7 +41,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "complex": lambda parts: complex(*map(float, parts)),
     "bytes": lambda text: binascii.a2b_base64(text, strict_mode=True),
     "dtype": dtypes.of,
-    "device": dtypes.device,
+    "device": device,
 }
 
 

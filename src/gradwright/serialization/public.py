@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from gradwright import dtypes
+from gradwright.backends.devices import device, place
 from gradwright.engine.base import wrap
 from gradwright.errors import FileError
 from gradwright.serialization.atomic import replacing
@@ -66,7 +66,8 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, 
 
     Args:
         f: a path, or a file open for reading bytes, with ``read``, ``readinto``, ``seek`` and ``tell``.
-        map_location: the device the tensors shall be on: ``"cpu"``. A function or dict is accepted; it has no choice.
+        map_location: the device the tensors shall be on, if not the CPU. A function or dict is accepted; it has no
+            choice.
         weights_only: accepted; loading never runs code from the file, whatever this is.
         mmap: leave the tensors of a file, given by its path, on the disk until they are used. They may be written to,
             which changes memory and not the file. Damage to the data is then not looked for.
@@ -74,35 +75,34 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, 
     Raises FileError, a RuntimeError, for a file that is damaged, cut short, or of another kind (such as the zip files
     with pickle of ``torch.save``: save with ``safetensors.torch.save_file`` there).
     """
-    if isinstance(map_location, (str, dtypes.device)):
-        dtypes.device(map_location)
+    to = place(map_location if isinstance(map_location, (str, device)) else None)
     if isinstance(f, (str, bytes, os.PathLike)):
         with open(f, "rb") as file:
-            return _loaded(file, os.fsdecode(f), bool(mmap))
+            return _loaded(file, os.fsdecode(f), bool(mmap), to)
     if mmap:
         raise ValueError("f must be a string or path to use the mmap argument: there is nothing to map in a stream")
     if not all(hasattr(f, name) for name in ("read", "readinto", "seek", "tell")):
         raise AttributeError("expected 'f' to be string, path, or a file open for reading bytes that is seekable: with "
                              "the attributes 'read', 'readinto', 'seek' and 'tell'")  # fmt: skip
-    return _loaded(f, str(getattr(f, "name", type(f).__name__)), False)
+    return _loaded(f, str(getattr(f, "name", type(f).__name__)), False, to)
 
 
-def _loaded(file: Any, name: str, mapped: bool) -> Any:
+def _loaded(file: Any, name: str, mapped: bool, to: device) -> Any:
     try:
         arrays, structure = read(file, mapped)
         if structure is None:
-            return {key: wrap(array) for key, array in arrays.items()}
-        return _data(structure, arrays)
+            return {key: wrap(to.hold(array)) for key, array in arrays.items()}
+        return _data(structure, arrays, to)
     except FileError as e:
         raise FileError(f"load(): cannot load {name!r}: {e}") from None
 
 
-def _data(structure: str, arrays: dict[str, Any]) -> Any:
+def _data(structure: str, arrays: dict[str, Any], to: device) -> Any:
     try:
         content = json_of(structure)
         version = content["version"]
         if version == _VERSION:
-            return data_of(content["data"], restore(content["tensors"], arrays))
+            return data_of(content["data"], restore(content["tensors"], arrays, to))
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
         raise FileError(f"its structure is not one that save() writes: {type(e).__name__}: {e}") from None
     raise FileError(f"it is of version {version!r:.20} of the format; this gradwright knows version {_VERSION}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.engine.apply import apply_one
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
@@ -19,11 +20,30 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _numpy(dtype: Any, device: Any, otherwise: Any = None) -> Any:
-    """The NumPy dtype of a new array, checking its device; the default dtype unless one is named."""
-    if device is not None:
-        dtypes.device(device)
+def _numpy(dtype: Any, otherwise: Any = None) -> Any:
+    """The NumPy dtype of a new array; the default dtype unless one is named."""
     return dtypes.of(dtype if dtype is not None else otherwise or dtypes.default()).dtype
+
+
+def fresh(function: str, shape: Any, *value: Any, dtype: Any, device: Any) -> Any:
+    """An array of this NumPy dtype as the library of a device makes it: ``empty``, ``zeros``, ``ones`` or ``full``."""
+    to = place(device)
+    space = to.library.xp
+    return getattr(space, function)(shape, *value, dtype=native(space, dtype), device=to.native)
+
+
+def moved(x: Any, device: Any) -> Any:
+    """``x`` on another device, recorded; ``x`` itself where it is there already, or for None.
+
+    Raises TypeError where its library lacks the dtype.
+    """
+    if device is None:
+        return x
+    to, source = place(device), device_of(x.array)
+    if to == source:
+        return x
+    native(to.library.xp, x.array.dtype)
+    return apply_one(table["to_device"], x, {"device": to, "source": source})
 
 
 def _of_numbers(array: Any) -> dtypes.dtype:
@@ -36,31 +56,36 @@ def _of_numbers(array: Any) -> dtypes.dtype:
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
     """``obj`` (a tensor, an array, Python numbers, nested sequences of them) as a Tensor.
 
-    A copy of a tensor keeps its history. Raises ValueError if ``copy`` is False and there has to be one.
+    A copy of a tensor keeps its history. An array of a registered library stays in that, on its device, unless another
+    ``device`` is named; all else becomes a NumPy array. Raises ValueError if ``copy`` is False and there has to be one.
     """
-    if device is not None:
-        dtypes.device(device)
+    if not isinstance(obj, (TensorBase, np.ndarray, np.generic)) and backends.is_array(obj):
+        obj = wrap(obj)
     if isinstance(obj, TensorBase):
-        if copy is False and dtype is not None and dtypes.of(dtype) is not dtypes.of(obj.array.dtype):
-            raise ValueError("asarray(): another dtype needs a copy, but copy=False")
-        if copy and (dtype is None or dtypes.of(dtype) is dtypes.of(obj.array.dtype)):
-            return apply_one(table["copy"], obj, {})
-        return obj if dtype is None else standard.as_dtype(obj, dtype)
+        out = moved(obj, device)
+        out = out if dtype is None else standard.as_dtype(out, dtype)
+        if copy is False and out is not obj:
+            raise ValueError("asarray(): another dtype or device needs a copy, but copy=False")
+        return apply_one(table["copy"], obj, {}) if copy and out is obj else out
     held = hasattr(obj, "dtype") or hasattr(obj, "__array__") or hasattr(obj, "__buffer__")
     if not held and copy is False:
         raise ValueError("asarray(): Python numbers have to be copied, but copy=False")
-    array = np.asarray(obj) if dtype is None or held else np.array(obj, _numpy(dtype, None))
+    array = np.asarray(obj) if dtype is None or held else np.array(obj, _numpy(dtype))
     d = dtypes.of(dtype if dtype is not None else array.dtype if held else _of_numbers(array)).dtype
-    return wrap(np.array(array, d, copy=copy))
+    return wrap(place(device).hold(np.array(array, d, copy=copy)))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A tensor over the memory of another library's array.
+    """A tensor over the memory of another library's array; over that array itself, if the library is registered.
 
     Raises BufferError if its dtype cannot be exchanged, or it requires grad; TypeError if it is no such array.
     """
-    if device is not None:
-        dtypes.device(device)
+    if isinstance(x, TensorBase) and device_of(x.array) != CPU:
+        if x.requires_grad:
+            raise BufferError("from_dlpack(): cannot take a tensor that requires gradient, use tensor.detach()")
+        x = x.array
+    if not isinstance(x, (TensorBase, np.ndarray)) and backends.is_array(x):
+        return asarray(x, device=device, copy=copy)
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack(): expected an array with __dlpack__, but got {kind(x)}")
     try:
@@ -71,60 +96,67 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise BufferError(
             f"from_dlpack(): cannot take an array of {d} ({e}); convert it there, to float32 for example, or detach it"
         ) from None
-    return wrap(np.array(array, copy=True) if copy else array)
+    return wrap(place(device).hold(np.array(array, copy=True) if copy else array))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
     """Numbers from ``start`` (0 if only one argument is given) to below ``stop`` by ``step``."""
     start, stop = (0, start) if stop is None else (start, stop)
     whole = all(isinstance(n, (int, np.integer)) for n in (start, stop, step))
-    d = _numpy(dtype, device, dtypes.int64 if whole else None)
-    return wrap(np.arange(start, stop, step, dtype=d if whole else None).astype(d, copy=False))
+    d = _numpy(dtype, dtypes.int64 if whole else None)
+    array = np.arange(start, stop, step, dtype=d if whole else None).astype(d, copy=False)
+    return wrap(place(device).hold(array))
 
 
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
              endpoint: bool = True) -> Any:  # fmt: skip
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out unless ``endpoint``."""
     either = isinstance(start, complex) or isinstance(stop, complex)
-    d = _numpy(dtype, device, dtypes.complex_partner(dtypes.default()) if either else None)
-    return wrap(np.linspace(start, stop, num, endpoint=endpoint).astype(d, copy=False))
+    d = _numpy(dtype, dtypes.complex_partner(dtypes.default()) if either else None)
+    return wrap(place(device).hold(np.linspace(start, stop, num, endpoint=endpoint).astype(d, copy=False)))
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
     """Ones on diagonal ``k``, zeros elsewhere."""
-    return wrap(np.eye(n_rows, n_cols, k, dtype=_numpy(dtype, device)))
+    return wrap(place(device).hold(np.eye(n_rows, n_cols, k, dtype=_numpy(dtype))))
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Whatever the memory holds."""
-    return wrap(np.empty(shape, _numpy(dtype, device)))
+    d = _numpy(dtype)
+    return wrap(np.empty(shape, d) if device is None else fresh("empty", shape, dtype=d, device=device))
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Zeros of a shape."""
-    return wrap(np.zeros(shape, _numpy(dtype, device)))
+    d = _numpy(dtype)
+    return wrap(np.zeros(shape, d) if device is None else fresh("zeros", shape, dtype=d, device=device))
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones of a shape."""
-    return wrap(np.ones(shape, _numpy(dtype, device)))
+    d = _numpy(dtype)
+    return wrap(np.ones(shape, d) if device is None else fresh("ones", shape, dtype=d, device=device))
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """``fill_value`` everywhere; of the dtype of that number unless one is named."""
-    return wrap(np.full(shape, fill_value, _numpy(dtype, device, _of_numbers(np.asarray(fill_value)))))
+    return wrap(fresh("full", shape, fill_value, dtype=_numpy(dtype, _of_numbers(np.asarray(fill_value))),
+                      device=device))  # fmt: skip
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
-    """Zeros of the dtype and library of ``x``, of its shape unless another is named."""
+    """Zeros of the dtype and on the device of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
-    return wrap(space.zeros_like(x.array, shape=shape, dtype=None if dtype is None else standard.native(space, dtype)))
+    out = wrap(space.zeros_like(x.array, shape=shape, dtype=None if dtype is None else native(space, dtype)))
+    return out if device is None else moved(out, device)
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
-    """Ones of the dtype and library of ``x``, of its shape unless another is named."""
+    """Ones of the dtype and on the device of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
-    return wrap(space.ones_like(x.array, shape=shape, dtype=None if dtype is None else standard.native(space, dtype)))
+    out = wrap(space.ones_like(x.array, shape=shape, dtype=None if dtype is None else native(space, dtype)))
+    return out if device is None else moved(out, device)
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
@@ -134,9 +166,9 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """``fill_value`` in the shape of ``x``, and of its dtype unless one is named."""
-    space = backends.namespace(standard.tensor("full_like", x).array)
-    d = standard.native(space, x.array.dtype if dtype is None else dtype)
-    return wrap(space.full(x.array.shape, fill_value, dtype=d))
+    d = dtypes.of(standard.tensor("full_like", x).array.dtype if dtype is None else dtype).dtype
+    to = device_of(x.array) if device is None else device
+    return wrap(fresh("full", x.array.shape, fill_value, dtype=d, device=to))
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.reading import standard
+from gradwright.xp.creation import moved
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
@@ -18,9 +19,7 @@ _KINDS = {
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """``x`` converted to ``dtype``; nothing flows back through whole numbers and booleans."""
-    if device is not None:
-        dtypes.device(device)
-    x = standard.tensor("astype", x)
+    x = moved(standard.tensor("astype", x), device)
     return standard.cast(x, dtype) if copy else standard.as_dtype(x, dtype)
 
 

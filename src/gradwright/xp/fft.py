@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends.devices import place
 from gradwright.engine.base import wrap
 from gradwright.ops import fft as _fft
 from gradwright.reading.standard import axes as _axes
@@ -87,12 +88,10 @@ irfftn = _several("irfftn", _real, False, "Inverse of `rfftn`")
 
 def _frequencies(name: str) -> Callable[..., Any]:
     def call(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-        if device is not None:
-            dtypes.device(device)
         of = dtypes.default() if dtype is None else dtypes.of(dtype)
         if not of.is_floating_point:
             raise ValueError(f"{name}(): dtype must be a real floating-point one, but got {of}")
-        return wrap(getattr(np.fft, name)(n, d).astype(of.dtype))
+        return wrap(place(device).hold(getattr(np.fft, name)(n, d).astype(of.dtype)))
 
     return _named(call, name, "The frequencies of a transform of ``n`` entries ``d`` apart, in cycles per unit of d.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.backends.devices import CPU, device
 from gradwright.xp.data_types import isdtype
 
 __all__ = ["__array_namespace_info__"]
@@ -23,9 +24,9 @@ class __array_namespace_info__:
         """Boolean masks as indices and shapes that depend on values: both; any number of dimensions NumPy has."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
-    def default_device(self) -> dtypes.device:
+    def default_device(self) -> device:
         """The CPU."""
-        return dtypes.CPU
+        return CPU
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, dtypes.dtype]:
         """The dtypes of arrays made without naming one."""
@@ -33,9 +34,9 @@ class __array_namespace_info__:
         return {"real floating": real, "complex floating": dtypes.complex_partner(real),
                 "integral": dtypes.int64, "indexing": dtypes.int64}  # fmt: skip
 
-    def devices(self) -> list[dtypes.device]:
+    def devices(self) -> list[device]:
         """The CPU."""
-        return [dtypes.CPU]
+        return [CPU]
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, dtypes.dtype]:
         """The standard's dtypes by name, those of a kind if one is named."""

@@ -1,0 +1,119 @@
+"""Devices: an array library and a place in it."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+
+import numpy as np
+import pytest
+
+import gradwright
+from gradwright import autograd
+from gradwright.backends.devices import CPU, device, device_of, native, place
+from gradwright.backends.numpy import NUMPY
+
+strict = pytest.importorskip("array_api_strict")
+namespace = importlib.import_module("gradwright.backends.strict").namespace
+ONE = strict.Device("device1")
+
+
+def copied(value: object) -> object:
+    return copy.deepcopy(value)
+
+
+def test_devices(T):
+    cpu = T.device("cpu")
+    assert repr(cpu) == "device(type='cpu')"
+    assert str(cpu) == "cpu"
+    assert cpu == T.device(cpu) == T.ones(1).device
+    assert cpu != "gpu"
+    assert len({cpu, T.device("cpu")}) == 1
+    assert cpu.type == "cpu"
+
+
+def test_other_devices_are_refused():
+    for make in (lambda: gradwright.device("cuda"), lambda: gradwright.ones(2, device="cuda:0"),
+                 lambda: gradwright.ones(2).to("mps")):  # fmt: skip
+        with pytest.raises(RuntimeError, match=r"gradwright has no device '.*' yet: every tensor lives on 'cpu'"):
+            make()
+    with pytest.raises(TypeError, match="device: expected a string or a device, got 3"):
+        gradwright.device(3)
+
+
+def test_another_library_goes_by_its_name() -> None:
+    named = device("array-api-strict")
+    assert (named.type, named.index, named.native) == ("array-api-strict", 0, strict.Device("CPU_DEVICE"))
+    for same in ("array-api-strict:1", ONE, device(ONE), device_of(strict.ones(1, device=ONE))):
+        one = device(same)
+        assert (str(one), repr(one)) == ("array-api-strict:1", "device(type='array-api-strict', index=1)")
+        assert one == device("array-api-strict", 1) != named
+        assert len({one, device(ONE), named}) == 2
+        assert copied(one) == one
+    assert place(None) is CPU
+    assert place("cpu") == CPU == copied(CPU)
+
+
+@pytest.mark.parametrize("name", ["array-api-strict:5", "array-api-strict:-1", "array-api-strict:one"])
+def test_a_library_without_such_a_device(name: str) -> None:
+    with pytest.raises(RuntimeError, match=f"no device '{name}': expected 'array-api-strict', or one of its 5 devices"):
+        device(name)
+
+
+def test_an_unknown_device_names_those_known() -> None:
+    with pytest.raises(RuntimeError, match=r"'cuda' yet: every tensor lives on 'cpu' or 'array-api-strict'.*register"):
+        gradwright.zeros(2, device="cuda")
+
+
+def test_native_dtypes() -> None:
+    assert native(namespace, "float32") is strict.float32
+    assert native(NUMPY.xp, "float32") == np.dtype("float32")
+    with pytest.raises(TypeError, match=r"array_api_strict has no torch\.float16: take another dtype"):
+        native(namespace, "float16")
+    with pytest.raises(TypeError, match=r"array_api_strict has no torch\.bfloat16"):
+        gradwright.as_tensor(strict.asarray([1.0])).to(gradwright.bfloat16)
+
+
+def test_holding_copies_only_what_lies_elsewhere() -> None:
+    host = np.ones(2, np.float32)
+    assert CPU.hold(host) is host
+    there = device(ONE).hold(host)
+    host[:] = 5
+    assert (there.device, there.dtype) == (ONE, strict.float32)
+    assert device(ONE).hold(there) is there
+    across = device("array-api-strict").hold(there)
+    assert across.device == strict.Device("CPU_DEVICE")
+    back = CPU.hold(there)
+    back += 1  # NumPy's arrays are written in place, and others' must not change by that
+    assert float(there[0]) == 1
+    np.testing.assert_array_equal(back, [2, 2])
+
+
+def test_what_is_moved_keeps_its_history() -> None:
+    x = gradwright.tensor([1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    y = x.to("array-api-strict:1")
+    assert (y.device, y.grad_fn.name(), x.to("cpu") is x, y.to(ONE) is y) == (
+        device(ONE),
+        "ToCopyBackward0",
+        True,
+        True,
+    )
+    (first,) = autograd.grad((y * y * y).cpu().sum(), x, create_graph=True)
+    (second,) = autograd.grad(first.sum(), x)
+    assert first.device == second.device == CPU
+    np.testing.assert_allclose(first.detach(), [3, 12])
+    np.testing.assert_allclose(second, [6, 12])
+
+
+def test_a_dtype_that_the_library_lacks_is_refused() -> None:
+    x = gradwright.ones(2, dtype=gradwright.float16)
+    with pytest.raises(TypeError, match=r"array_api_strict has no torch\.float16: take another dtype"):
+        x.to("array-api-strict")
+    assert x.to("array-api-strict", gradwright.float32).dtype is gradwright.float32
+
+
+def test_like_another_tensor() -> None:
+    there = gradwright.zeros(1, dtype=gradwright.float64, device=ONE)
+    moved = gradwright.ones(2).to(there)
+    assert (moved.device, moved.dtype) == (there.device, there.dtype)
+    assert there.to(gradwright.ones(2)).device == CPU
