@@ -16,6 +16,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 import gradwright as gw
+from gradwright.verify.numeric.differences import central
+from gradwright.verify.numeric.jacobian import Subject, analytical
 
 EXAMPLES = Path("examples")
 RIGHT, WRONG, UNCHECKED = "right", "WRONG", "–"
@@ -144,20 +146,10 @@ def slopes(function: Callable[..., Any], inputs: Sequence[Any], step: float = 1e
 
     Zero by backward where the values have no history.
     """
-    total = function(*inputs).sum()
-    known = total.requires_grad
-    grads = gw.autograd.grad(total, inputs, materialize_grads=True) if known else map(gw.zeros_like, inputs)
-    finite = []
-    for i, x in enumerate(inputs):
-        for entry in range(x.numel()):
-            ends = []
-            for move in (step, -step):
-                moved = x.detach().numpy().copy()
-                moved.flat[entry] += move
-                leaf = gw.from_numpy(moved).requires_grad_()
-                ends.append(function(*inputs[:i], leaf, *inputs[i + 1 :]).sum().item())
-            finite.append((ends[0] - ends[1]) / (2 * step))
-    return np.concatenate([g.numpy().ravel() for g in grads]), np.array(finite)
+    subject = Subject(lambda *xs: function(*xs).sum(), inputs)
+    finite = np.concatenate([central(subject, x, step).slopes[0] for x in inputs])
+    said = np.concatenate(analytical(subject, 0).jacobians) if subject.differentiable else np.zeros_like(finite)
+    return said.ravel(), finite.ravel()
 
 
 def _fit(console: Console) -> None:

@@ -18,7 +18,8 @@ import numpy as np
 from gradwright.errors import kind
 from gradwright.nn import Module
 from gradwright.pages.markup import printable
-from gradwright.verify.numeric.jacobian import Subject, analytical, central, coordinates, named, rounding, step
+from gradwright.verify.numeric.differences import central, step
+from gradwright.verify.numeric.jacobian import Subject, analytical, coordinates, named, rounding
 from gradwright.viz.sizes import EXPLODING, VANISHING, judged
 from gradwright.viz.trace import magnitude
 

@@ -5,7 +5,7 @@ import pytest
 
 import gradwright
 from gradwright.verify.diagnosis.grid_of_entries import SIZES, WHOLE, Grid, fitting
-from gradwright.verify.numeric.time_needed import Cost
+from gradwright.verify.numeric.budget import Cost
 
 
 @pytest.mark.parametrize("most", SIZES)

@@ -4,21 +4,15 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.engine.base import wrap
-from gradwright.verify.numeric.extrapolation import extrapolated
+from gradwright.verify.numeric.differences import central, extrapolated
 from gradwright.verify.numeric.jacobian import (
     Subject,
     analytical,
     as_coordinates,
-    central,
     coordinates,
-    moved,
     named,
-    one_sided,
     parameters,
     pullback,
-    sample,
-    step,
     tensors,
 )
 
@@ -188,89 +182,6 @@ def test_one_pass_with_any_cotangents():
     by_x, by_y = pullback(subject, [None, np.array(5.0)])
     assert by_x.tolist() == [5, 5]
     assert by_y is None
-
-
-# ---- moving inputs ---------------------------------------------------------------------------------------
-
-LAYOUTS = {
-    "transposed": lambda a: a.T,
-    "negative": lambda a: a[::-1, ::-1],
-    "steps": lambda a: a[::2, 1::2],
-    "0-d": lambda a: a[1, 1],
-    "empty": lambda a: a[:0],
-}
-
-
-@pytest.mark.parametrize("locked", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_any_layout_and_read_only_memory(layout, locked):
-    memory = np.linspace(0.5, 1.5, 24).reshape(4, 6)
-    before = memory.copy()
-    memory.flags.writeable = not locked
-    x = wrap(np.asarray(LAYOUTS[layout](memory)))
-    x.requires_grad_()
-    array = x.array
-    slopes = central(Subject(lambda x: x.exp(), x), x, 1e-6).slopes[0]
-    np.testing.assert_allclose(slopes, np.diag(np.exp(array.reshape(-1))), atol=1e-8)
-    assert x.array is array
-    assert memory.tolist() == before.tolist()
-
-
-def test_memory_that_the_user_also_holds_is_left_alone():
-    x = leaf([1.0, 2.0])
-    held = x.detach().numpy()
-    subject = Subject(lambda x: (x * x).sum(), x)
-    central(subject, x, 1e-6)
-    assert analytical(subject, 0).jacobians[0].tolist() == [[2], [4]]  # the old graph has seen no write
-    assert held.tolist() == [1, 2]
-
-
-def test_an_input_is_put_back_if_the_function_raises():
-    calls = []
-
-    def fails(x):
-        calls.append(1)
-        if len(calls) == 3:
-            raise KeyError("third")
-        return x * 2
-
-    x = leaf([1.0, 2.0])
-    subject = Subject(fails, x)
-    with pytest.raises(KeyError):
-        sample(subject, x, [5.0, 6.0])
-    assert x.tolist() == [1, 2]
-
-
-def test_an_output_that_is_the_input_is_read_while_it_is_moved():
-    x = leaf([1.0, 2.0])
-    assert sample(Subject(lambda x: x, x), x, [5.0, 6.0])[0].tolist() == [[5, 2], [1, 6]]
-
-
-def test_how_far_an_entry_goes_is_measured_after_rounding():
-    x = leaf([1.0, 1000.0], gradwright.float16)
-    values, gone = moved(x, [1e-3, 0.3])
-    assert gone.tolist() == [2.0**-10, 0.5]
-    assert values == [1 + 2.0**-10, 1000.5]
-    with np.errstate(all="ignore"):
-        slopes = central(Subject(lambda x: x / 2, x), x, [0.1, 0.3]).slopes[0]
-    np.testing.assert_allclose(np.diag(slopes), [0.5, 0.5], atol=1e-3)
-
-
-# ---- slopes and steps -----------------------------------------------------------------------------------
-
-
-def test_one_sided_slopes():
-    x = leaf([0.0, 1.0, -2.0])
-    left, right = one_sided(Subject(lambda x: x.abs() + 2 * x, x), x, [0, 1, 2], 1e-6)[0]
-    np.testing.assert_allclose(np.diag(left), [1, 3, 1], atol=1e-8)
-    np.testing.assert_allclose(np.diag(right), [3, 3, 1], atol=1e-8)
-
-
-def test_steps_follow_the_size_of_a_number():
-    x = leaf([0.0, 0.5, -3.0, np.inf])
-    assert step(x, 0.1).tolist() == pytest.approx([0.025, 0.05, 0.1, 0.025])
-    assert step(x, 0.1, rows=[2]).tolist() == pytest.approx([0.1])
-    assert step(leaf([1000.0], gradwright.float16), 0.1)[0] == 16 * 2.0**-10 * 1000
 
 
 def test_values_may_be_computed_for_less_if_they_are_the_same():

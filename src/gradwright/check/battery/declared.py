@@ -14,6 +14,7 @@ from gradwright.check.calls import Arg, Call, mapped
 from gradwright.check.lab import Lab, apart, close, drawn, flat
 from gradwright.check.records import Finding
 from gradwright.function.pushforward import pushforward
+from gradwright.verify.numeric.differences import differences
 
 _STEP = 1e-6
 
@@ -41,8 +42,12 @@ def forward_mode(lab: Lab) -> Finding:
         return failed("jvp", f"jvp fails: {attempt.said()}",
                       "jvp(ctx, *tangents) gets a tangent for each argument, None for those that have none",
                       attempt.line(lab.subject.file))  # fmt: skip
-    ends = [lab.other(_moved(call, moves, h)).run().arrays for h in (_STEP, -_STEP)]
-    due = [(up - down) / (2 * _STEP) for up, down in zip(*ends, strict=True)]
+
+    def sampler(h: Any) -> tuple[Any, list[Any]]:
+        return h, [a.reshape(1, -1) for a in lab.other(_moved(call, moves, h)).run().arrays]
+
+    run = lab.run()
+    due = [s.reshape(a.shape) for s, a in zip(differences(sampler, _STEP).slopes, run.arrays, strict=True)]
     if len(said) != len(due):
         return failed("jvp", f"jvp returns {len(said)} tangents, but forward {len(due)} outputs",
                       "return a tangent for each output", lines)  # fmt: skip
@@ -52,7 +57,6 @@ def forward_mode(lab: Lab) -> Finding:
                 return failed("jvp", f"jvp is {1 / factor:g} times what it should be", f"multiply by {factor:g}", lines)
         return failed("jvp", f"jvp is off from finite differences by {apart(said, due):.2g} of the largest entry",
                       "jvp returns the derivative of the outputs along the tangents", lines)  # fmt: skip
-    run = lab.run()
     cotangents, outputs = lab.cotangents(run), [v.requires_grad for v in run.values]
     across = _inner(cotangents, [s for s, o in zip(said, outputs, strict=True) if o])
     back = _inner(lab.backward(run, cotangents), [m for m in moves if m is not None])

@@ -19,7 +19,8 @@ from gradwright.function.ctx import BackwardNode
 from gradwright.function.function import Function
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 from gradwright.verify.diagnosis.residual import Part
-from gradwright.verify.numeric.jacobian import Subject, movable, named, parameters, tensors
+from gradwright.verify.numeric.differences import movable
+from gradwright.verify.numeric.jacobian import Subject, named, parameters, tensors
 
 
 class Case(Subject):

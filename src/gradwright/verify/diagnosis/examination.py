@@ -26,8 +26,8 @@ from gradwright.verify.diagnosis.random_sums import search
 from gradwright.verify.diagnosis.records import Hypothesis, Verdict
 from gradwright.verify.diagnosis.report import Diagnosis
 from gradwright.verify.diagnosis.reproduction import Replay
+from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.jacobian import tensors
-from gradwright.verify.numeric.time_needed import estimate
 
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.verify.numeric.time_needed import Cost
+from gradwright.verify.numeric.budget import Cost
 
 SIZES = (16, 12, 8, 6, 4, 2, 1)
 """How many indices of an axis are on a grid, at most."""

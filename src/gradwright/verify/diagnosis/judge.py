@@ -16,7 +16,7 @@ from gradwright.verify.diagnosis.measure import Rungs
 from gradwright.verify.diagnosis.records import Block, Entry, Hypothesis, Verdict
 from gradwright.verify.diagnosis.report import Diagnosis
 from gradwright.verify.diagnosis.reproduction import Replay
-from gradwright.verify.numeric.time_needed import Cost
+from gradwright.verify.numeric.budget import Cost
 
 _UNSETTLED = {"doubtful sums", "empty", "kink", "edge", "precision", "noise", "overlap"}
 """Causes that leave a derivative undecided; they say nothing of one that is wrong elsewhere."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.residual import Part, Residual
-from gradwright.verify.numeric.extrapolation import richardson
-from gradwright.verify.numeric.jacobian import analytical, as_coordinates, central, here, rounding
+from gradwright.verify.numeric.differences import central, here, richardson, together
+from gradwright.verify.numeric.jacobian import analytical, as_coordinates, rounding
 
 LEVELS = 6
 FIRST = 0.04
@@ -164,16 +164,13 @@ def _grain(case: Case) -> list[Any]:
     """How far rounding moves each entry of each output: what is left of tiny moves of the inputs after a smooth fit."""
     random = np.random.default_rng(3)
     signs = [random.choice([-1.0, 1.0], x.array.shape) for x in case.varied]
-    found = []
-    for k in range(8):
-        points = [
-            x.array + 171 * k * s * np.spacing(np.maximum(np.abs(x.array), x.array.real.dtype.type(1e-3)))
-            for x, s in zip(case.varied, signs, strict=True)
-        ]
-        there = case.elsewhere(points)
-        values = [here(o.array.reshape(-1)) for o in there.outputs]
-        found.append([np.array(v if c.entries is None else v[c.entries])
-                      for v, c in zip(values, case.columns, strict=True)])  # fmt: skip
+    ways = [
+        171 * s * np.spacing(np.maximum(np.abs(x.array), x.array.real.dtype.type(1e-3)))
+        for x, s in zip(case.varied, signs, strict=True)
+    ]
+    with together(case, ways) as there:
+        found = [[np.array(here(o.reshape(-1))[slice(None) if c.entries is None else c.entries])
+                  for o, c in zip(there(k), case.columns, strict=True)] for k in range(8)]  # fmt: skip
     with np.errstate(all="ignore"):
         third = [np.abs(np.diff(np.array(f), 3, axis=0)).max(0) / 2 for f in zip(*found, strict=True)]
     return [

@@ -20,7 +20,8 @@ from gradwright.verify.diagnosis.random_sums import (
     random_like,
 )
 from gradwright.verify.diagnosis.residual import Residual
-from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, here
+from gradwright.verify.numeric.differences import here
+from gradwright.verify.numeric.jacobian import as_coordinates, coordinates
 
 REFUSED = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError)
 """What a function may raise at another point than its own, where it need not be defined."""

@@ -13,9 +13,8 @@ import numpy as np
 
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.grid_of_entries import Grid
-from gradwright.verify.numeric.along_direction import LEVELS, Slope, slope_along
-from gradwright.verify.numeric.extrapolation import extrapolated
-from gradwright.verify.numeric.jacobian import Subject, as_coordinates, coordinates, pullback, rounding, step
+from gradwright.verify.numeric.differences import LEVELS, Slope, extrapolated, slope_along, step
+from gradwright.verify.numeric.jacobian import Subject, as_coordinates, coordinates, pullback, rounding
 
 
 def itself(case: Case) -> Subject:

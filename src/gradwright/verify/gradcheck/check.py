@@ -17,14 +17,13 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import strict
 from gradwright.errors import CutError, GradcheckError, GradientWarning, StrictError
 from gradwright.verify.diagnosis import Verdict, diagnose
-from gradwright.verify.gradcheck.budget import pick
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.passes import check_linear, check_undefined, check_zero
 from gradwright.verify.gradcheck.projections import ACCEPTED, project
 from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
 from gradwright.verify.gradcheck.surrogates import check_surrogate, surrogates
+from gradwright.verify.numeric.budget import estimate, pick
 from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
-from gradwright.verify.numeric.time_needed import estimate
 
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""

@@ -12,18 +12,9 @@ from gradwright.verify.gradcheck.kinks import corners, suspects
 from gradwright.verify.gradcheck.messages import Worst, drifting, kink, mismatch, vague
 from gradwright.verify.gradcheck.passes import jacobians
 from gradwright.verify.gradcheck.settings import Settings
-from gradwright.verify.numeric.extrapolation import extrapolated
-from gradwright.verify.numeric.jacobian import (
-    Backward,
-    Differences,
-    Matrix,
-    Subject,
-    analytical,
-    central,
-    coordinates,
-    here,
-    rounding,
-)
+from gradwright.verify.numeric.budget import Picked
+from gradwright.verify.numeric.differences import Differences, central, extrapolated, here
+from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, analytical, coordinates, rounding
 
 _CHUNK = 24
 """How many coordinates are looked at closely at a time, the most suspicious first."""
@@ -42,18 +33,6 @@ def parts_of(subject: Subject) -> list[Part]:
     kinds = [dtype.kind == "c" for _, dtype in subject.shapes]
     first = [Part(i, "imaginary", np.imag) if c else Part(i, "", np.real) for i, c in enumerate(kinds)]
     return first + [Part(i, "real", np.real) for i, c in enumerate(kinds) if c]
-
-
-class Picked(NamedTuple):
-    """Which entries are compared.
-
-    Attributes:
-        rows: for each input the coordinates; None for all.
-        columns: for each output the entries; None for all.
-    """
-
-    rows: list[Any]
-    columns: list[Any]
 
 
 class Comparison:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.verify.gradcheck.settings import Settings
-from gradwright.verify.numeric.jacobian import Differences, Matrix, Rows, Subject, central, here, rounding
+from gradwright.verify.numeric.differences import Differences, central, here
+from gradwright.verify.numeric.jacobian import Matrix, Rows, Subject, rounding
 
 _PART = 0.01
 """By which part of the larger slope the two must differ to count."""

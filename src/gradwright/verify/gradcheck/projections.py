@@ -15,8 +15,8 @@ import numpy as np
 
 from gradwright.verify.gradcheck.passes import _same, draw
 from gradwright.verify.gradcheck.settings import Settings
-from gradwright.verify.numeric.along_direction import slope_along
-from gradwright.verify.numeric.jacobian import Subject, coordinates, pullback, rounding, step
+from gradwright.verify.numeric.differences import slope_along, step
+from gradwright.verify.numeric.jacobian import Subject, coordinates, pullback, rounding
 
 _PROBES, _ENOUGH = 2, 1e-6
 ACCEPTED = 1e-3

@@ -10,7 +10,8 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.engine.view import _overlaps
-from gradwright.verify.numeric.jacobian import Matrix, Subject, as_coordinates, lost, step, tensors
+from gradwright.verify.numeric.differences import lost, step
+from gradwright.verify.numeric.jacobian import Matrix, Subject, as_coordinates, tensors
 
 
 class Suit(NamedTuple):

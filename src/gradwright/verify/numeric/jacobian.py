@@ -1,4 +1,4 @@
-"""Jacobians of a function of tensors at one point: by finite differences, and by the backward pass.
+"""A function of tensors at one point, and its Jacobians by the backward pass.
 
 Nothing is judged here, and nothing printed. All Jacobians are laid out alike, as matrices of an output by an input:
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +19,6 @@ from gradwright import dtypes
 from gradwright.contract.containers import paths, take_apart
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.view import writable
 from gradwright.errors import kind
 
 Matrix = np.ndarray[Any, Any]
@@ -225,156 +222,7 @@ def pullback(subject: Subject, cotangents: Sequence[Any]) -> list[Matrix | None]
     return [None if g is None else as_coordinates(g.array) for g in grads]
 
 
-# ---- finite differences ----------------------------------------------------------------------------------
-
-
-@contextmanager
-def movable(x: Any) -> Iterator[Any]:
-    """The memory of ``x``, to be written behind the graph's back; whoever writes puts back what was there.
-
-    Memory that is read-only, or that the user also holds as an array, is replaced by a copy meanwhile.
-    """
-    array = writable(x)
-    if array.flags.writeable and type(x._counter[0]) is int:
-        yield array
-        return
-    back = tuple(slice(None, None, -1 if s < 0 else None) for s in array.strides)
-    leaf = x._node if type(x._node) is AccumulateGrad else None
-    x.array = array[back].copy(order="K")[back] if array.ndim else array.copy()
-    counter, x._counter = x._counter, [0]  # of other memory, which the function may hand out, too
-    try:
-        if leaf is not None:
-            leaf._array = x.array
-        yield x.array
-    finally:
-        x.array, x._counter = array, counter
-        if leaf is not None:
-            leaf._array = array
-
-
-def moved(x: Any, steps: Any, rows: Rows | None = None) -> tuple[list[Any], Matrix]:
-    """The values that the entries have when their coordinates go so far, and how far they go once rounded."""
-    array = np.asarray(x.array)
-    n = array.size
-    which = np.arange(coordinates(x)) if rows is None else np.asarray(rows, dtype=np.intp)
-    before = array.reshape(-1)[which % max(n, 1)]
-    steps = np.broadcast_to(np.asarray(steps, np.float64), which.shape)
-    if array.dtype.kind != "c":
-        after = (before.astype(np.float64) + steps).astype(array.dtype)
-        return after.tolist(), after.astype(np.float64) - before.astype(np.float64)
-    direction = np.where(which < n, 1, 1j)
-    after = (before.astype(np.complex128) + steps * direction).astype(array.dtype)
-    gone = after.astype(np.complex128) - before.astype(np.complex128)
-    return after.tolist(), np.where(which < n, gone.real, gone.imag)
-
-
-def sample(
-    subject: Subject, x: Any, values: Sequence[Any], rows: Rows | None = None,
-    columns: Sequence[Rows | None] | None = None,
-) -> list[Matrix]:  # fmt: skip
-    """For each output a matrix of what it is with one entry of ``x`` at a time at its value, a row for each value.
-
-    ``rows`` says which coordinates the values are of; by default one value for each. ``columns`` says which entries of
-    each output are wanted; None for all.
-    """
-    n = x.array.size
-    chosen = [slice(None) if c is None else c for c in columns or [None] * len(subject.shapes)]
-    found = [np.empty((len(values), int(np.prod(shape, dtype=np.intp)) if isinstance(c, slice) else len(c)), dtype)
-             for (shape, dtype), c in zip(subject.shapes, chosen, strict=True)]  # fmt: skip
-    if not n:
-        return found
-    with movable(x) as array:
-        cells = array.reshape(-1) if array.flags.c_contiguous else array.flat
-        for r, value in enumerate(values):
-            k = (r if rows is None else rows[r]) % n
-            before = cells[k]
-            try:
-                cells[k] = value
-                for matrix, out, c in zip(found, subject.values(), chosen):  # noqa: B905 - `values` has seen to it
-                    matrix[r] = out.reshape(-1)[c]  # while it is moved: an output may be the input itself
-            finally:
-                cells[k] = before
-    return found
-
-
-class Differences(NamedTuple):
-    """Central differences of each output by one input, and what they were made of.
-
-    Attributes:
-        slopes: for each output the matrix ``(up - down) / (how far apart)``.
-        up, down: for each output a matrix of its values with one coordinate further up, or down: a row for each.
-        ahead, behind: by how much each coordinate went up, and down: both positive.
-    """
-
-    slopes: list[Matrix]
-    up: list[Matrix]
-    down: list[Matrix]
-    ahead: Matrix
-    behind: Matrix
-
-    def one_sided(self, at: Sequence[Any]) -> list[tuple[Matrix, Matrix]]:
-        """For each output the slopes to the left and to the right, given the values in the middle."""
-        return [
-            ((here(a) - here(d)) / self.behind[:, None], (here(u) - here(a)) / self.ahead[:, None])
-            for a, u, d in zip(at, self.up, self.down, strict=True)
-        ]
-
-
-def here(array: Any) -> Any:
-    """An array as rows of numbers that NumPy computes well with."""
-    flat = array.reshape(-1) if array.ndim != 2 else array
-    return flat.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
-
-
-def central(
-    subject: Subject, x: Any, steps: Any, rows: Rows | None = None, columns: Sequence[Rows | None] | None = None
-) -> Differences:
-    """Central differences by ``x``: two calls of the function for each coordinate, or each of ``rows``.
-
-    ``steps``: how far to go each way; a number, or one for each row. ``columns``: as in `sample`.
-    """
-    higher, ahead = moved(x, steps, rows)
-    lower, behind = moved(x, -np.asarray(steps, np.float64), rows)
-    up, down = (sample(subject, x, values, rows, columns) for values in (higher, lower))
-    apart = (ahead - behind)[:, None]
-    with np.errstate(all="ignore"):
-        slopes = [(here(u) - here(d)) / apart for u, d in zip(up, down, strict=True)]
-    return Differences(slopes, up, down, ahead, -behind)
-
-
-def one_sided(subject: Subject, x: Any, rows: Rows, steps: Any) -> list[tuple[Matrix, Matrix]]:
-    """For each output the slopes to the left and to the right of where ``x`` is, a row for each of ``rows``."""
-    at = [np.array(a).reshape(-1) for a in subject.values()]
-    with np.errstate(all="ignore"):
-        return central(subject, x, steps, rows).one_sided(at)
-
-
-# ---- steps -----------------------------------------------------------------------------------------------
-
-
 def rounding(dtype: Any) -> float:
     """The relative distance of neighbouring numbers of a dtype: 2.2e-16 for float64."""
     d = dtypes.of(dtype)
     return float(dtypes.finfo(d).eps) if d.category >= dtypes.FLOAT else 0.0
-
-
-def size_of(x: Any, rows: Rows | None = None) -> Matrix:
-    """How far each coordinate (or each of ``rows``) of ``x`` is from 0; 0 for what is not finite."""
-    size = np.abs(as_coordinates(np.asarray(x.array)).astype(np.float64))
-    size = size if rows is None else size[np.asarray(rows, dtype=np.intp)]
-    return np.where(np.isfinite(size), size, 0.0)
-
-
-def lost(x: Any) -> float:
-    """Steps shorter than this part of a number are all but lost in its rounding."""
-    eps = rounding(x.array.dtype)
-    return max(16 * eps, eps**0.75)
-
-
-def step(x: Any, relative: float, rows: Rows | None = None, small: float = 0.25) -> Matrix:
-    """For each coordinate (or each of ``rows``) of ``x``, ``relative`` times its size, taken as from ``small`` to 1.
-
-    Numbers far from 0 move by much more than what rounds them.
-    """
-    size = size_of(x, rows)
-    return np.maximum(relative * np.clip(size, small, 1), lost(x) * size)

@@ -8,6 +8,7 @@ far. So floors stay as small as the inputs, and a wrong entry in any derivative 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.op import Op, Sample
+from gradwright.verify.numeric.differences import differences
 from gradwright.verify.testing.samples import draw
 
 _STEP = 1e-5
@@ -106,7 +108,8 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
             unit = np.eye(x.size, dtype=x.dtype)
             units = np.concatenate([unit, 1j * unit]) if x.dtype.kind == "c" else unit
             for direction in units.reshape(-1, *x.shape) if k == 1 else [_random(generator, x)]:
-                numeric = _slope(op, static, rows[: k + 1], (r, j), direction)
+                sampler = partial(_moved_top, op, static, rows[: k + 1], (r, j), direction)
+                numeric = differences(sampler, _STEP).slopes[0].item()
                 formula = _inner(gradient, direction)
                 if not abs(formula - numeric) <= tolerance * max(1.0, np.max(np.abs(gradient))):
                     where = f", entry {np.argwhere(direction)[0].tolist()}" if k == 1 and x.shape else ""
@@ -116,15 +119,14 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
                     )
 
 
-def _slope(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]], at: tuple[int, int], direction: Any) -> float:
-    """The derivative of the top floor, contracted with the last of ``rows``, along ``direction`` in one array."""
-    ends = []
-    for h in (_STEP, -_STEP):
-        moved = [list(row) for row in rows[:-1]]
-        moved[at[0]][at[1]] = moved[at[0]][at[1]] + h * direction
-        top = tower(op, static, moved)[-1]
-        ends.append(sum(_inner(v, y.array) for y, v in zip(top, rows[-1], strict=True) if y is not None))
-    return (ends[0] - ends[1]) / (2 * _STEP)
+def _moved_top(op: Op, static: dict[str, Any], rows: Sequence[Sequence[Any]], at: tuple[int, int], direction: Any,
+               distance: Any) -> tuple[Any, list[Any]]:  # fmt: skip
+    """The top floor, contracted with the last of ``rows``, with one array so far along ``direction``."""
+    moved = [list(row) for row in rows[:-1]]
+    moved[at[0]][at[1]] = moved[at[0]][at[1]] + distance * direction
+    top = tower(op, static, moved)[-1]
+    found = sum(_inner(v, y.array) for y, v in zip(top, rows[-1], strict=True) if y is not None)
+    return distance, [np.array([[found]])]
 
 
 def _inner(g: Any, dy: Any) -> float:

@@ -1,4 +1,4 @@
-"""A check within a budget: what fits is compared, and what was left out is said."""
+"""What a comparison costs, and a check within a budget: what fits is compared, and what was left out is said."""
 
 import time
 import warnings
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.verify.gradcheck.budget import pick
+from gradwright.verify.numeric.budget import estimate, pick
 from gradwright.verify.numeric.jacobian import Subject
 
 check = gradwright.autograd.gradcheck
@@ -20,6 +20,18 @@ def leaf(data, dtype="float64"):
 def slow(x):
     time.sleep(1e-3)
     return x.sin()
+
+
+def test_the_estimate():
+    cost = estimate(Subject(lambda x, z: (slow(x), z * 2), (leaf(np.ones(30)), leaf([1j], "complex128"))))
+    assert (cost.rows, cost.columns) == (32, 32)
+    assert cost.call >= 1e-3
+    assert cost.seconds >= 64e-3
+
+
+def test_of_what_has_no_backward_only_calls_count():
+    cost = estimate(Subject(lambda x: slow(x).detach(), leaf(np.ones(3))))
+    assert (cost.rows, cost.columns, cost.passes) == (3, 3, 0)
 
 
 def test_what_fits_is_compared_whole():
