@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from gradwright import creation, dtypes
-from gradwright.engine.base import TensorBase
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 
@@ -116,7 +116,8 @@ class UninitializedTensorMixin:
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape, whose values are whatever the memory holds."""
-        values = creation.empty(shape, device=device, dtype=self.dtype if dtype is None else dtype)
+        values = creation.empty(shape, device=self.device if device is None else device,
+                                dtype=self.dtype if dtype is None else dtype)  # fmt: skip
         wanted = self.__dict__.pop("wanted")
         self.__class__ = self.cls_to_become
         self.array = values.array  # type: ignore[misc]
@@ -144,6 +145,11 @@ class UninitializedTensorMixin:
         """The dtype that it will have."""
         return dtypes.of(_array.__get__(self).dtype)
 
+    @property
+    def device(self) -> Any:
+        """Where it will live."""
+        return wrap(_array.__get__(self)).device
+
     def is_floating_point(self) -> bool:
         """Whether that is a floating-point one."""
         return bool(self.dtype.is_floating_point)
@@ -168,29 +174,30 @@ class UninitializedTensorMixin:
 
     @property
     def data(self) -> Any:
-        """Itself; set to another one, it takes over its dtype."""
+        """Itself; set to another one, it takes over its dtype and device."""
         return self
 
     @data.setter
     def data(self, value: Any) -> None:
-        _array.__set__(self, creation.empty(0, dtype=value.dtype).array)
+        _array.__set__(self, creation.empty(0, dtype=value.dtype, device=value.device).array)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Another one, of the dtype to which these arguments convert a tensor of this dtype."""
-        return type(self)(self.requires_grad, dtype=creation.empty(0, dtype=self.dtype).to(*args, **kwargs).dtype)
+        """Another one, of the dtype and device to which these arguments convert a tensor like this."""
+        like = creation.empty(0, dtype=self.dtype, device=self.device).to(*args, **kwargs)
+        return type(self)(self.requires_grad, like.device, like.dtype)
 
     def detach(self) -> Any:
         """Itself: it has no history."""
         return self
 
     def __copy__(self) -> Any:
-        return type(self)(self.requires_grad, dtype=self.dtype)
+        return type(self)(self.requires_grad, self.device, self.dtype)
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.__copy__()
 
     def __reduce__(self) -> Any:
-        return type(self), (self.requires_grad, None, self.dtype)
+        return type(self), (self.requires_grad, self.device, self.dtype)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
