@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwright.engine.require import require
+from gradwright.engine.require import require, within
 
 
 def test_what_holds_everywhere_passes() -> None:
@@ -24,3 +24,11 @@ def test_the_message_is_made_only_if_it_is_needed() -> None:
         raise AssertionError
 
     require(np.array([True]), message)
+
+
+def test_limits() -> None:
+    within(np.array([0, 2]), 0, 2, lambda _: "never said")
+    within(np.zeros((0, 3)), 1, 2, lambda _: "never said")
+    for values, wrong in (([1, 5], "5"), ([-1, 5], "-1"), ([0.5, np.nan], "nan")):
+        with pytest.raises(IndexError, match=f"^{wrong} is outside"):
+            within(np.array(values), 0, 2, lambda number: f"{number} is outside", IndexError)

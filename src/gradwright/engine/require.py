@@ -15,6 +15,17 @@ def require(condition: Any, message: str | Callable[[], str], error: type[Except
     """
     if condition is True:
         return
-    holds = condition if isinstance(condition, bool) else bool(backends.namespace(condition).all(condition))
-    if not holds:
+    if not isinstance(condition, bool):
+        condition = bool(condition if condition.ndim == 0 else backends.namespace(condition).all(condition))
+    if not condition:
         raise error(message if isinstance(message, str) else message())
+
+
+def within(array: Any, low: Any, high: Any, message: Callable[[Any], str], error: type[Exception] = RuntimeError
+           ) -> None:  # fmt: skip
+    """`require` all entries of an array to be from ``low`` to ``high``; ``message`` is told one that is not."""
+    if not array.size:
+        return
+    xp = backends.namespace(array)
+    least, most = xp.min(array), xp.max(array)
+    require((least >= low) & (most <= high), lambda: message(most if least >= low else least), error)

@@ -106,7 +106,7 @@ def eye_(tensor: Any) -> Any:
     """The identity matrix, cut off or filled up with 0. ValueError unless there are 2 dims."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(creation.eye(*tensor.shape))
+    return tensor.copy_(creation.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 @no_grad()
@@ -186,7 +186,8 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    flat = random.randn(max(rows, columns), min(rows, columns), dtype=tensor.dtype, generator=generator)
+    shape = max(rows, columns), min(rows, columns)
+    flat = random.randn(shape, dtype=tensor.dtype, device=tensor.device, generator=generator)
     q, r = linalg.qr(flat)
     q = q * r.diagonal().sgn()  # else the distribution would not be uniform
     return tensor.copy_((q if rows >= columns else q.mT).reshape(tensor.shape) * gain)
@@ -203,7 +204,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     rows, columns = tensor.shape
     normal_(tensor, 0.0, std, generator)
     for k in range(columns):
-        tensor[random.randperm(rows, generator=generator)[: math.ceil(sparsity * rows)], k] = 0
+        tensor[random.randperm(rows, device=tensor.device, generator=generator)[: math.ceil(sparsity * rows)], k] = 0
     return tensor
 
 

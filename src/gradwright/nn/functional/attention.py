@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.creation import full, zeros
+from gradwright.creation import full
 from gradwright.engine.apply import apply
 from gradwright.errors import size
 from gradwright.face import elementwise as e
@@ -49,8 +49,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         k, v = (_shared(x, q.array.shape[-3]) for x in (k, v))
     if is_causal:
-        attn_mask = full((q.array.shape[-2], k.array.shape[-2]), _MINUS, dtype=q.dtype).triu(1)
-    elif attn_mask is not None and attn_mask.array.dtype == bool:
+        attn_mask = full((q.array.shape[-2], k.array.shape[-2]), _MINUS, dtype=q.dtype, device=q.device)
+        attn_mask = attn_mask.triu(1)
+    elif attn_mask is not None and attn_mask.dtype is dtypes.boolean:
         attn_mask = e.where(attn_mask, 0.0, _MINUS)
     return attend(q, k, v, attn_mask, dropout_p, scale)[0]
 
@@ -78,7 +79,7 @@ def _added(mask: Any, like: Any, name: str) -> Any:
     """A mask as numbers to be added: -inf where a boolean one is True."""
     if mask is None or dtypes.kind(mask.array.dtype) == "f":
         return mask
-    if mask.array.dtype != bool:
+    if mask.dtype is not dtypes.boolean:
         raise AssertionError(f"only bool and floating types of {name} are supported, but got {mask.dtype}")
     return e.where(mask, _MINUS, 0.0).to(like.dtype)
 
@@ -151,7 +152,7 @@ def multi_head_attention_forward(
     if static_v is not None:
         v = static_v.reshape(batch, num_heads, *static_v.shape[1:])
     if add_zero_attn:
-        k, v = (cat([x, zeros(batch, num_heads, 1, x.size(-1), dtype=x.dtype)], 2) for x in (k, v))
+        k, v = (cat([x, x.new_zeros((batch, num_heads, 1, x.size(-1)))], 2) for x in (k, v))
         extra += 1
     keys = k.array.shape[2]
     if mask is not None:
@@ -194,4 +195,4 @@ def _check_dims(query: Any, key: Any, value: Any, padding: Any, mask: Any) -> No
 
 def _widened(mask: Any, extra: int) -> Any:
     """The mask with columns of zeros for keys that were added."""
-    return cat([mask, zeros(*mask.shape[:-1], extra, dtype=mask.dtype)], -1) if extra else mask
+    return cat([mask, mask.new_zeros((*mask.shape[:-1], extra))], -1) if extra else mask

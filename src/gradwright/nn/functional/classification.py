@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
+from gradwright.engine.require import within
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
@@ -19,7 +20,7 @@ from gradwright.face.algebra.matrices import legacy
 from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
-from gradwright.nn.functional.sparse import bounds, one_hot
+from gradwright.nn.functional.sparse import one_hot
 from gradwright.ops import scatter as _scatter
 from gradwright.reading.torch import tensor_arg, to_dtype
 
@@ -99,15 +100,13 @@ _entry = _scatter.pick.variant("NllLossBackward0")
 
 
 def _picked(x: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
-    """x at the class of each target, and which targets are not to be ignored (None if all are not)."""
-    at, held, classes = to_dtype(target, dtypes.int64), None, x.array.shape[axis]
-    least, largest = bounds(at)
-    if least <= ignore_index <= largest:
-        held = at != ignore_index
-        at = e.where(held, at, 0)
-        least, largest = bounds(at)
-    if least < 0 or largest >= classes:
-        raise IndexError(f"Target {least if least < 0 else largest} is out of bounds for {classes} classes.")
+    """x at the class of each target, and which targets are not to be ignored (None if it is known that none is)."""
+    at, held, last = to_dtype(target, dtypes.int64), None, x.array.shape[axis] - 1
+    xp, a = backends.namespace(at.array), at.array
+    if a.size and (0 <= ignore_index <= last or xp.may_hold((xp.min(a) < 0) | (xp.max(a) > last))):
+        ignored = at == ignore_index
+        at, held = e.where(ignored, 0, at), ~ignored
+        within(at.array, 0, last, lambda wrong: f"Target {wrong} is out of bounds for {last + 1} classes.", IndexError)
     return apply(_entry, (x, at.unsqueeze(axis)), {"axis": axis, "keepdims": False}), held
 
 
@@ -255,8 +254,8 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
     classes = rows.array.shape[1]
     listed = (t < 0).to(dtypes.int64).cumsum(1) == 0
     at = e.where(listed, t, 0)
-    if at.array.size and at.max().item() >= classes:
-        raise RuntimeError(f"multilabel_margin_loss(): target {at.max().item()} is out of range for {classes} classes")
+    within(at.array, 0, classes - 1, lambda wrong: (
+        f"multilabel_margin_loss(): target {wrong} is out of range for {classes} classes"))  # fmt: skip
     mine = (one_hot(at, classes) * listed.to(dtypes.int64).unsqueeze(-1)).sum(1) > 0
     excess = (1 - gather(rows, 1, at).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
     counted = listed.unsqueeze(2) & ~mine.unsqueeze(1)

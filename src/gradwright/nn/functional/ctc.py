@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.creation import arange, full, tensor
+from gradwright.creation import arange, as_tensor, full
+from gradwright.engine.require import within
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
 from gradwright.face.join import cat, stack
 from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
-from gradwright.nn.functional.sparse import bounds
 from gradwright.reading.torch import tensor_arg
 
 __all__ = ["ctc_loss"]
@@ -38,48 +38,47 @@ def ctc_loss(
     single = x.array.ndim == 2
     x = x.unsqueeze(1) if single else x
     steps, batch, classes = x.array.shape
-    lengths, sizes = (_lengths(n, batch) for n in (input_lengths, target_lengths))
+    lengths, sizes = (_lengths(n, x, batch) for n in (input_lengths, target_lengths))
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss(): blank must be in label range, from 0 to {classes - 1}, but got {blank}")
-    if max(lengths, default=0) > steps or min(lengths, default=0) < 0:
-        raise RuntimeError(f"ctc_loss(): Expected input_lengths to have value at most {steps}, but got {lengths}")
-    if min(sizes, default=0) < 0:
-        raise RuntimeError(f"ctc_loss(): Expected target_lengths to be at least 0, but got {sizes}")
+    within(lengths.array, 0, steps, lambda _: (
+        f"ctc_loss(): Expected input_lengths to have value at most {steps}, but got {lengths.tolist()}"))  # fmt: skip
     labels = _labels(t, sizes, batch, blank)
-    least, largest = bounds(labels)
-    if least < 0 or largest >= classes:
-        wrong = least if least < 0 else largest
-        raise RuntimeError(f"ctc_loss(): Expected targets from 0 to {classes - 1}, but got {wrong}")
-    total = -_likelihood(x, labels, tensor(lengths), tensor(sizes), blank)
+    within(labels.array, 0, classes - 1, lambda wrong: (
+        f"ctc_loss(): Expected targets from 0 to {classes - 1}, but got {wrong}"))  # fmt: skip
+    total = -_likelihood(x, labels, lengths, sizes, blank)
     missed = total.detach() > -0.1 * _NEVER
     losses = total * e.where(missed, 0.0 if zero_infinity else float("inf"), 1.0)
     if how == "mean":
-        losses = losses / tensor([max(n, 1) for n in sizes])
+        losses = losses / sizes.clamp(min=1)
     return losses.squeeze(0) if single and how == "none" else reduced(losses, how)
 
 
-def _lengths(given: Any, batch: int) -> list[int]:
-    found = given.reshape(-1).tolist() if hasattr(given, "tolist") else list(given)
-    if len(found) != batch:
-        raise RuntimeError(f"ctc_loss(): expected {batch} input_lengths and target_lengths, but got {len(found)}")
-    return [int(n) for n in found]
+def _lengths(given: Any, x: Any, batch: int) -> Any:
+    found = as_tensor(given, dtypes.int64, x.device).reshape(-1)
+    if found.array.size != batch:
+        raise RuntimeError(f"ctc_loss(): expected {batch} input_lengths and target_lengths, but got {found.array.size}")
+    return found
 
 
-def _labels(targets: Any, sizes: list[int], batch: int, blank: int) -> Any:
-    """The targets as (batch, longest), filled up with blanks."""
-    longest = max(sizes, default=0)
+def _labels(targets: Any, sizes: Any, batch: int, blank: int) -> Any:
+    """The targets as (batch, longest), filled up with blanks. The longest is looked for: a shape depends on it."""
+    held = sizes.tolist()
+    if min(held, default=0) < 0:
+        raise RuntimeError(f"ctc_loss(): Expected target_lengths to be at least 0, but got {held}")
+    along = arange(max(held, default=0), device=sizes.device)
+    longest, sizes = along.array.shape[0], sizes.reshape(batch, 1)
     if targets.array.ndim == 2 and targets.array.shape[0] == batch:
         if targets.array.shape[1] < longest:
             raise RuntimeError(f"ctc_loss(): Expected targets to hold {longest} labels, got {targets.array.shape[1]}")
         at = targets[:, :longest]
     else:
         flat = targets.reshape(-1)
-        if flat.array.size < sum(sizes):
-            raise RuntimeError(f"ctc_loss(): Expected targets to hold {sum(sizes)} labels, but got {flat.array.size}")
-        starts = [sum(sizes[:k]) for k in range(batch)]
-        where = tensor(starts).reshape(batch, 1) + arange(longest)
+        if flat.array.size < sum(held):
+            raise RuntimeError(f"ctc_loss(): Expected targets to hold {sum(held)} labels, but got {flat.array.size}")
+        where = sizes.cumsum(0) - sizes + along
         at = flat[where.clamp(max=max(flat.array.size - 1, 0))] if flat.array.size else flat.reshape(batch, 0)
-    return at.masked_fill(arange(longest) >= tensor(sizes).reshape(batch, 1), blank).to(dtypes.int64)
+    return at.masked_fill(along >= sizes, blank).to(dtypes.int64)
 
 
 def _likelihood(x: Any, labels: Any, lengths: Any, sizes: Any, blank: int) -> Any:
@@ -89,13 +88,13 @@ def _likelihood(x: Any, labels: Any, lengths: Any, sizes: Any, blank: int) -> An
     one, or by two where that skips a blank between different labels.
     """
     batch, longest = labels.array.shape
-    blanks = full((batch, longest + 1), blank)
+    blanks = full((batch, longest + 1), blank, device=x.device)
     states = cat([stack([blanks[:, :-1], labels], 2).reshape(batch, 2 * longest), blanks[:, -1:]], 1)
     n = 2 * longest + 1
-    never = full((batch, 2), _NEVER, dtype=x.dtype)
+    never = full((batch, 2), _NEVER, dtype=x.dtype, device=x.device)
     skips = cat([never[:, :n] > 0, (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])], 1)
     emitted = gather(x, 2, states.unsqueeze(0).expand(x.array.shape[0], batch, n)).clamp(min=_NEVER)
-    alpha = e.where(arange(n) == 0, 0.0, never[:, :1])  # before time begins: at the first blank
+    alpha = e.where(arange(n, device=x.device) == 0, 0.0, never[:, :1])  # before time begins: at the first blank
     for step, emission in enumerate(emitted.unbind(0)):
         before = cat([never, alpha], 1)
         ways = stack([alpha, before[:, 1:-1], e.where(skips, before[:, :-2], _NEVER)])

@@ -40,7 +40,7 @@ def pdist(input: Any, p: float = 2) -> Any:
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     n = x.array.shape[0]
-    i, j = ones(n, n).triu(1).nonzero().unbind(1)
+    i, j = ones(n, n, device=x.device).triu(1).nonzero().unbind(1)
     return norm(x[i] - x[j], p, 1)
 
 

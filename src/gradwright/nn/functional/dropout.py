@@ -30,7 +30,7 @@ def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, c
     if channels and len(shape) < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     d = x.dtype if dtypes.kind(x.array.dtype) == "f" else None
-    kept = rand((*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, dtype=d) >= p
+    kept = rand((*shape[:2], *(1,) * (len(shape) - 2)) if channels else shape, dtype=d, device=x.device) >= p
     if not alpha:
         out = mul(x, kept.to(x.dtype) * (1 / (1 - p)) if p < 1 else kept.to(x.dtype))
     elif p == 1:

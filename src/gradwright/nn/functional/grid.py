@@ -52,12 +52,12 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     out = tuple(size[2:])
-    axes = []
+    axes, like = [], {"dtype": theta.dtype, "device": theta.device}
     for i, m in reversed(list(enumerate(out))):
         ends = (m - 1) / m if not align else 1.0
-        line = creation.linspace(-ends, ends, m, dtype=theta.dtype) if m > 1 else creation.zeros(1, dtype=theta.dtype)
+        line = creation.linspace(-ends, ends, m, **like) if m > 1 else creation.zeros(1, **like)
         axes.append(line.reshape(-1, *(1,) * (n - 1 - i)).expand(*out).reshape(-1, 1))
-    base = cat([*axes, creation.ones(prod(out), 1, dtype=theta.dtype)], 1)
+    base = cat([*axes, creation.ones(prod(out), 1, **like)], 1)
     return (base @ theta.transpose(1, 2)).reshape(theta.array.shape[0], *out, n)
 
 
@@ -154,7 +154,7 @@ def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str
     out = grid.array.shape[1:-1]
     axes = [_entries(grid[..., n - 1 - i], m, mode, padding_mode, align) for i, m in enumerate(size)]
     pixels = x.reshape(batch, channels, prod(size)).transpose(1, 2).reshape(-1, channels)
-    first = creation.arange(batch).reshape(-1, *(1,) * n)
+    first = creation.arange(batch, device=x.device).reshape(-1, *(1,) * n)
     y: Any = 0
     for corner in product(*axes):
         place: Any = first

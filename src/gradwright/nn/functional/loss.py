@@ -13,6 +13,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.creation import ones_like
 from gradwright.engine.apply import apply
+from gradwright.engine.require import require, within
 from gradwright.engine.source_line import warn
 from gradwright.errors import size
 from gradwright.face import elementwise as e
@@ -120,8 +121,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
     """
     how = mode(reduction, size_average, reduce)
     x, t = _same_size("binary_cross_entropy", input, target)
-    if x.array.size and not (x.detach().min().item() >= 0 and x.detach().max().item() <= 1):
-        raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
+    within(x.array, 0.0, 1.0, lambda _: "binary_cross_entropy(): all elements of input should be between 0 and 1")
     if x.array.dtype != t.array.dtype:
         raise RuntimeError(f"Found dtype {legacy(t)} but expected {legacy(x)}: convert the target of "
                            f"binary_cross_entropy with target.to({x.dtype})")  # fmt: skip
@@ -197,8 +197,7 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps
     """
     x, t = _pair("gaussian_nll_loss", input, target)
     v = var * ones_like(x) if isinstance(var, (int, float)) else tensor_arg("gaussian_nll_loss", var, "var", 3)
-    if v.array.size and v.detach().min().item() < 0:
-        raise ValueError("var has negative entry/entries")
+    require(~(v.array < 0.0), "var has negative entry/entries", ValueError)
     shape = x.array.shape
     if v.array.shape != shape:
         if v.array.shape == shape[:-1]:

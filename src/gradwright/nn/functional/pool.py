@@ -10,12 +10,13 @@ from typing import Any
 from gradwright import creation, dtypes, random
 from gradwright.backends.windows import Lattice
 from gradwright.engine.apply import apply
+from gradwright.engine.require import within
 from gradwright.errors import size as text
 from gradwright.face.join import cat
 from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.nn.functional.resize import averaged
-from gradwright.ops import index as _index
 from gradwright.ops import pool as _pool
+from gradwright.ops import scatter as _scatter
 from gradwright.reading.torch import tensor_arg
 
 __all__ = [
@@ -32,7 +33,7 @@ _OPERATIONS = {
     for op, node in (
         (_pool.max_windows, "MaxPool{}DWithIndicesBackward0"),
         (_pool.mean_windows, "AvgPool{}DBackward0"),
-        (_index.put, "MaxUnpool{}DBackward0"),
+        (_scatter.scatter, "MaxUnpool{}DBackward0"),
     )
     for n in (1, 2, 3)
 }
@@ -213,7 +214,7 @@ def _adaptive_max_pool(n: int) -> Callable[..., Any]:
             windows = _shares(m, c)
             longest = max(map(len, windows), default=1)
             axes.append(creation.tensor([[min(w[0] + k, w[-1]) for k in range(longest)] for w in windows],
-                                        dtype=dtypes.int64).reshape(c, longest))  # fmt: skip
+                                        dtype=dtypes.int64, device=x.device).reshape(c, longest))  # fmt: skip
         pair = _largest(x, axes, n)
         return pair if return_indices else pair[0]
 
@@ -262,7 +263,7 @@ def _fractional_max_pool(n: int) -> Callable[..., Any]:
         if any(c + k - 1 > m for c, k, m in zip(count, kernel, size, strict=True)):
             raise RuntimeError(f"{function}(): pool size {kernel} too large relative to input size {text(size)}")
         batch = lead if len(lead) == 2 else (1, *lead)
-        u = random.rand(*batch, n, dtype=x.dtype) if _random_samples is None else _random_samples
+        u = random.rand(*batch, n, dtype=x.dtype, device=x.device) if _random_samples is None else _random_samples
         if u.array.shape[1:] != (batch[1], n) or u.array.shape[0] < batch[0]:
             raise RuntimeError(
                 f"{function}(): Expect _random_samples of size {(*batch, n)}, but got {text(u.array.shape)}"
@@ -275,9 +276,10 @@ def _fractional_max_pool(n: int) -> Callable[..., Any]:
             start = sample.new_full((*lead, 1), m - k).long()
             if c > 1:
                 steps = (m - k) / (c - 1)
-                inner = ((creation.arange(c - 1, dtype=u.dtype) + sample) * steps).long() - (sample * steps).long()
+                inner = ((creation.arange(c - 1, dtype=u.dtype, device=u.device) + sample) * steps).long()
+                inner = inner - (sample * steps).long()
                 start = cat([inner, start], -1)
-            axes.append(start.unsqueeze(-1) + creation.arange(k))
+            axes.append(start.unsqueeze(-1) + creation.arange(k, device=u.device))
         pair = _largest(x, axes, n)
         return pair if return_indices else pair[0]
 
@@ -319,11 +321,11 @@ def _max_unpool(n: int) -> Callable[..., Any]:
                 f"{function}(): Expected shape of indices to be same as that of the input tensor ({text(shape)}) but "
                 f"got indices tensor with shape: {text(where.array.shape)}"
             )
-        if where.array.size and not (where.array.min() >= 0 and where.array.max() < prod(out)):
-            raise RuntimeError(f"{function}(): Found an invalid max index (output volumes are of size {text(out)})")
+        within(where.array, 0, prod(out) - 1, lambda _: (
+            f"{function}(): Found an invalid max index (output volumes are of size {text(out)})"))  # fmt: skip
         planes = (prod(shape[:-n]), prod(size))
-        key = (creation.arange(planes[0]).unsqueeze(1).array, where.array.reshape(planes))
-        y = apply(_OPERATIONS[_index.put, n], (x.new_zeros((planes[0], prod(out))), x.reshape(planes)), {"key": key})
+        args = x.new_zeros((planes[0], prod(out))), where.reshape(planes), x.reshape(planes)
+        y = apply(_OPERATIONS[_scatter.scatter, n], args, {"axis": 1})
         return y.reshape(*shape[:-n], *out)
 
     return max_unpool

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright.creation import zeros
 from gradwright.engine.apply import apply
 from gradwright.face import elementwise as e
 from gradwright.face.algebra.linalg import linear, matmul
@@ -43,7 +42,7 @@ GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 def _from_input(mode: str, x: Any, weight_ih: Any, bias_ih: Any, bias_hh: Any) -> tuple[Any, Any]:
     """What the input contributes to the gates, and the bias that is left for the steps, which only GRU needs."""
     if mode == "GRU":
-        return linear(x, weight_ih, bias_ih), zeros(weight_ih.size(0), dtype=x.dtype) if bias_hh is None else bias_hh
+        return linear(x, weight_ih, bias_ih), x.new_zeros(weight_ih.size(0)) if bias_hh is None else bias_hh
     return linear(x, weight_ih, None if bias_ih is None else bias_ih + bias_hh), None
 
 

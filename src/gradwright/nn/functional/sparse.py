@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import dtypes
 from gradwright.creation import arange
 from gradwright.creation import tensor as tensor_of
 from gradwright.engine.mode import no_grad
+from gradwright.engine.require import within
 from gradwright.errors import size
 from gradwright.face.elementwise import where
 from gradwright.face.reduce import norm
@@ -20,15 +21,6 @@ __all__ = ["embedding", "embedding_bag", "one_hot"]
 _MODES = ("sum", "mean", "max")
 
 
-def bounds(indices: Any) -> tuple[int, int]:
-    """The smallest and the largest of whole numbers; of none 0 and -1."""
-    a = indices.array
-    if not a.size:
-        return 0, -1
-    xp = backends.namespace(a)
-    return int(xp.min(a, axis=None)), int(xp.max(a, axis=None))
-
-
 def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Whole numbers of shape (*) as vectors (*, num_classes) that are 1 there and 0 elsewhere, in int64.
 
@@ -38,18 +30,15 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     if dtypes.of(x.array.dtype) is not dtypes.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, but got {x.dtype}: "
                            "convert it with .long()")  # fmt: skip
-    least, largest = bounds(x)
     if not x.array.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if least < 0:
-        raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
-        num_classes = largest + 1
+        num_classes = max(x.max().item(), 0) + 1  # a shape that depends on values
     elif num_classes < 1:
         raise RuntimeError(f"num_classes should be positive, but got {num_classes}")
-    elif num_classes <= largest:
-        raise RuntimeError(f"Class values must be smaller than num_classes={num_classes}, but the largest is {largest}")
-    return (x.unsqueeze(-1) == arange(num_classes)).to(dtypes.int64)
+    within(x.array, 0, num_classes - 1, lambda wrong: "Class values must be non-negative." if wrong < 0 else (
+        f"Class values must be smaller than num_classes={num_classes}, but the largest is {wrong}"))  # fmt: skip
+    return (x.unsqueeze(-1) == arange(num_classes, device=x.device)).to(dtypes.int64)
 
 
 def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> tuple[Any, Any, int | None]:
@@ -67,9 +56,8 @@ def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> t
         if not -rows <= padding_idx < rows:
             raise AssertionError(f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows")
         padding_idx %= rows
-    least, largest = bounds(i)
-    if least < 0 or largest >= rows:
-        raise IndexError(f"{name}(): index out of range in self: indices must be from 0 to {rows - 1}")
+    within(i.array, 0, rows - 1, lambda wrong: (
+        f"{name}(): index out of range in self: indices must be from 0 to {rows - 1}"), IndexError)  # fmt: skip
     return i, w, padding_idx
 
 
@@ -144,7 +132,7 @@ def embedding_bag(
     i, factor, held = _bags(i, offsets, factor, include_last_offset)
     if padding is not None:
         held = held & (i != padding)
-    used = i[held]
+    used = i[held] if max_norm is not None or scale_grad_by_freq else i
     _bounded(used, w, max_norm, norm_type)
     rows = _rows(i, w, scale_grad_by_freq, used)
     if factor is not None:
@@ -160,7 +148,10 @@ def embedding_bag(
 
 
 def _bags(indices: Any, offsets: Any, factor: Any, include_last: bool) -> tuple[Any, Any, Any]:
-    """Indices and factors as (bags, longest), filled up at the end, and which entries are not filling."""
+    """Indices and factors as (bags, longest), filled up at the end, and which entries are not filling.
+
+    The longest bag is looked for among the offsets: a shape depends on it.
+    """
     if indices.array.ndim == 2:
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None, as its rows are the bags")
@@ -177,9 +168,9 @@ def _bags(indices: Any, offsets: Any, factor: Any, include_last: bool) -> tuple[
         raise RuntimeError(f"offsets[-1] can not be greater than input's length({n}), but it is {starts[-1]}")
     ends = starts if include_last else [*starts, n]
     lengths = [b - a for a, b in pairwise(ends)]
-    along = arange(max(lengths, default=0))
+    along = arange(max(lengths, default=0), device=indices.device)
     at = offsets[: len(lengths)].unsqueeze(1) + along
-    held = at < tensor_of(ends[1:]).unsqueeze(1)
+    held = at < tensor_of(ends[1:], device=indices.device).unsqueeze(1)
     at = at.clamp(max=max(n - 1, 0))
     if not n:
         return at, factor, held

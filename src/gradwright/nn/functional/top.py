@@ -67,7 +67,7 @@ feature_dropout_ = inplace(feature_dropout)
 
 def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
     """`dropout`, and which entries were kept."""
-    kept = rand(input.shape) >= (p if train is not False else 0)
+    kept = rand(input.shape, device=input.device) >= (p if train is not False else 0)
     return mul(input, kept.to(input.dtype) * (1 / (1 - p) if train is not False and p < 1 else 1.0)), kept
 
 
@@ -127,7 +127,7 @@ def native_batch_norm(
     """`batch_norm`, and the mean and 1/sqrt(var + eps) of each channel, as constants; empty if not in training."""
     if not training:
         y = _norm.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-        return y, empty(0, dtype=y.dtype), empty(0, dtype=y.dtype)
+        return y, *(empty(0, dtype=y.dtype, device=y.device) for _ in range(2))
     y, mean, var = _norm.batch_statistics(input, running_mean, running_var, momentum, eps)
     y = affine(y, per_channel(weight, input.ndim), per_channel(bias, input.ndim))
     return y, mean.detach().reshape(-1), (var.detach() + eps).rsqrt().reshape(-1)
@@ -145,7 +145,7 @@ def _batch_norm_with_update(
 ) -> tuple[Any, Any, Any, Any]:
     """`native_batch_norm` in training, and an empty tensor."""
     results = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return *results, empty(0, dtype=dtypes.uint8)
+    return *results, empty(0, dtype=dtypes.uint8, device=input.device)
 
 
 def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from gradwright.engine.require import within
 from gradwright.face.join import cat
 from gradwright.nn import functional as F
 from gradwright.nn.container import ModuleList, Sequential
@@ -106,9 +107,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if input.dim() != wanted:
             raise RuntimeError(f"{n}D target tensor expects {wanted}D input tensors, but found inputs with size "
                                f"{input.shape}")  # fmt: skip
-        if target.numel() and not 0 <= target.min().item() <= target.max().item() < self.n_classes:
-            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                               f"[{target.min().item()}, {target.max().item()}] were found. ")  # fmt: skip
+        within(target.array, 0, self.n_classes - 1, lambda _: (
+            f"Target values should be in [0, {self.n_classes - 1}], but values in range "
+            f"[{target.min().item()}, {target.max().item()}] were found. "))  # fmt: skip
 
     def log_prob(self, input: Any) -> Any:
         """The log-probability of every class: (n, in_features) to (n, n_classes)."""

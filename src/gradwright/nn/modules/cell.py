@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gradwright import dtypes
-from gradwright.creation import zeros
 from gradwright.errors import kind
 from gradwright.nn.functional.recurrent import GATES, State, cell
 from gradwright.nn.modules.parametric import Parametric, check_whole
@@ -65,7 +64,7 @@ class RNNCellBase(Parametric):
         single = input.dim() == 1
         x = input.unsqueeze(0) if single else input
         if given is None:
-            state: State = (zeros(x.size(0), self.hidden_size, dtype=x.dtype),) * self._states
+            state: State = (x.new_zeros(x.size(0), self.hidden_size),) * self._states
         else:
             state = tuple(s.unsqueeze(0) if single else s for s in given)
         self._check(x, state)

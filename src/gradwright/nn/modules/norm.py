@@ -56,7 +56,7 @@ class _Channels(_Affine):
         if track_running_stats:
             own = {"running_mean": creation.zeros(num_features, device=device, dtype=dtype),
                    "running_var": creation.ones(num_features, device=device, dtype=dtype),
-                   "num_batches_tracked": creation.tensor(0, dtype=dtypes.int64)}  # fmt: skip
+                   "num_batches_tracked": creation.tensor(0, device=device, dtype=dtypes.int64)}  # fmt: skip
         for name, buffer in own.items():
             self.register_buffer(name, buffer)
         self._scale(affine, bias, device, dtype)

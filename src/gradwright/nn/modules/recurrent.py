@@ -17,7 +17,6 @@ import warnings
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.creation import zeros
 from gradwright.face.join import cat, stack
 from gradwright.nn import functional as F
 from gradwright.nn.functional.recurrent import GATES, layer
@@ -202,7 +201,7 @@ class RNNBase(Parametric):
         if self.mode == "LSTM":
             shapes.append((n, batch, self.hidden_size))
         if given is None:
-            return tuple(zeros(shape, dtype=dtype) for shape in shapes)
+            return tuple(x.new_zeros(shape) for shape in shapes)
         for i, (s, shape) in enumerate(zip(given, shapes, strict=True)):
             if tuple(s.shape) != shape:
                 which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import Any
 
-from gradwright import creation, dtypes, linalg
+from gradwright import backends, creation, dtypes, linalg
 from gradwright.backends.quiet import quietly
 from gradwright.engine import overwrite
+from gradwright.engine.base import wrap
 from gradwright.engine.mode import no_grad
+from gradwright.engine.require import require
+from gradwright.face.join import stack
 from gradwright.tensor import Tensor
 
 
@@ -30,23 +32,27 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     if not held:
         return creation.tensor(0.0)
     p = float(norm_type)
-    dtype = held[0].dtype.to_real()
-    for t in held[1:]:
-        dtype = dtypes.promote_types(dtype, t.dtype.to_real())
-    total = linalg.vector_norm(creation.tensor([_norm(t, p) for t in held], dtype=dtype), p)
-    if error_if_nonfinite and not math.isfinite(total.item()):
-        raise RuntimeError(
+    if p == 2 and all(t.dtype in _PLAIN for t in held):
+        total = wrap(quietly(_length, [t.array if t._view is None else t.detach().array for t in held]))
+    else:
+        norms = [linalg.vector_norm(t.detach(), p) for t in held]
+        dtype = reduce(dtypes.promote_types, [n.dtype for n in norms])
+        total = linalg.vector_norm(stack([n.to(dtype) for n in norms]), p)
+    if error_if_nonfinite:
+        require(total.isfinite().array, (
             f"The total norm of order {p} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
-        )
+        ))  # fmt: skip
     return total
 
 
-def _norm(t: Any, p: float) -> float:
-    if p == 2 and t.dtype in (dtypes.float32, dtypes.float64):
-        flat = t.array.reshape(-1)
-        return math.sqrt(quietly(operator.matmul, flat, flat))
-    return float(linalg.vector_norm(t.detach(), p).item())
+_PLAIN = (dtypes.float32, dtypes.float64)
+
+
+def _length(arrays: list[Any]) -> Any:
+    xp = backends.namespace(arrays[0])
+    lines = [xp.reshape(a, (-1,)) for a in arrays]
+    return xp.sqrt(xp.sum(xp.stack([xp.matmul(a, a) for a in lines]), axis=0))
 
 
 @no_grad()
@@ -59,8 +65,9 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
         total_norm: what it is, as `get_total_norm` gives it. If it is NaN, so are the gradients then.
         foreach: makes no difference.
     """
-    coefficient = float(max_norm) / (float(total_norm) + 1e-6)
-    if not coefficient >= 1:
+    coefficient = float(max_norm) / (creation.as_tensor(total_norm) + 1e-6)
+    if backends.namespace(coefficient.array).may_hold(~(coefficient.array >= 1)):
+        coefficient = coefficient.clamp(max=1.0)
         for grad in _gradients(parameters):
             grad.mul_(coefficient)
 

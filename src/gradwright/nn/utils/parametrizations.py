@@ -79,7 +79,7 @@ class _SpectralNorm(Module):
         if n > 1:
             matrix = self._matrix(weight.detach())
             for key, size in zip(("_u", "_v"), matrix.shape, strict=True):
-                self.register_buffer(key, self._unit(random.randn(size, dtype=weight.dtype)))
+                self.register_buffer(key, self._unit(random.randn(size, dtype=weight.dtype, device=weight.device)))
             self._iterate(matrix, 15)
 
     def _matrix(self, weight: Any) -> Any:
@@ -161,7 +161,7 @@ class _Orthogonal(Module):
             if self.orthogonal_map == "matrix_exp":
                 q = linalg.matrix_exp(a)
             else:
-                one = creation.eye(n, dtype=a.dtype)
+                one = creation.eye(n, dtype=a.dtype, device=a.device)
                 q = linalg.solve(one - 0.5 * a, one + 0.5 * a)
             q = q[..., :k]
         if "base" in self._buffers:
@@ -177,7 +177,9 @@ class _Orthogonal(Module):
         q = value.mT if wide else value
         if "base" in self._buffers:
             *batch, n, k = q.shape
-            self.base = _orthogonalized(cat([q, random.randn(*batch, n, n - k, dtype=q.dtype)], -1) if n > k else q)
+            if n > k:
+                q = cat([q, random.randn(*batch, n, n - k, dtype=q.dtype, device=q.device)], -1)
+            self.base = _orthogonalized(q)
             minus = zeros_like(value)
             minus.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # of which the Householder reflections make the identity
             return minus

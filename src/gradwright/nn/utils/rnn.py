@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from gradwright import creation
+from gradwright import creation, dtypes
 from gradwright.engine.mode import no_grad
 from gradwright.face.join import stack
 from gradwright.nn.functional.pad import pad
@@ -106,10 +106,9 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     Differentiable in ``input``. Raises RuntimeError unless there are N lengths, none less than 1 or more than T, sorted
     where they must be.
     """
-    if not isinstance(lengths, Tensor):
-        lengths = creation.tensor(lengths, dtype=creation.arange(1).dtype)
     if input.dim() < 2:
         raise IndexError(f"pack_padded_sequence: expected input of 2 dims or more, got shape {tuple(input.shape)}")
+    lengths = creation.as_tensor(lengths, dtypes.int64, input.device)
     steps = input.transpose(0, 1) if batch_first else input
     longest, n = steps.shape[:2]
     if not steps.numel():
@@ -121,7 +120,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     if not enforce_sorted:
         sorted_indices = (-lengths).argsort(stable=True)
         steps, lengths = steps.index_select(1, sorted_indices), lengths[sorted_indices]
-    held = lengths.tolist()
+    held = lengths.tolist()  # the shape of the result depends on them
     if min(held) < 1:
         raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is "
                            f"<= 0: {min(held)}")  # fmt: skip
@@ -133,7 +132,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
             "do not need ONNX exportability."
         )
-    kept = creation.arange(held[0])[:, None] < lengths
+    kept = creation.arange(held[0], device=input.device)[:, None] < lengths
     return PackedSequence(steps[: held[0]][kept], kept.sum(1), sorted_indices)
 
 
@@ -155,10 +154,10 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     if total < longest:
         raise ValueError(f"Expected total_length to be at least the length of the longest sequence in input, but got "
                          f"total_length={total_length} and max sequence length being {longest}")  # fmt: skip
-    kept = creation.arange(n) < batch_sizes[:, None]
+    kept = creation.arange(n, device=data.device) < batch_sizes[:, None]
     lengths = kept.sum(0)
     places = pad(kept, (0, 0, 0, total - longest))
-    padded = creation.full((total, n, *data.shape[1:]), padding_value, dtype=data.dtype).index_put((places,), data)
+    padded = data.new_full((total, n, *data.shape[1:]), padding_value).index_put((places,), data)
     if back is not None:
         padded, lengths = padded.index_select(1, back), lengths[back]
     return (padded.transpose(0, 1) if batch_first else padded), lengths
