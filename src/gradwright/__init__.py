@@ -69,14 +69,8 @@ from gradwright.dtypes import int16 as short
 from gradwright.dtypes import int32 as int
 from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
-from gradwright.engine.mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from gradwright.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.errors import AnomalyError, CapturedTensor, GradcheckError, GradientWarning
 from gradwright.face.activation import *
 from gradwright.face.algebra.householder import *

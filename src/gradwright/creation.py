@@ -12,7 +12,7 @@ from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.strict import tell, warn
 from gradwright.errors import kind
 from gradwright.face.views import row_major
@@ -130,7 +130,7 @@ def warn_of_copy(t: Any, how: str) -> None:
     )
     if is_guarded():
         return
-    if t.requires_grad and recording.get():
+    if t.requires_grad and is_grad_enabled():
         warn(f"{message} This source requires grad, and the copy has no history: clone() keeps it.")
     else:
         tell(message, UserWarning)

@@ -107,11 +107,16 @@ class Op:
     variadic: bool = False
     several: bool = False
     complex: str | None = None
+    moves: bool = False
+    """Whether it only moves or converts numbers, so that half precision need not be computed in float32."""
     direct: bool = False
     """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
-    records: dict[Any, Callable[..., Any]] = field(default_factory=dict)
+    records: dict[Any, Callable[..., Any]] = field(default_factory=dict, init=False)
+    """What the engine has made to record it, by the inputs that need a gradient."""
+    ways: dict[int, Callable[..., Any]] = field(default_factory=dict, init=False)
+    """Its quick callables, by the number of inputs."""
 
     @cached_property
     def unheard(self) -> Callable[..., Any]:
@@ -125,11 +130,13 @@ class Op:
         """
         known = {*self.inputs, *self.static, "i", "out", *(f"{n}_shape" for n in self.inputs)}
         self.rules |= declared(f"{self.name}.vjp", self.inputs, known, rules)
+        self.records.clear()
+        self.ways.clear()
         return self
 
     def variant(self, node: str) -> Op:
         """The same operation under another node name, as PyTorch names its overloads."""
-        return replace(self, node=node, samples=(), records={})
+        return replace(self, node=node, samples=())
 
     def __call__(self, *arrays: Any, **static: Any) -> Any:
         for array in arrays:
@@ -146,7 +153,8 @@ table: dict[str, Op] = {}
 
 
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
-       several: bool = False, complex: str | None = None) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+       several: bool = False, complex: str | None = None, moves: bool = False,
+       ) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -156,6 +164,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         samples: the calls with which every check runs it.
         several: the formula returns a list of outputs, and ``g`` is then the list of their cotangents.
         complex: how it treats complex arrays, one of `COMPLEX` (see above).
+        moves: it only moves or converts numbers, as every view does: halves need not be computed in float32.
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -174,7 +183,8 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         direct = kind in ("elementwise", "reduction", "view") or joins
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  variadic, several, complex, forward.__module__.startswith("gradwright.") and direct,
+                  variadic, several, complex, moves or kind == "view",
+                  forward.__module__.startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made

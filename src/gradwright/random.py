@@ -14,7 +14,7 @@ from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import now
 from gradwright.errors import kind
 from gradwright.reading.torch import tensor_arg
 
@@ -92,9 +92,9 @@ def _source(generator: Any) -> Any:
         source = generator._source
     else:
         raise TypeError(f"argument 'generator' must be a torch.Generator or None, not {kind(generator)}")
-    mode = recording.get()
-    if not mode and mode is not False:
-        mode.drawing(source)
+    mode = now()
+    if mode.listener is not None and not mode.records:
+        mode.listener.drawing(source)
     return source.generator()
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import gradwright
 from gradwright.autograd import Function
-from gradwright.engine.mode import recording, watching
+from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.watch import Watch
 
 
@@ -124,14 +124,14 @@ def test_one_may_be_on_twice_and_they_may_end_in_any_order():
     b.__enter__()
     a.__enter__()
     a.__exit__()
-    assert watching.get() == (a, b)
+    assert now().watches == (a, b)
     a.__exit__()
     leaf().exp()
     assert a.log == []
     assert b.log == ["exp", "+ExpBackward0"]
     b.__exit__()
-    assert watching.get() == ()
-    assert recording.get() is True
+    assert now().watches == ()
+    assert now() is PLAIN
 
 
 def test_it_ends_with_an_exception_and_leaves_the_grad_mode_alone():
@@ -156,7 +156,7 @@ def test_one_that_is_turned_on_inside_a_grad_mode_stays_on():
             seen.__exit__()
         x.exp()
         assert seen.log == ["exp", "+ExpBackward0"]
-    assert recording.get() is True
+    assert now() is PLAIN
 
 
 def test_one_that_a_hook_turns_on_stays_on():
@@ -168,7 +168,7 @@ def test_one_that_a_hook_turns_on_stays_on():
     leaf().exp()
     seen.__exit__()
     assert seen.log == ["exp", "+ExpBackward0"]
-    assert recording.get() is True
+    assert now() is PLAIN
 
 
 def test_other_threads_are_not_seen():

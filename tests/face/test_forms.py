@@ -7,7 +7,7 @@ import pytest
 
 import gradwright
 from gradwright.engine.backward import walk
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.face import elementwise as e
 from gradwright.face.forms import alike, inplace, without_slope
 from gradwright.ops import arithmetic

@@ -15,8 +15,8 @@ from gradwright.backends.devices import device
 from gradwright.dtypes import Size, dtype
 from gradwright.engine.base import TensorBase
 
-PLAIN = frozenset([type(None), bool, int, float, complex, str, bytes, slice, range, type, type(Ellipsis), type(len),
-                   type(lambda: None), Size, dtype, device])  # fmt: skip
+TENSORLESS = frozenset([type(None), bool, int, float, complex, str, bytes, slice, range, type, type(Ellipsis),
+                        type(len), type(lambda: None), Size, dtype, device])  # fmt: skip
 """The classes of most arguments that are neither tensors nor containers."""
 
 
@@ -58,7 +58,7 @@ def _holds(value: Any, above: tuple[int, ...]) -> bool:
     if not keys:
         return False
     above = (*above, id(value))
-    return any(v.__class__ not in PLAIN and _holds(v, above) for v in _values(value, keys))
+    return any(v.__class__ not in TENSORLESS and _holds(v, above) for v in _values(value, keys))
 
 
 def take_apart(value: Any, leaves: list[Any], above: tuple[int, ...] = ()) -> Any:
@@ -69,14 +69,14 @@ def take_apart(value: Any, leaves: list[Any], above: tuple[int, ...] = ()) -> An
     if isinstance(value, TensorBase):
         leaves.append(value)
         return TENSOR
-    if value.__class__ in PLAIN or id(value) in above:
+    if value.__class__ in TENSORLESS or id(value) in above:
         return value
     keys = _keys(value)
     if keys is None or not keys:
         return value
     n = len(leaves)
     above = (*above, id(value))
-    parts = [v if v.__class__ in PLAIN else take_apart(v, leaves, above) for v in _values(value, keys)]
+    parts = [v if v.__class__ in TENSORLESS else take_apart(v, leaves, above) for v in _values(value, keys)]
     return value if len(leaves) == n else Tree(value, keys, parts)
 
 
@@ -160,7 +160,7 @@ class Parts(list[Any]):
 
 def parts(value: Any) -> Parts:
     """The parts of a container; none of anything else."""
-    keys = None if value.__class__ in PLAIN else _keys(value)
+    keys = None if value.__class__ in TENSORLESS else _keys(value)
     if keys is None:
         return Parts()
     found = Parts(_values(value, keys))

@@ -14,7 +14,7 @@ import numpy as np
 from gradwright.contract import containers
 from gradwright.engine.base import TensorBase
 
-PLAIN = containers.PLAIN - {FunctionType}
+TENSORLESS = containers.TENSORLESS - {FunctionType}
 """The classes of most values from which nothing can be reached."""
 _DEPTH = 8
 """Lists in lists deeper than this are not looked into."""
@@ -57,7 +57,7 @@ def _parts(name: str, value: Any, depth: int, seen: set[int], numbers: bool, sur
     elif isinstance(value, (float, complex, np.floating)):
         if numbers:
             yield name, value, sure
-    elif depth and value.__class__ not in PLAIN:
+    elif depth and value.__class__ not in TENSORLESS:
         if isinstance(value, (set, frozenset)):
             value = sorted(value, key=_order)
         if isinstance(value, _LISTS):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import guarding, record, recording
+from gradwright.engine.mode import recording, switch
 from gradwright.engine.node import Node, ticket
 
 
@@ -20,14 +20,12 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def backward(ctx: Any, *grads: Any) -> Any:
-        recorded, guard = record(False), guarding.get()
-        guarding.set(None)  # it may let go of gradients
+        before = recording(False)  # and with nobody listening: it may let go of gradients
         try:
             result = fn(ctx, *grads)
         finally:
-            recording.set(recorded)
-            guarding.set(guard)
-        if not recorded:
+            switch(before)
+        if not before.records:
             return result
         many = result if isinstance(result, tuple) else (result,)
         stop = _Once(ctx, grads)

@@ -31,7 +31,7 @@ from gradwright import backends
 from gradwright.backends.quiet import pass_begins, pass_ends
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
-from gradwright.engine.mode import record, recording, watching
+from gradwright.engine.mode import now, recording, recording_as
 from gradwright.engine.node import Node, routing
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
@@ -69,8 +69,8 @@ def run(
     leaves: list[tuple[Node, Any]] = []
     found: dict[Node, Any] = {}
     waiting: dict[Any, Any] = {}
-    before = record(create_graph)
-    watched = watching.get()
+    before = recording(create_graph)
+    watched = before.watches
     partial = None if targets is None else accumulating.set(False)
     way, aim = routing.get(), (route, wanted) if wanted else None
     if aim is not way:
@@ -127,10 +127,7 @@ def run(
             accumulating.reset(partial)
         if aim is not way:
             routing.set(way)
-        if before:
-            record(True)  # a hook may have turned a watch on or off
-        else:
-            recording.set(before)
+        recording_as(before)
     return found
 
 
@@ -144,7 +141,7 @@ Not while hooks run, which may wait for another thread's pass. (A finalizer may 
 
 def _accumulate(xp: Any, leaves: list[tuple[Any, Any]]) -> None:
     leaves.reverse()
-    watched = watching.get()
+    watched = now().watches
     _lock()
     try:
         while leaves:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+from gradwright.engine.mode import now
+from gradwright.engine.version import UNTRACKED
 
 
 class TensorBase:
@@ -39,15 +41,17 @@ class TensorBase:
 
 class _Made:
     cls: type[TensorBase] = TensorBase
-    inference = 0  # how many threads are in inference mode
-    counter: Callable[[], list[Any]] = staticmethod(lambda: [0])
 
 
 made = _Made()
-"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor. While ``made.inference``, a new
-tensor's counter is to be had from ``made.counter()``; else it is ``[0]``."""
+"""``made.cls`` is the class of every result; `gradwright.tensor` sets it to Tensor."""
 
 _new = object.__new__
+
+
+def fresh_counter() -> list[Any]:
+    """The counter of memory that no other tensor shares."""
+    return [UNTRACKED if now().inference else 0]
 
 
 def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
@@ -55,7 +59,7 @@ def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
     t = _new(made.cls)
     t.array = array
     t._node = node
-    t._counter = counter if counter is not None else made.counter() if made.inference else [0]
+    t._counter = counter if counter is not None else fresh_counter()
     t._view = None
     return t
 

@@ -22,7 +22,7 @@ from typing import Any
 from gradwright.backends.quiet import restore, users_own
 from gradwright.dtypes import LEGACY
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import watching
+from gradwright.engine.mode import now
 from gradwright.engine.source_line import is_own
 from gradwright.engine.watch import seen
 from gradwright.errors import kind, size
@@ -163,7 +163,7 @@ class Hooks:
 def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
     """What a hook of the user returns; an exception gets a note that names the hook and ``node``."""
     with _Named(fn, node):
-        return fn(*args) if not watching.get() else seen(title(fn, node), args, partial(fn, *args))
+        return fn(*args) if not now().watches else seen(title(fn, node), args, partial(fn, *args))
 
 
 class _Named:

@@ -12,9 +12,8 @@ import numpy as np
 
 from gradwright.backends.quiet import unheard
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.version import bump
-from gradwright.engine.watch import watches
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -27,10 +26,10 @@ def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
     write = unheard(operator)
 
     def attempt(x: Any, other: Any) -> bool:
-        mode = recording.get()
-        if mode is not False and (mode is not True or x._node is not None or _has_history(other)):
+        mode = now()
+        if mode is not UNRECORDED and (mode is not PLAIN or x._node is not None or _has_history(other)):
             return False
-        if watches or x._view is not None or x._counter[0].__class__ is not int:
+        if x._view is not None or x._counter[0].__class__ is not int:
             return False
         a = x.array
         if a.__class__ is not np.ndarray or not a.flags.carray:

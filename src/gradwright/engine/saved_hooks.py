@@ -15,7 +15,7 @@ from typing import Any
 
 from gradwright.backends.quiet import restore, users_own
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import record, watching
+from gradwright.engine.mode import now, recording, recording_as
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.watch import Watch
 from gradwright.errors import kind, size
@@ -64,7 +64,6 @@ def _unpacked(entry: Any) -> Any:
 class Packing(Watch):
     """A watch that decides what becomes of saved values. Of several the newest decides."""
 
-    computes = False
     keeps = True
 
     def replaced(self, owner: Node, entry: tuple[Any, ...], out: bool) -> Any:
@@ -104,7 +103,7 @@ def _is_number(entry: tuple[Any, ...]) -> bool:
 
 def hooks_are_on() -> bool:
     """Whether what is saved now would be packed."""
-    return any(isinstance(watch, Packing) for watch in watching.get())
+    return any(isinstance(watch, Packing) for watch in now().watches)
 
 
 class saved_tensors_hooks(Packing):
@@ -184,13 +183,13 @@ class SavedTensor(Entry):
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
     """What a user's hook returns: it runs without recording, and with the user's own NumPy settings."""
-    before = record(False)
+    before = recording(False)
     quiet = users_own()
     try:
         return hook(value)
     finally:
         restore(quiet)
-        record(before)
+        recording_as(before)
 
 
 class Raw:
@@ -313,7 +312,7 @@ class allow_mutation_on_saved_tensors(Packing):
         self._saved: dict[int, dict[int, weakref.ref[Kept]]] = {}
 
     def __enter__(self) -> Any:
-        if any(isinstance(watch, allow_mutation_on_saved_tensors) for watch in watching.get()):
+        if any(isinstance(watch, allow_mutation_on_saved_tensors) for watch in now().watches):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         return super().__enter__()
 

@@ -15,7 +15,8 @@ from typing import Any
 from gradwright import backends
 from gradwright.backends.generic import overlapping
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import enable_grad, is_inference_mode_enabled, record, recording, watching
+from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.mode import is_inference_mode_enabled, now, recording, recording_as
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump
@@ -75,7 +76,7 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
         return
     parent = x._view
     steps = (() if parent is None else parent.steps), (op, static)
-    if not recording.get():
+    if not now().records:
         origin: str | None = "inference" if is_inference_mode_enabled() else "no_grad"
     else:
         origin = "several" if op.several else None if parent is None else parent.origin
@@ -101,7 +102,7 @@ def refresh(x: Any, always: bool = False) -> None:
             x._node, view.version = severed(), -1
         return
     if view.origin is not None:
-        if always or recording.get():
+        if always or now().records:
             raise _forbidden(x, "its base or another view of its base has been")
         return
     with enable_grad():
@@ -180,7 +181,7 @@ def unhooked(x: Any) -> Any:
     history only what that showed can be reached.
     """
     view = getattr(x, "_view", None)  # it may be no tensor: that is for the operation to say
-    if view is None or not recording.get():
+    if view is None or not now().records:
         return x
     if view.origin is not None:
         check_history(x)
@@ -210,17 +211,17 @@ def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
         if view is None or _locked(view.base.array):
             raise RuntimeError("unsupported operation: the written-to memory is read-only. Please clone() the tensor.")
         x.array.flags.writeable = True  # NumPy locks whatever has been broadcast
-    if watching.get():
+    mode = now()
+    if mode.watches:
         writing(x)
-    mode = recording.get()
-    if not mode and mode is not False:
-        mode.writing(x)
+    if mode.listener is not None and not mode.records:
+        mode.listener.writing(x)
     check_history(x, needs_grad)
 
 
 def check_history(x: Any, needs_grad: bool = False) -> None:
     """Raise RuntimeError if the history of ``x`` may not be changed now."""
-    if not recording.get():
+    if not now().records:
         return
     view = x._view
     if view is not None:
@@ -272,8 +273,8 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)
-    mode = recording.get()
-    if mode or (mode is not False and mode.follows and not is_of_leaf(x)):
+    mode = now()
+    if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         if x._view is not None:
             rebase(x._view.base, x._view.steps, out)
         elif node is None and x._node is not None:
@@ -317,7 +318,7 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
     if any(mask):
         record = recorder(write_view, mask)
         _rehang(base, record(base, out, base, {"read": partial(read, steps=steps)}))
-        if watching.get():
+        if now().watches:
             recorded(base._node)
 
 
@@ -370,11 +371,11 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = wrap(x.array, x._node, x._counter)
     before._view = view
-    mode = record(view is None or view.origin is None or bool(recording.get()))  # right, whatever the mode
+    mode = recording(view is None or view.origin is None or now().records)  # right, whatever the mode
     try:
         out = form(before)
     finally:
-        recording.set(mode)
+        recording_as(mode)
     x.array = out.array
     if leaf:
         x._node._array = x.array
@@ -386,7 +387,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     bump(x._counter, 3)
     if view is not None:
         x._view = View(view._base, out._view.steps, view.origin, view.itself)
-        if not mode or x._node is None:
+        if not mode.records or x._node is None:
             x._view.seen = x._view.version = view.seen
     elif shared:
         before.__dict__["_now"] = weakref.ref(x)

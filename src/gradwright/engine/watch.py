@@ -1,8 +1,7 @@
 """Watching operations: what profilers, anomaly mode and saved-tensor hooks stand on.
 
 A `Watch` that is on in this thread (or asyncio task) sees every operation computed, every node recorded and every node
-run backward. While none is on this costs nothing: an operation reads `recording` anyway, which then holds the watches
-instead of True, and has two ways to compute anyway, of which it then takes the slower one (`backends.quiet`).
+run backward. While none is on this costs nothing: the mode is then `PLAIN`, which operations ask for anyway.
 """
 
 from __future__ import annotations
@@ -12,11 +11,8 @@ from functools import partial
 from typing import Any
 
 from gradwright.backends.quiet import quietly
-from gradwright.engine.mode import record, recording, watching
+from gradwright.engine.mode import now, switch
 from gradwright.op import Op
-
-watches: list[Watch] = []
-"""Those that are on anywhere and see operations computed; while there are none, no operation asks for its own."""
 
 
 class Watch:
@@ -25,8 +21,6 @@ class Watch:
     Of several, the newest is outermost.
     """
 
-    computes = True
-    """Whether it sees operations computed, too, and not only what is recorded."""
     keeps = False
     """Whether it may hold on to the memory of what a node has just saved."""
 
@@ -52,31 +46,27 @@ class Watch:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
 
     def __enter__(self) -> Any:
-        if self.computes:
-            watches.append(self)
-        watching.set((*watching.get(), self))
-        record(recording.get())
+        mode = now()
+        switch(mode.but(watches=(*mode.watches, self)))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self.computes:
-            watches.remove(self)
-        mine = list(watching.get())[::-1]
+        mode = now()
+        mine = list(mode.watches)[::-1]
         mine.remove(self)
-        watching.set(tuple(mine[::-1]))
-        record(recording.get())
+        switch(mode.but(watches=tuple(mine[::-1])))
 
 
 def computed(op: Op, xp: Any, *arrays: Any, **static: Any) -> Any:
     """What the formula of ``op`` makes of arrays, without NumPy's warnings."""
-    if not watching.get():
+    if not now().watches:
         return quietly(op.forward, xp, *arrays, **static)
     return seen(op.name, (*arrays, *static.values()), partial(quietly, op.forward, xp, *arrays, **static))
 
 
 def seen(name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
     """``call()``, seen by all watches as the operation of this name."""
-    for watch in watching.get():
+    for watch in now().watches:
         call = partial(watch.compute, name, inputs, call)
     return call()
 
@@ -88,25 +78,25 @@ def joined(a: Any, b: Any) -> Any:
 
 def recorded(node: Any) -> None:
     """Tell all watches, the newest first, of a new node."""
-    for watch in reversed(watching.get()):
+    for watch in reversed(now().watches):
         watch.recorded(node)
 
 
 def writing(t: Any) -> None:
     """Tell all watches of a write in place that comes."""
-    for watch in watching.get():
+    for watch in now().watches:
         watch.writing(t)
 
 
 def parted(t: Any, how: str) -> None:
     """Tell all watches of values that go on without their history."""
-    for watch in watching.get():
+    for watch in now().watches:
         watch.parted(t, how)
 
 
 def run(node: Any, xp: Any, g: Any) -> Any:
     """What ``node`` makes of the cotangent ``g``, seen by all watches."""
     call = partial(node._run, xp, g)
-    for watch in watching.get():
+    for watch in now().watches:
         call = partial(watch.run, node, g, call)
     return call()

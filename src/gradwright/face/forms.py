@@ -9,7 +9,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, binary, unary
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording, watching
+from gradwright.engine.mode import now
 from gradwright.engine.node import operation, ticket
 from gradwright.engine.view import assign, refresh, unhooked
 from gradwright.errors import kind
@@ -120,7 +120,7 @@ def without_slope(op: Op, *inputs: str) -> Op:
     def refuse(xp: Any, g: Any) -> Any:
         raise NotImplementedError(f"the derivative of {op.name} with respect to this argument is not implemented.")
 
-    return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())), records={})
+    return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())))
 
 
 def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
@@ -136,7 +136,7 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
         nonlocal composite
         if short is not None and len(args) == 1 and not kwargs and short(self, args[0]):
             return self
-        if watching.get() and (there := aside(self)) is not self:
+        if now().watches and (there := aside(self)) is not self:
             return store(self, function(there, *[there if a is self else a for a in args], **kwargs))
         there = unhooked(self)
         start = ticket()
@@ -144,7 +144,7 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
             out = function(there, *args, **kwargs)
             composite = short is None and _is_composite(out, start, (there, *args, *kwargs.values()))
         if composite:
-            out = function(apply_one(_copy, there, {}) if recording.get() else self, *args, **kwargs)
+            out = function(apply_one(_copy, there, {}) if now().records else self, *args, **kwargs)
         return store(self, out)
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
@@ -165,7 +165,7 @@ def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Ca
     def call(self: Any, other: Any) -> Any:
         if short is not None and short(self, other):
             return self
-        there = aside(self) if watching.get() else unhooked(self)
+        there = aside(self) if now().watches else unhooked(self)
         out = method(there, there if other is self else other)
         return out if out is NotImplemented else store(self, out)
 
@@ -177,8 +177,8 @@ def aside(x: Any) -> Any:
 
     The copy has the history of ``x``.
     """
-    mode = recording.get()
-    if type(mode) is not tuple or not isinstance(x, TensorBase) or not any(watch.keeps for watch in mode):
+    mode = now()
+    if not mode.records or not isinstance(x, TensorBase) or not any(watch.keeps for watch in mode.watches):
         return x
     if x._view is not None:
         refresh(x)

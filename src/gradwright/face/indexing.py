@@ -11,7 +11,7 @@ from gradwright import dtypes
 from gradwright.engine import overwrite
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.view import assign, unhooked
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -74,7 +74,7 @@ def _part(k: Any) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid "
             f"indices, but got {kind(k)}"
         )
-    array = np.array(array) if recording.get() else np.asarray(array)  # a graph keeps it, and its owner may change it
+    array = np.array(array) if is_grad_enabled() else np.asarray(array)  # a graph keeps it, and its owner may change it
     if array.size == 0 and isinstance(k, (list, tuple, range)):
         array = array.astype(np.int64)
     if dtypes.kind(array.dtype) not in "bui":

@@ -30,7 +30,7 @@ def _opaque(xp: Any, x: Any, *, result: Any) -> Any:
 
 @cache
 def _named(function: str, node: str) -> Op:
-    return without_slope(replace(_opaque, name=function, node=node, records={}), "x")
+    return without_slope(replace(_opaque, name=function, node=node), "x")
 
 
 def opaque(function: str, node: str, x: Any, result: Any) -> Any:

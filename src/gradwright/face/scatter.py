@@ -10,7 +10,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.errors import size as _text
 from gradwright.face.indexing import winning
 from gradwright.face.join import cat
@@ -175,7 +175,7 @@ def _min(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
 def _prod(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
     """Products by halving: entries sorted by place are multiplied in pairs until each place has one: right at zeros."""
     start = x if include_self else _without(x, axis, index, 1)
-    if not recording.get() or (start._node is None and src._node is None):
+    if not is_grad_enabled() or (start._node is None and src._node is None):
         return apply(_scatter.scatter_prod, (start, index, src), {"axis": axis})
     columns = np.moveaxis(np.arange(x.array.size).reshape(x.array.shape), axis, 0)
     within = columns[(slice(None), *(slice(n) for k, n in enumerate(index.array.shape) if k != axis))]

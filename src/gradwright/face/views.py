@@ -9,7 +9,8 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import is_inference_mode_enabled, no_grad, recording
+from gradwright.engine.grad_mode import no_grad
+from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
 from gradwright.engine.version import bump
 from gradwright.engine.view import alias_of, check_history, check_tracked, writable
@@ -255,7 +256,7 @@ def set_(self: Any, source: Any = None) -> Any:
         hooks, x._node = x._node._hooks, None
         x._node = AccumulateGrad(x)
         x._node._hooks = hooks
-    elif x._node is not None and recording.get():
+    elif x._node is not None and is_grad_enabled():
         x._node = NotDifferentiable(x._node, "set_")
     return x
 

@@ -16,7 +16,7 @@ from gradwright.backends.quiet import restore, users_own
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
-from gradwright.engine.mode import guarding, recording, watching
+from gradwright.engine.mode import now, switch
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
 from gradwright.engine.nodes_of_ops import freed, unpack
 from gradwright.engine.saved_hooks import raw
@@ -201,7 +201,7 @@ class BackwardNode(Declaring, Node):
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
-        if recording.get():
+        if now().records:
             return self._recorded(grads, g)
         function = self._function
         derivative = function.backward if function._usual else function._derivative()
@@ -237,8 +237,8 @@ class BackwardNode(Declaring, Node):
 
     def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
         """What the user's backward returns while it is recorded, watched by ``guard``."""
-        before, quiet = guarding.get(), users_own()
-        guarding.set(guard)
+        before, quiet = now(), users_own()
+        switch(before.but(listener=guard))
         earlier = Earlier(self) if self.__dict__ else None
         try:
             function = self._function
@@ -249,17 +249,17 @@ class BackwardNode(Declaring, Node):
             return derivative(ctx, *grads)
         finally:
             restore(quiet)
-            guarding.set(before)
+            switch(before)
             if earlier:
                 earlier.put_back()
 
     def _check_cotangent(self, t: Any, version: int, g: Any) -> None:
         """Raise RuntimeError for a cotangent that backward has changed, unless nobody else holds its memory."""
-        if not recording.get():
+        if not now().records:
             several = isinstance(g, Bundle)
             if not any(t.array is a for a in (g.values() if several else (g,))):  # a number that became an array, say
                 return
-            watches = len(watching.get())
+            watches = len(now().watches)
             own = _OWN + self._frames + (watches and 2 + 2 * watches)  # `watch.run`, and each of them
             if several:
                 own = _OWN - 2  # not three frames hold it, but the bundle
@@ -283,7 +283,7 @@ class BackwardNode(Declaring, Node):
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""
-        if not recording.get():
+        if not now().records:
             return self._function._derivative()(self, *grads)
         guard = self._guard(grads)
         try:

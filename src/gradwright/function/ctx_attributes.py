@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.contract.contents import PLAIN, kept
+from gradwright.contract.contents import TENSORLESS, kept
 from gradwright.engine.base import TensorBase
 from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
@@ -133,7 +133,7 @@ def keep(node: Any, args: Sequence[Any], outputs: Sequence[Any], start: int) -> 
     """
     own, packed, packing = node.__dict__, None, None
     for name, value in own.items():
-        if value.__class__ in PLAIN:
+        if value.__class__ in TENSORLESS:
             continue
         if packing is None:
             packing = _Packing(node, args, outputs, start)
@@ -175,11 +175,13 @@ class _Packing:
             shared = _Shared(name, value, self)
             return shared if shared.versions else value
         for v in _values(value):
-            if v.__class__ not in PLAIN:
+            if v.__class__ not in TENSORLESS:
                 break
         else:
             return value
-        parts = [v if v.__class__ in PLAIN else self.packed(f"{name}[{k!r}]", v, depth - 1) for k, v in _items(value)]
+        parts = [
+            v if v.__class__ in TENSORLESS else self.packed(f"{name}[{k!r}]", v, depth - 1) for k, v in _items(value)
+        ]
         if all(p is v for p, v in zip(parts, _values(value), strict=True)):
             return value
         rebuilt = isinstance(value, tuple) or any(map(_owned, parts))

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from gradwright import backends
-from gradwright.contract.containers import PLAIN, TENSOR, filled, parts, put_together, take_apart
+from gradwright.contract.containers import TENSOR, TENSORLESS, filled, parts, put_together, take_apart
 from gradwright.contract.declarations import pushing
 from gradwright.contract.surrogate import reason_of, surrogate
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.nodes_of_ops import underived
 from gradwright.function.function import Function, FunctionMeta
 from gradwright.op import Rule, declared
@@ -234,7 +234,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     def backward(ctx: Any, *grads: Any) -> Any:
         kept, tensors = ctx._kept, ctx.saved_tensors
         g = grads if kept.several else grads[0]
-        if not recording.get():
+        if not is_grad_enabled():
             g, tensors = _arrays(g), [t.array for t in tensors]
         xp = backends.namespace(g if hasattr(g, "shape") else next(iter(_leaves(g))))
         known = kept.known(tensors)
@@ -323,7 +323,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _are_arrays(values: Any) -> bool:
     """Whether there are arrays in values, and no tensors."""
-    leaves = [leaf for value in values if value.__class__ not in PLAIN for leaf in _leaves(value)]
+    leaves = [leaf for value in values if value.__class__ not in TENSORLESS for leaf in _leaves(value)]
     return bool(leaves) and not any(isinstance(v, TensorBase) for v in leaves)
 
 

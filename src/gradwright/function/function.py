@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 
 from gradwright.contract import signature
-from gradwright.contract.containers import PLAIN, holds_tensors
+from gradwright.contract.containers import TENSORLESS, holds_tensors
 from gradwright.contract.contents import among, only_tensors, reachable
 from gradwright.contract.declarations import Declarations, root
 from gradwright.contract.surrogate import declared
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import guarding, recording, watching
+from gradwright.engine.mode import PLAIN, Mode, now, switch
 from gradwright.engine.node import ticket
 from gradwright.engine.strict import warn
 from gradwright.engine.version import bump, noted, written_at
@@ -43,7 +43,7 @@ from gradwright.function.outputs import attach, attach_all, owned
 from gradwright.guards.in_forward import Inside
 from gradwright.guards.outside_ctx import UNREAD, enter
 
-_new = object.__new__
+_new, _made = object.__new__, tuple.__new__
 
 
 class FunctionMeta(type):
@@ -164,17 +164,14 @@ class Function(Declarations, metaclass=FunctionMeta):
                 array = a.array
                 metas.append((array.shape, array.dtype))
             else:
-                if a.__class__ not in PLAIN and holds_tensors(a):
+                if a.__class__ not in TENSORLESS and holds_tensors(a):
                     return of_containers.apply(cls, args)
                 nodes.append(None)
                 versions.append(None)
                 metas.append(None)
         node._needs = needs = tuple([n is not None for n in nodes])
-        mode = recording.get()
-        guard = guarding.get()
-        if guard is not None:
-            guarding.set(None)
-        if mode:
+        mode = now()
+        if mode.records:
             inside = Inside()
             inside.call = cls, args, nodes, ticket()
             inside.known = (*nodes, None)
@@ -182,9 +179,9 @@ class Function(Declarations, metaclass=FunctionMeta):
             inside.found = None
             if cls._outer is not None and True in needs:
                 enter(inside)
-            recording.set(inside)
+            switch(_made(Mode, (False, mode.watches, inside, mode.inference, mode.interpreter, mode.quick)))
         try:
-            if mode is not True and watching.get():
+            if mode is not PLAIN and mode.watches:
                 result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
             elif own_context:
                 result = cls.forward(node, *args)
@@ -192,13 +189,11 @@ class Function(Declarations, metaclass=FunctionMeta):
                 result = cls.forward(*args)
                 cls.setup_context(node, args, result)
         finally:
-            if mode:
-                recording.set(mode)
-            if guard is not None:
-                guarding.set(guard)
+            if mode.records:
+                switch(mode)
         single = isinstance(result, TensorBase)
         tensors = single or only_tensors(result)
-        needed = mode and True in needs
+        needed = mode.records and True in needs
         outputs = (result,) if single else result if tensors else of_containers.outputs(cls, node, result)
         if needed:
             if not tensors:
@@ -216,7 +211,7 @@ class Function(Declarations, metaclass=FunctionMeta):
                 attach(node, args, result, inside)
             else:
                 outputs = attach_all(node, args, outputs, inside)
-            if mode is not True:
+            if mode is not PLAIN and mode.watches:
                 watch.recorded(node)
         else:
             outputs = owned(node, args, outputs)

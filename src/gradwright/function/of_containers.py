@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from gradwright.contract.containers import PLAIN, Tree, answers, paths, put_together, shaped, take_apart
+from gradwright.contract.containers import TENSORLESS, Tree, answers, paths, put_together, shaped, take_apart
 from gradwright.contract.declarations import root
 from gradwright.engine.base import TensorBase
 from gradwright.function.ctx import BackwardNode
@@ -100,7 +100,7 @@ def _flat(cls: Any) -> Any:
 def outputs(cls: Any, node: BackwardNode, result: Any) -> tuple[Any, ...]:
     """The outputs of a forward that has returned no tensor, as a tuple; tensors in containers are outputs too."""
     many = result if isinstance(result, tuple) else (result,)
-    if all(isinstance(o, TensorBase) or o.__class__ in PLAIN for o in many) or isinstance(node, NestedNode):
+    if all(isinstance(o, TensorBase) or o.__class__ in TENSORLESS for o in many) or isinstance(node, NestedNode):
         return tuple(many)
     node._trees = None, None
     taken = _taken_out(node, result)

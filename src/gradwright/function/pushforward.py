@@ -9,7 +9,7 @@ from gradwright.backends import numpy as numpy_backend
 from gradwright.contract.containers import answers, shaped, take_apart
 from gradwright.contract.declarations import pushing
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import kind, size
 from gradwright.function.of_containers import flat
 

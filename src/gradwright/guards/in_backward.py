@@ -18,7 +18,7 @@ import numpy as np
 from gradwright.contract.containers import take_apart
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import guarding, recording, watching
+from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, ticket
 from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
@@ -29,10 +29,8 @@ from gradwright.errors import CutError
 from gradwright.guards.compared_only import decides
 
 
-class Guard(list[Any]):
-    """What is known of one run of a user's backward.
-
-    In a `no_grad` block `recording` holds it: it is a list that stays empty, and so is false.
+class Guard:
+    """What is known of one run of a user's backward, where the mode has it for a listener, in `no_grad` blocks, too.
 
     Attributes:
         name: of the node.
@@ -45,8 +43,8 @@ class Guard(list[Any]):
         brought: whether an array came. Then no doubt is left: numbers beside it, such as a factor that a forward in
             NumPy keeps, are constants far more often than not.
         leaves: the nodes of leaves that were made by ``detach().requires_grad_()``, with their cuts.
-        replaying: while forward runs again, what `recording` holds: a `no_grad` block in it says nothing, since all of
-            forward is one.
+        replaying: the ctx of forward while that runs again: a `no_grad` block in it says nothing, since all of forward
+            is one.
         scale: how large the cotangents are that a second derivative brings to what was returned.
         outer: what puts back what running forward again has left outside of ctx.
         doubted: the tensors whose history is not known, with what is one until backward is done.
@@ -209,11 +207,8 @@ class Returned(Node):
 
 def _guard() -> Any:
     """The guard, if it is the user's backward, or its replay, that runs now, and not a forward or pass inside it."""
-    guard = guarding.get()
-    if guard is None or guard.declared:
-        return None
-    mode = recording.get()
-    return guard if mode or mode is guard else None
+    guard = now().listener
+    return None if guard is None or not guard.follows or guard.declared else guard
 
 
 def aside(t: Any, out: Any, how: str) -> Any:
@@ -221,7 +216,7 @@ def aside(t: Any, out: Any, how: str) -> Any:
 
     If both are one memory, it is a view of ``t`` meanwhile, so that what is written into it is known of ``t``.
     """
-    if watching.get():
+    if now().watches:
         parted(t, how)
     guard = _guard()
     if guard is None or is_own(sys._getframe(2).f_code.co_filename):
@@ -268,9 +263,9 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
     """Values of ``t`` leave for Python, or for NumPy as an ``array``; whether a guard is on, which lets them."""
     guard = _guard()
     if guard is None:
-        mode = recording.get()
-        if not mode and mode is not False:
-            mode.left = True
+        listener = now().listener
+        if listener is not None and not listener.follows:
+            listener.left = True
         return False
     history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
     frame = sys._getframe(2)
@@ -297,11 +292,8 @@ def is_guarded() -> bool:
 
 def is_repeatable() -> bool:
     """Whether a Function's forward runs, which may be run again and then has to come to the same."""
-    mode = recording.get()
-    if not mode and mode is not False:
-        return not mode.follows
-    guard = guarding.get()
-    return guard is not None and guard.replaying is not None
+    listener = now().listener
+    return listener is not None and (not listener.follows or listener.replaying is not None)
 
 
 def rooted(t: Any) -> bool:

@@ -1,7 +1,6 @@
 """While a Function's forward runs: what it uses that is no argument of it, and what it takes to run it again.
 
-`recording` then holds an `Inside` in place of False, which asks nothing of operations but to tell it of operands with
-history that they do not record.
+The mode then has an `Inside` for a listener, which is told of operands with history that are not recorded.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from gradwright.engine.view import is_severed
 from gradwright.errors import CapturedTensor
 
 
-class Inside(list[Any]):
-    """What `recording` holds inside forward: a list that stays empty, which is the cheapest thing that is false.
+class Inside:
+    """What listens inside forward.
 
     Attributes:
         follows: whether a tensor takes up the history of what is written into it, although nothing is recorded.
@@ -39,6 +38,7 @@ class Inside(list[Any]):
     left: bool
     found: dict[int, tuple[str, Any, int]] | None
     follows = False
+    replaying = None
 
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gradwright.contract.contents import PLAIN, kept
+from gradwright.contract.contents import TENSORLESS, kept
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase
 
@@ -28,7 +28,7 @@ class Earlier:
         self.node, self.off, self.rest = node, {}, []
         own, left = node.__dict__, getattr(node, "_left", {})
         for name, value in [*own.items()]:
-            found = [] if value.__class__ in PLAIN else [*_tensors(f"ctx.{name}", value)]
+            found = [] if value.__class__ in TENSORLESS else [*_tensors(f"ctx.{name}", value)]
             if not found:
                 continue
             if left.get(name, _ABSENT) is value:

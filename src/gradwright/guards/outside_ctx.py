@@ -134,8 +134,6 @@ class Unchanged(Watch):
     graph needs their new values. What is put into a list or dictionary, or taken out, is left as it is.
     """
 
-    computes = False
-
     def __init__(self, outer: Outer) -> None:
         self.spots = [*outer.read, *outer.written]
         for spot in [*self.spots]:

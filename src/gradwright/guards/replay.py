@@ -20,7 +20,7 @@ from gradwright.contract.contents import among, reachable
 from gradwright.contract.signature import has_setup
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import guarding, record, recording, watching
+from gradwright.engine.mode import now, recording, switch
 from gradwright.engine.nodes_of_ops import freed, modified, pack, unpack
 from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors
 from gradwright.errors import size
@@ -111,7 +111,7 @@ def again(node: Any) -> Any:
     replay, cls = node._replay, node._function
     if node._saved is None or len(node._saved) < replay.count:  # or cleared
         raise freed(node)
-    guard = guarding.get()
+    guard = now().listener
     changed: list[RuntimeError] = []
     args = _arguments(node, replay, changed)
     ctx = object.__new__(cls._node_class)
@@ -122,10 +122,10 @@ def again(node: Any) -> Any:
     places = outside_ctx.of(cls)
     unchanged = outside_ctx.Unchanged(places)
     states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
-    before = record(True)
+    before = recording(True)
     guard.outer = unchanged
-    guard.replaying = recording.get()
-    copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in watching.get())
+    guard.replaying = ctx
+    copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in before.watches)
     try:
         for source, state in replay.random.items():
             source.set_state(state)
@@ -143,7 +143,7 @@ def again(node: Any) -> Any:
                 "that needs the history of what forward kept: save only inputs and outputs instead, or mark backward "
                 "with once_differentiable"
             )
-        recording.set(before)
+        switch(before)
         guard.replaying = None
         unchanged.ran()
         for source, state in states.items():
@@ -154,10 +154,10 @@ def again(node: Any) -> Any:
     except RuntimeError as error:
         raise (changed[0] if changed else error) from None
     if replay.outside:
-        now = places.look()
+        left = places.look()
         for t in [ref() for ref in replay.outside]:
-            if id(t) in now:  # forward has found it, and has not made it again
-                guard.doubt(t, now[id(t)][0], "an earlier run of forward")
+            if id(t) in left:  # forward has found it, and has not made it again
+                guard.doubt(t, left[id(t)][0], "an earlier run of forward")
     return ctx
 
 
@@ -177,7 +177,7 @@ def _arguments(node: Any, replay: Replay, changed: list[RuntimeError]) -> list[A
                 a = wrap(array.copy(), source)  # forward will change it again
             elif source is None and of(array.dtype).category >= FLOAT and counter[0] != version:
                 changed.append(modified(node, name, packed))
-                a = wrap(array, Cut(None, guarding.get().inputs, str(changed[-1])))
+                a = wrap(array, Cut(None, now().listener.inputs, str(changed[-1])))
             else:
                 a = unpack(node, packed, name)
         args.append(a)
@@ -209,10 +209,10 @@ def _names(node: Any) -> list[str]:
 
 def _compare(node: Any, ctx: Any) -> None:
     """Raise RuntimeError if forward has not left what it left the first time; hand on what was added since."""
-    before, now = node._values(node._saved), ctx._to_save
-    if len(before) != len(now):
-        raise _differs(node, "saved_tensors", f"was {len(before)} tensors, and is {len(now)}")
-    first, second = _kept(node, before), _kept(ctx, now)
+    before, after = node._values(node._saved), ctx._to_save
+    if len(before) != len(after):
+        raise _differs(node, "saved_tensors", f"was {len(before)} tensors, and is {len(after)}")
+    first, second = _kept(node, before), _kept(ctx, after)
     for name, value in second.items():
         if name not in first:
             raise _differs(node, name, "was not there the first time")
@@ -224,7 +224,7 @@ def _compare(node: Any, ctx: Any) -> None:
             same = np.allclose(a, b, rough, rough * float(np.abs(a[np.isfinite(a)]).max(initial=0)), equal_nan=True)
         else:
             same = np.array_equal(a, b)
-        if not same and isinstance(value, float) and name in vars(ctx) and not guarding.get().values:
+        if not same and isinstance(value, float) and name in vars(ctx) and not now().listener.values:
             setattr(ctx, name, first[name])  # it was not made of a tensor: the time, say
         elif not same:
             raise _differs(node, name, "has other values")

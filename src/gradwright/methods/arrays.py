@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU, device_of
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import lend
 from gradwright.engine.view import writable
 from gradwright.guards.in_backward import is_guarded, leaves
@@ -58,7 +58,7 @@ class Arrays:
         return self._lent(None, leaves(self, "numpy()", True) or force)
 
     def _lent(self, holder: Any, force: bool = False) -> Any:
-        if recording.get() and self.requires_grad and not force:
+        if is_grad_enabled() and self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self._is_elsewhere():
             return CPU.hold(self.array)

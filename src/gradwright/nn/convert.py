@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self
 
 from gradwright import creation, dtypes
 from gradwright.backends.devices import place
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.parameter import is_lazy
 from gradwright.nn.tree import Tree
 from gradwright.reading.torch import destination

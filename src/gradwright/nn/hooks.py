@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from gradwright.engine.hooks import Registry as HookRegistry
 from gradwright.engine.hooks import RemovableHandle, add, fitting, title
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.function.function import Function
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.registry import Registry
@@ -303,7 +303,7 @@ class _Some(NamedTuple):
     def of(cls, values: Sequence[Any]) -> _Some | None:
         """Those among ``values``; None if none of them has, or will have, a gradient."""
         places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
-        wanted = recording.get() and any(values[k].requires_grad for k in places)
+        wanted = is_grad_enabled() and any(values[k].requires_grad for k in places)
         return cls(places, len(values)) if wanted else None
 
     def through(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import creation, linalg, random
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 
 _GAINS = dict.fromkeys(
     ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"), 1

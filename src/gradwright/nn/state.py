@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any, NamedTuple
 
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.hooks import Hooked
 from gradwright.nn.parameter import Parameter, is_lazy
 from gradwright.nn.tree import Tree

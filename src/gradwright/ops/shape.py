@@ -83,6 +83,7 @@ squeeze.vjp(x=lambda xp, g, x_shape: xp.reshape(g, x_shape))
 @builtin(
     kind="linear",
     node="CatBackward0",
+    moves=True,
     samples=[Sample(A(2, 3), A(1, 3), axis=0, ends=(2, 3)), Sample(A(2, 1), A(2, 2), A(2, 3), axis=-1, ends=(1, 3, 6))],
 )
 def concat(xp, *xs, axis, ends):
@@ -102,7 +103,12 @@ def _piece(xp, g, axis, ends, i):
 concat.vjp(xs=_piece)
 
 
-@builtin(kind="linear", node="StackBackward0", samples=[Sample(A(2, 3), A(2, 3), axis=0), Sample(A(2), A(2), axis=-1)])
+@builtin(
+    kind="linear",
+    node="StackBackward0",
+    moves=True,
+    samples=[Sample(A(2, 3), A(2, 3), axis=0), Sample(A(2), A(2), axis=-1)],
+)
 def stack(xp, *xs, axis=0):
     """Arrays of one shape joined along a new axis."""
     return xp.stack(xs, axis=axis)
@@ -236,7 +242,7 @@ def triu(xp, x, *, k):
 triu.vjp(x=lambda xp, g, k: xp.triu(g, k=k))
 
 
-@builtin(kind="linear", node="CloneBackward0", samples=[Sample(A(2, 3)), Sample(A())])
+@builtin(kind="linear", node="CloneBackward0", moves=True, samples=[Sample(A(2, 3)), Sample(A())])
 def copy(xp, x):
     """A copy in fresh memory."""
     return xp.asarray(x, copy=True)
@@ -254,7 +260,9 @@ def alias(xp, x):
 alias.vjp(x=lambda xp, g: g)
 
 
-@builtin(kind="linear", node="ToCopyBackward0", samples=[Sample(A(2, 3), dtype="float64", source="float64")])
+@builtin(
+    kind="linear", node="ToCopyBackward0", moves=True, samples=[Sample(A(2, 3), dtype="float64", source="float64")]
+)
 def astype(xp, x, *, dtype, source):
     """``x`` converted from dtype ``source`` to ``dtype``, both by name; the cotangent is converted back.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradwright.backends import namespace
 from gradwright.creation import full_like, tensor
-from gradwright.engine.mode import recording, watching
+from gradwright.engine import mode
 from gradwright.engine.version import bump_all
 from gradwright.engine.view import check_writable
 from gradwright.face.complex import view_as_real
@@ -68,7 +68,7 @@ class Fused(Stepping):
             for p in params:
                 self._advance_recorded(p, group)
             return
-        if watching.get() or recording.get() is not False:  # somebody looks on
+        if mode.now() is not mode.UNRECORDED:  # somebody looks on
             for p in params:
                 check_writable(p, False)
         options = {name: number(value) for name, value in group.items()}

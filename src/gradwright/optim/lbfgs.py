@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gradwright.creation import zeros_like
-from gradwright.engine.mode import enable_grad, no_grad
+from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.face.complex import view_as_real
 from gradwright.face.join import cat, split
 from gradwright.optim.optimizer import Optimizer, check, number

@@ -13,8 +13,8 @@ from typing import Any
 
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
+from gradwright.engine.grad_mode import enable_grad, set_grad_enabled
 from gradwright.engine.hooks import Registry, RemovableHandle, add
-from gradwright.engine.mode import enable_grad, set_grad_enabled
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.mode import enable_grad
+from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import warn
 from gradwright.errors import kind
 

@@ -17,7 +17,8 @@ from gradwright.contract.once_differentiable import once_differentiable
 from gradwright.engine import calls
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import enable_grad, is_grad_enabled, no_grad
+from gradwright.engine.grad_mode import enable_grad, no_grad
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.strict import tell
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential

@@ -16,7 +16,8 @@ from typing import Any
 from gradwright.backends.quiet import restore, users_own
 from gradwright.dtypes import Size, of
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import enable_grad, watching
+from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.mode import now
 from gradwright.engine.node import Node, ticket
 from gradwright.engine.nodes_of_ops import pack, unpack
 from gradwright.engine.saved_hooks import Entry, Packing
@@ -62,7 +63,7 @@ class Checkpoint(Node):
         self.complete = False
         self.lost: list[weakref.ref[Lost]] = []
         self.saved: list[tuple[str, tuple[int, ...], Any]] = []
-        if watching.get():
+        if now().watches:
             recorded(self)
 
     def arguments(self) -> tuple[list[Any], dict[str, Any]]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from gradwright.engine.mode import enable_grad, no_grad
+from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.watch import Watch
 from gradwright.errors import kind
 from gradwright.nn import Module
@@ -251,8 +251,6 @@ class _Calls(Watch):
     Attributes:
         count, shapes: by the id of the module.
     """
-
-    computes = False
 
     def __init__(self, root: Any) -> None:
         self.count: Counter[int] = Counter()

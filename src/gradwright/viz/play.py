@@ -175,8 +175,6 @@ def record(
 class _Recorder(Watch):
     """Sees nodes run."""
 
-    computes = False
-
     def __init__(self, graph: Graph, ids: dict[Node, int], cells: int) -> None:
         self.ids, self.cells = ids, cells
         self.edges = {(e.source, e.input): k for k, e in enumerate(graph.edges)}

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradwright.contract.contents import arrays
 from gradwright.dtypes import FLOAT, of
-from gradwright.engine.mode import guarding
+from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
 from gradwright.engine.source_line import here
 from gradwright.engine.view import is_severed
@@ -102,16 +102,17 @@ class trace(Watch):
     def __enter__(self) -> trace:
         super().__enter__()
         handles = register_module_forward_pre_hook(_enter), register_module_forward_hook(_leave, always_call=True)
-        self._before.append((guarding.get(), handles))
-        if guarding.get() is None:
-            guarding.set(self._guard)
+        mode = now()
+        self._before.append((mode.listener, handles))
+        if mode.listener is None and mode.records:
+            switch(mode.but(listener=self._guard))
         return self
 
     def __exit__(self, *exc: object) -> None:
         before, handles = self._before.pop()
         for handle in handles:
             handle.remove()
-        guarding.set(before)
+        switch(now().but(listener=before))
         super().__exit__(*exc)
         self._last = ("", (), None)
         _latest[:] = [self._known]

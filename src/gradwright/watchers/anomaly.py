@@ -42,7 +42,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.contract.contents import arrays
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import watching
+from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.nodes_of_ops import recorded_at
 from gradwright.engine.source_line import Place, here
@@ -273,7 +273,7 @@ def _error(head: str, name: str, found: _Found, given: dict[str, Range], node: A
 
 
 def _current() -> Anomaly | None:
-    return next((w for w in reversed(watching.get()) if isinstance(w, Anomaly)), None)
+    return next((w for w in reversed(now().watches) if isinstance(w, Anomaly)), None)
 
 
 def _switch(new: Anomaly | None) -> Anomaly | None:

@@ -11,7 +11,7 @@ from gradwright.contract.containers import parts, take_apart
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.backward import leading_to, run
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import guarding
+from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, Output
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
@@ -43,12 +43,12 @@ class Trace(Watch):
 
     def of(self, program: Callable[[], Any]) -> list[Any]:
         """The tensors that a program returns, traced."""
-        guarding.set(self.guard)
+        switch(now().but(listener=self.guard))
         try:
             with self:
                 result = program()
         finally:
-            guarding.set(None)
+            switch(now().but(listener=None))
         found: list[Any] = []
         take_apart(result, found)
         return found
@@ -162,8 +162,6 @@ def retained_kept(nodes: Iterable[Node]) -> Iterator[None]:
 
 class _Dropped(Watch):
     """Sees which nodes on a route make None."""
-
-    computes = False
 
     def __init__(self, route: set[Node]) -> None:
         self.route = route

@@ -12,7 +12,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import size
 from gradwright.face import reduce
 from gradwright.face.activation import floating_arg

@@ -8,7 +8,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.creation import arange
 from gradwright.creation import tensor as tensor_of
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.require import within
 from gradwright.errors import size
 from gradwright.face.elementwise import where

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from gradwright import creation
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import size as text
 from gradwright.nn import functional as F
 from gradwright.nn import init

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwright import creation
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import kind
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter

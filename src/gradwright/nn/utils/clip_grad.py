@@ -11,7 +11,7 @@ from gradwright import backends, creation, dtypes, linalg
 from gradwright.backends.quiet import quietly
 from gradwright.engine import overwrite
 from gradwright.engine.base import wrap
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.require import require
 from gradwright.face.join import stack
 from gradwright.tensor import Tensor

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.hooks import RemovableHandle
-from gradwright.engine.mode import no_grad
 from gradwright.errors import AnomalyError, size
 from gradwright.nn.faults import title
 from gradwright.nn.module import Module

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradwright import creation, linalg, random
 from gradwright.creation import zeros_like
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.face.algebra.householder import geqrf
 from gradwright.face.elementwise import where
 from gradwright.face.join import cat

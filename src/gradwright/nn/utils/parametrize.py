@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.container import ModuleDict, ModuleList
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter

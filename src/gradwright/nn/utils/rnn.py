@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gradwright import creation, dtypes
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.face.join import stack
 from gradwright.nn.functional.pad import pad
 from gradwright.tensor import Tensor

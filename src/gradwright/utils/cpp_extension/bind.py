@@ -22,7 +22,7 @@ import gradwright
 from gradwright import dtypes
 from gradwright.contract.once_differentiable import once_differentiable
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import bump
 from gradwright.engine.view import check_writable, refresh, writable
 from gradwright.errors import kind, size
@@ -163,7 +163,7 @@ def array_of(value: Any, write: bool) -> Any:
         return value if type(value) is np.ndarray else None
     if value._view is not None:
         refresh(value)
-    if not leaves(value, "C++ code", True) and recording.get() and value.requires_grad:
+    if not leaves(value, "C++ code", True) and is_grad_enabled() and value.requires_grad:
         return None
     if not write:
         return value.array
@@ -209,7 +209,7 @@ def _lost(whose: Whose) -> RuntimeError:
 
 def expect_unrecorded(value: Any, whose: Whose) -> None:
     """RuntimeError if a tensor that becomes a number, or whatever else C++ wants, loses its history by that."""
-    if value.requires_grad and recording.get() and not is_guarded():
+    if value.requires_grad and is_grad_enabled() and not is_guarded():
         raise _lost(whose)
 
 

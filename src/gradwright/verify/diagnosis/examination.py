@@ -12,7 +12,7 @@ import numpy as np
 from gradwright.contract.containers import put_together, take_apart
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.mode import enable_grad
+from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
 from gradwright.errors import CutError
 from gradwright.verify.diagnosis.behaviour import overlap

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import no_grad
+from gradwright.engine.grad_mode import no_grad
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.context import Context, kept_on
 from gradwright.verify.diagnosis.records import Hypothesis

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import watching
+from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
@@ -113,7 +113,7 @@ class profile(Watch):
     # -- recording --
 
     def __enter__(self) -> profile:
-        if self in watching.get():
+        if self in now().watches:
             raise RuntimeError("profile: this profile is on already; make another one for a block inside of it")
         super().__enter__()
         self._here.began = perf_counter_ns()
@@ -226,7 +226,7 @@ class record_function:
         self._open: list[list[tuple[profile, Event]]] = []
 
     def __enter__(self) -> record_function:
-        profiles = [watch for watch in watching.get() if isinstance(watch, profile)]
+        profiles = [watch for watch in now().watches if isinstance(watch, profile)]
         self._open.append([(p, p.begins(self.name, "span", here())) for p in profiles])
         return self
 

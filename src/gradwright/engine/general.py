@@ -1,0 +1,150 @@
+"""The door by which operations on tensors come in, whatever the mode, the array library and the dtype: `general`.
+
+What can be quick has a way of its own past it (`gradwright.engine.quick`). A new reading of the operations is an
+interpreter in the mode, to which everything is handed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, dtypes
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import now
+from gradwright.engine.node import Output
+from gradwright.engine.nodes_of_ops import recorder
+from gradwright.engine.view import mark_view, refresh, writable
+from gradwright.engine.watch import computed, recorded
+from gradwright.errors import kind, size
+from gradwright.op import Op
+from gradwright.ops.shape import astype
+
+
+def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+    """Run ``op`` on tensors with these static arguments and record it; a list of tensors if it has several outputs.
+
+    Raises what the operation raises, with the operation's name and the shapes it was given; NotImplementedError if it
+    has no meaning for complex numbers and is given some.
+    """
+    mode = now()
+    if mode.interpreter is not None:
+        return mode.interpreter(op, inputs, static)
+    arrays = []
+    needs = complex_ = half = False
+    for x in inputs:
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}")
+        if x._view is not None:
+            refresh(x)
+        a = writable(x) if op.kind == "view" else x.array
+        arrays.append(a)
+        needs = needs or x._node is not None
+        d = a.dtype
+        if d is not _F32 and d is not _F64:
+            complex_ = complex_ or dtypes.of(d).is_complex
+            half = half or dtypes.of(d) in _HALVES
+    if complex_ and op.complex is None:
+        raise not_for_complex(op)
+    if half and not op.moves:
+        return _in_single(op, inputs, static)
+    xp = backends.namespace(arrays[0])
+    try:
+        result = (op.unheard if op.direct and not mode.watches else partial(computed, op))(xp, *arrays, **static)
+    except FloatingPointError:  # so the user has set NumPy, for code of their own
+        result = computed(op, xp, *arrays, **static)
+    except (ValueError, TypeError, IndexError) as e:
+        raise explained(op, inputs, static, e) from e
+    out: Any = [wrap(r) for r in result] if op.several else wrap(result)
+    if needs and op.rules:
+        if mode.records:
+            mask = tuple([x._node is not None for x in inputs])
+            broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)
+            record = recorder(op, mask, broadcast, complex_ and op.complex == "holomorphic")
+            node = record(inputs, out, static) if op.variadic else record(*inputs, out, static)
+            if op.several:
+                _attach(node, out)
+            else:
+                out._node = node
+            if mode.watches:
+                recorded(node)
+        elif mode.listener is not None:
+            mode.listener.met(inputs, out)
+    if op.kind == "view":
+        for o in out if op.several else (out,):
+            if shares(o.array, arrays[0]):
+                mark_view(o, inputs[0], op, static)
+    return out
+
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def _attach(node: Any, out: Any) -> None:
+    """Make ``node`` the history of the several tensors that an operation has made."""
+    node._metas = [(o.array.shape, o.array.dtype) for o in out]
+    for k, o in enumerate(out):
+        if (d := o.array.dtype) is _F32 or d is _F64 or dtypes.of(d).category >= dtypes.FLOAT:
+            o._node = Output(node, k)
+
+
+_HALVES = (dtypes.float16, dtypes.bfloat16)
+
+
+def _in_single(op: Op, args: Sequence[Any], static: dict[str, Any]) -> Any:
+    """`general` for halves: computed in float32 and rounded once, forward and backward, as PyTorch does."""
+    kinds = [dtypes.of(x.array.dtype) for x in args]
+    wide = [_converted(x, dtypes.float32) if d in _HALVES else x for x, d in zip(args, kinds, strict=True)]
+    narrow = reduce(dtypes.promote_types, [d for d in kinds if d in _HALVES])
+    out = general(op, wide, static)
+    if op.several:
+        return [_converted(o, narrow) if o.array.dtype == _F32 else o for o in out]
+    return _converted(out, narrow) if out.array.dtype == _F32 else out
+
+
+def _converted(x: Any, d: dtypes.dtype) -> Any:
+    return general(astype, (x,), {"dtype": d.name, "source": dtypes.of(x.array.dtype).name})
+
+
+def not_for_complex(op: Op) -> NotImplementedError:
+    """The error of an operation that has no meaning for complex numbers."""
+    return NotImplementedError(
+        f"{op.name}(): not implemented for complex tensors: take real() and imag(), or abs(), of the argument first"
+    )
+
+
+def shares(result: Any, array: Any) -> bool:
+    """Whether ``result`` is a view of ``array``'s memory (both are arrays of one library, of which NumPy has bases)."""
+    if not isinstance(result, np.ndarray):
+        return False
+    owner = array if array.base is None else array.base
+    return result is array or result.base is array or (result.base is not None and result.base is owner)
+
+
+def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Exception) -> Exception:
+    """The error of a failed formula, saying which operation failed on what."""
+    shapes = [a.array.shape for a in args if isinstance(a, TensorBase)]
+    if op.kind == "elementwise" and len(shapes) > 1 and (clash := _clash(shapes)):
+        return RuntimeError(
+            f"The size of tensor a ({clash[0]}) must match the size of tensor b ({clash[1]}) at non-singleton "
+            f"dimension {clash[2]}: {op.name}() got shapes {' and '.join(map(size, shapes))}, which do not broadcast"
+        )
+    given = [f"{dtypes.of(a.array.dtype).name} {size(a.array.shape)}" for a in args if isinstance(a, TensorBase)]
+    given += [f"{k}={v!r}" for k, v in static.items()]
+    cls = IndexError if isinstance(error, IndexError) else RuntimeError
+    return cls(f"{op.name}(): {error} (called with {', '.join(given)})")
+
+
+def _clash(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int] | None:
+    """The first pair of sizes that do not broadcast, from the last dimension, and the dimension they are in."""
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(s)) + tuple(s) for s in shapes]
+    for dim in reversed(range(ndim)):
+        sizes = [s[dim] for s in padded if s[dim] != 1]
+        for n in sizes[1:]:
+            if n != sizes[0]:
+                return sizes[0], n, dim
+    return None
