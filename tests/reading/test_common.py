@@ -8,6 +8,7 @@ import pytest
 
 import gradwright
 from gradwright import dtypes, xp
+from gradwright.backends import strict as _strict  # noqa: F401 - its arrays are known then
 from gradwright.engine.base import wrap
 from gradwright.reading import common
 
