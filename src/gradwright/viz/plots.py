@@ -20,6 +20,7 @@ from gradwright.nn import Module
 from gradwright.pages.markup import printable
 from gradwright.verify.numeric.differences import central, step
 from gradwright.verify.numeric.jacobian import Subject, analytical, coordinates, named, rounding
+from gradwright.verify.numeric.on_host import on_host
 from gradwright.viz.sizes import EXPLODING, VANISHING, judged
 from gradwright.viz.trace import magnitude
 
@@ -87,7 +88,7 @@ def plot_jacobian(func: Callable[..., Any], inputs: Any, *, figure: Any = None) 
 
 
 def _panels(func: Callable[..., Any], inputs: Any) -> Iterator[Panel]:
-    subject = Subject(func, inputs)
+    subject = Subject(*on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)))
     if not subject.varied:
         raise ValueError("plot_jacobian: no input requires grad: give those that matter requires_grad=True")
     if not subject.outputs:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.probes import Probes
@@ -56,8 +57,8 @@ class Context:
         found: list[tuple[str, float]] = []
         values = [*zip(self.case.arguments, self.case.inputs, strict=True), *self.kept.items()]
         for name, value in values:
-            if isinstance(value, TensorBase) and value.array.size == 1 and value.array.dtype.kind in "iuf":
-                value = value.array.item()
+            if isinstance(value, TensorBase) and value.array.size == 1 and dtypes.kind(value.array.dtype) in "iuf":
+                value = backends.to_host(value.array).item()
             if isinstance(value, _NUMBER) and not isinstance(value, bool):
                 found.append((f"`{name}`", float(value)))
         function = self.case.function
@@ -96,7 +97,7 @@ class Context:
         ]
         unique: list[tuple[str, Any]] = []
         for name, array in found:
-            array = self.case.grid.cut(np.asarray(array))
+            array = self.case.grid.cut(np.asarray(backends.to_host(array)))
             if (
                 array.dtype.kind == "f"
                 and array.size > 1

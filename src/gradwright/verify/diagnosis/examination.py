@@ -28,6 +28,7 @@ from gradwright.verify.diagnosis.report import Diagnosis
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.jacobian import tensors
+from gradwright.verify.numeric.on_host import on_host
 
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""
@@ -95,7 +96,8 @@ class Examination:
         self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
         budget: float = BUDGET,
     ) -> None:  # fmt: skip
-        inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+        given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+        f, inputs = on_host(f, given)
         self.budget = budget
         with _quiet():
             self.case = Case(f, inputs, names, outputs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends.devices import CPU, device_of
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.verify.diagnosis.case import Case
@@ -51,13 +52,14 @@ def frozen(r: Residual, c: Context) -> Hypothesis | None:
 
 
 def _intermediates(first: Case) -> list[str]:
-    """What is on ctx and is neither an input nor an output as backward gets it."""
+    """What is on ctx, of NumPy, and is neither an input nor an output as backward gets it."""
     inputs = {id(x.array) for x in first.inputs if isinstance(x, TensorBase)}
     kept = kept_on(first.node)
     return [
         n
         for n, v in kept.items()
-        if isinstance(v, np.ndarray) or (isinstance(v, TensorBase) and v._node is None and id(v.array) not in inputs)
+        if isinstance(v, np.ndarray)
+        or (isinstance(v, TensorBase) and v._node is None and id(v.array) not in inputs and device_of(v.array) == CPU)
     ]
 
 

@@ -24,6 +24,7 @@ from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, 
 from gradwright.verify.gradcheck.surrogates import check_surrogate, surrogates
 from gradwright.verify.numeric.budget import estimate, pick
 from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
+from gradwright.verify.numeric.on_host import on_host
 
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""
@@ -102,7 +103,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     _not_yet("gradcheck", check_batched_grad=check_batched_grad, check_forward_ad=check_forward_ad)
-    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     check_inputs(inputs)
     return _check(func, inputs, None, partial(diagnose, func, inputs), eps, atol, rtol, raise_exception, nondet_tol,
                   check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
@@ -149,7 +150,7 @@ def gradgradcheck(
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
     _not_yet("gradgradcheck", check_batched_grad=check_batched_grad, check_fwd_over_rev=check_fwd_over_rev)
-    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     if grad_outputs is None:
         check_inputs(inputs)
         outputs = _differentiable(func(*inputs))
@@ -158,6 +159,7 @@ def gradgradcheck(
         cotangents = tuple(_random_like(o, gen_non_contig_grad_outputs) for o in outputs)
     else:
         cotangents = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
+        _, cotangents = on_host(func, cotangents)
         check_inputs(inputs + cotangents)
     gradient = _Gradient(func, inputs)
     names = [*parameters(func, len(inputs)), *(f"grad_outputs[{i}]" for i in range(len(cotangents)))]
