@@ -14,10 +14,11 @@ from gradwright.engine import calls, overwrite
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.hooks import RemovableHandle
+from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad, node_of
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
-from gradwright.engine.view import alias_of, base_of, freeze, refresh, requires_grad, thaw
+from gradwright.engine.view import alias_of, base_of, freeze, refresh, requires_grad, show, thaw
 from gradwright.errors import kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
@@ -98,12 +99,12 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def stride(self, dim: int | None = None) -> Any:
         """For each dim (or one), how many elements apart its neighbours lie in memory."""
-        steps = strides(self.array)
+        steps = strides(layout(self))
         return steps if dim is None else steps[dim]
 
     def is_contiguous(self) -> bool:
         """Whether its elements lie in memory in row-major order without gaps."""
-        return not hasattr(self.array, "flags") or bool(self.array.flags.c_contiguous)
+        return bool(layout(self).flags.c_contiguous)
 
     def element_size(self) -> int:
         """Bytes of one element."""
@@ -292,9 +293,9 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
                 "data set to a tensor that requires gradients must be floating point or complex dtype, but got "
                 f"{dtypes.of(value.array.dtype)}"
             )
-        self.array, self._view = value.array, None
+        show(self, value)
         if type(self._node) is AccumulateGrad:
-            self._node._array = value.array
+            self._node._array = self.array
         replaced(self, value)
 
     def is_inference(self) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.extra.numpy import basic_indices
 from gradwright import backends
 from gradwright.backends.generic import Extended
 from gradwright.backends.numpy import namespace as numpy
+from gradwright.backends.steps import chain, read
 from gradwright.backends.strict import namespace as strict
 
 X = np.arange(12.0).reshape(3, 4)
@@ -59,12 +61,25 @@ def test_scatter_add(axis: int) -> None:
     )
 
 
-def test_write_view() -> None:
-    def read(a: Any) -> Any:
-        return a.T[1:3, ::2]
+_PAIRS = partial(np.ndarray.view, dtype=np.float64)
 
-    value = np.random.standard_normal((2, 2))
-    np.testing.assert_array_equal(generic.write_view(X, value, read=read), numpy.write_view(X, value, read=read))
+
+@pytest.mark.parametrize("views", [
+    [np.transpose, lambda a: a[1:3, ::2]],
+    [lambda a: a[None, 1], lambda a: a[..., ::-1]],
+    [],
+    [_PAIRS],
+    [lambda a: a[::-1, 1:], lambda a: a.imag, np.transpose],
+], ids=["two", "backwards", "all", "pairs", "imaginary parts"])  # fmt: skip
+def test_write_view(views: Any) -> None:
+    base = X + 1j * X[::-1] if _PAIRS in views or len(views) > 2 else X.copy()
+    steps = chain(*[(f, {}) for f in views])
+    region = read(base.copy(), steps)
+    value = np.random.standard_normal(region.shape)
+    expected = base.copy()
+    read(expected, steps)[...] = value
+    np.testing.assert_array_equal(numpy.write_view(base, value, steps=steps), expected)
+    np.testing.assert_array_equal(generic.write_view(base, value, steps=steps), expected)
 
 
 @pytest.mark.parametrize(

@@ -40,3 +40,11 @@ def test_programs_do_what_they_do_in_pytorch(torch, piece):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check()
+
+
+LACKING = {
+    "cumsum", "cumsum_", "fill_", "fill_diagonal_", "gather", "index_add_", "index_copy_", "index_fill_",
+    "index_fill_ tensor", "index_put_", "index_select", "lerp_", "mask", "masked_fill_", "masked_fill_ tensor",
+    "masked_scatter_", "prod", "put at", "put mask", "put mask number", "put number", "scatter_", "scatter_ number",
+    "scatter_add_", "take", "where", "zero_",
+}  # fmt: skip

@@ -6,7 +6,7 @@ A backend module holds only what its library lacks (and, for NumPy, quick forms 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,7 @@ class Library:
         writes: whether its arrays are written in place. Where they are not, a write on a tensor puts a new array into
             it, and its views are read anew: values and gradients are the same.
         views: whether two arrays of it may share memory; None if that cannot be known, and then a write raises.
+        host: whether all its arrays lie in the memory of this process, where there is one device.
         to_host: a NumPy array of what an array of it holds. It may be the same memory, and is not to be written.
     """
 
@@ -36,6 +37,7 @@ class Library:
     xp: Any
     writes: bool = False
     views: bool | None = False
+    host: bool = False
     to_host: Callable[[Any], Any] = np.asarray
 
     def devices(self) -> list[Any]:
@@ -98,6 +100,29 @@ def to_host(array: Any) -> Any:
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a registered library, or a Tensor."""
     return any(base in _by_type for base in type(value).__mro__)
+
+
+def common(name: str, arrays: Sequence[Any]) -> Library:
+    """The library of arrays that an operation of this name is to compute with.
+
+    Raises RuntimeError if they are of several, or on several devices of one.
+    """
+    first = arrays[0]
+    one = library(first)
+    for array in arrays[1:]:
+        if array.__class__ is not first.__class__ and library(array) is not one:
+            raise RuntimeError(
+                f"{name}(): expected all tensors to be of one array library, but found two, {one.name} and "
+                f"{library(array).name}. Move one: with x.to(y.device), with gradwright.xp.asarray of an array of the "
+                "other library, or with gradwright.from_dlpack"
+            )
+    if not one.host and any(array.device != first.device for array in arrays):
+        found = " and ".join(map(str, dict.fromkeys(array.device for array in arrays)))
+        raise RuntimeError(
+            f"{name}(): expected all tensors to be on the same device, but found at least two devices of {one.name}: "
+            f"{found}. Move one with x.to(y.device)"
+        )
+    return one
 
 
 def libraries() -> list[Library]:

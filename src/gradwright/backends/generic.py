@@ -15,6 +15,7 @@ import numpy as np
 
 from gradwright.backends.linalg import Converted
 from gradwright.backends.special import Special
+from gradwright.backends.steps import places
 from gradwright.backends.windows import generic_unwindows, generic_windows
 
 
@@ -163,9 +164,17 @@ def overlapping(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return False
 
 
-def write_view(xp: Any, base: Any, value: Any, *, read: Any) -> Any:
-    """A copy of ``base`` in which the region that the view function ``read`` shows is ``value``."""
-    return _write(xp, base, value, read(_positions(xp, base)), accumulate=False)
+def write_view(xp: Any, base: Any, value: Any, *, steps: Any) -> Any:
+    """A copy of ``base`` in which the region that the chain ``steps`` of views shows is ``value``."""
+    pairs = xp.isdtype(base.dtype, "complex floating")
+    where = places(base.shape, pairs, steps)
+    if xp.isdtype(value.dtype, "complex floating"):  # where parts are written, of numbers without the other part
+        value = view_as_real(xp, value) if prod(value.shape) < where.size else xp.real(value)
+    old, new = (xp.reshape(a, (-1,)) for a in (view_as_real(xp, base) if pairs else base, value))
+    source = np.arange(prod(old.shape))
+    source[where] = np.arange(where.size) + source.size
+    out = xp.take(xp.concat([old, new]), xp.asarray(source, device=base.device), axis=0)
+    return view_as_complex(xp, xp.reshape(out, (*base.shape, 2))) if pairs else xp.reshape(out, base.shape)
 
 
 def einsum(xp: Any, *xs: Any, equation: str) -> Any:

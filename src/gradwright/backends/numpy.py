@@ -15,6 +15,7 @@ from gradwright.backends.normal import ndtr
 from gradwright.backends.quotients import floor_divide, fmod, remainder
 from gradwright.backends.select import where
 from gradwright.backends.special import Special
+from gradwright.backends.steps import read
 from gradwright.dtypes import numpy_dtype
 
 _add: Any = np.add.reduce
@@ -195,15 +196,15 @@ def view_as_complex(x: Any) -> Any:
     return pairs.view(np.result_type(x.dtype, np.complex64))[..., 0]
 
 
-def write_view(base: Any, value: Any, *, read: Any) -> Any:
-    """A copy of ``base`` in which the region that the view function ``read`` shows is ``value``."""
+def write_view(base: Any, value: Any, *, steps: Any) -> Any:
+    """A copy of ``base`` in which the region that the chain ``steps`` of views shows is ``value``."""
     out = np.array(base, order="C")
-    region = read(out)
+    region = read(out, steps)
     if np.may_share_memory(region, out):
         region.flags.writeable = True  # what `broadcast_to` returns is locked
         region[...] = value
     else:  # `base` is laid out differently, and a view of it may be a copy here
-        out.reshape(-1)[read(np.arange(out.size).reshape(out.shape))] = value
+        out.reshape(-1)[read(np.arange(out.size).reshape(out.shape), steps)] = value
     return out
 
 
@@ -258,4 +259,5 @@ for _name in approximations.__all__:
     setattr(namespace.special, _name, getattr(approximations, _name))
 namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
 namespace.batch_last = windows.batch_last
-NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, to_host=lambda array: array)
+NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, host=True,
+                 to_host=lambda array: array)  # fmt: skip

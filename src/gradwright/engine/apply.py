@@ -17,7 +17,8 @@ import numpy as np
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
 from gradwright.engine.base import TensorBase, made, wrap
-from gradwright.engine.general import general, shares
+from gradwright.engine.general import general
+from gradwright.engine.memory import shares
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh

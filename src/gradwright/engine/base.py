@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gradwright.engine.memory import anew
 from gradwright.engine.mode import now
 from gradwright.engine.version import UNTRACKED
 
@@ -18,10 +19,12 @@ class TensorBase:
         _counter: a list shared by all tensors over the same memory: how often it was written in place, and, once it
             was, where last (see `gradwright.engine.version`).
         _view: None, or a `View` saying how this tensor is read from its base.
+        _part: what it shows of memory that is shared with others, where the library writes no arrays (see
+            `gradwright.engine.memory`); else unset.
         _grad: the accumulated gradient, or None; unset on results until somebody asks.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_view", "array")
+    __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_part", "_view", "array")
 
     to: Any
     clone: Any
@@ -32,7 +35,15 @@ class TensorBase:
     _node: Any
     _counter: list[Any]
     _view: Any
+    _part: Any
     _grad: Any
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "array" and hasattr(self, "_part"):
+                return anew(self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __reduce__(self) -> Any:
         """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""

@@ -10,6 +10,7 @@ from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
 from gradwright.engine.hooks import added
+from gradwright.engine.memory import is_kept, unwritten
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
 from gradwright.errors import kind
@@ -126,7 +127,7 @@ def _given(g: Any) -> Any:
     """A gradient to hand out: never memory that the graph or the caller also holds."""
     if isinstance(g, TensorBase):
         return g
-    return wrap(g.copy() if hasattr(g, "copy") else g)
+    return wrap(unwritten(g))
 
 
 class _AnyTensor(type):
@@ -188,7 +189,7 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
         if g is None:
             if t.array.size != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if getattr(t.array.dtype, "kind", "f") == "c":
+            if dtypes.of(t.array.dtype).is_complex:
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"
                 )
@@ -214,5 +215,7 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
 
 def _one(array: Any) -> Any:
     """1 in the shape (of one element) and dtype of ``array``."""
+    if is_kept(array):
+        return backends.namespace(array).ones_like(array)
     one = array.dtype.type(1)
     return one if array.shape == () else one.reshape(array.shape)

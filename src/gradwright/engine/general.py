@@ -14,10 +14,11 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.nodes_of_ops import recorder
-from gradwright.engine.view import mark_view, refresh, writable
+from gradwright.engine.view import mark_view, refresh
 from gradwright.engine.watch import computed, recorded
 from gradwright.errors import kind, size
 from gradwright.op import Op
@@ -51,7 +52,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         raise not_for_complex(op)
     if half and not op.moves:
         return _in_single(op, inputs, static)
-    xp = backends.namespace(arrays[0])
+    xp = backends.common(op.name, arrays).xp
     try:
         result = (op.unheard if op.direct and not mode.watches else partial(computed, op))(xp, *arrays, **static)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
@@ -74,9 +75,10 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         elif mode.listener is not None:
             mode.listener.met(inputs, out)
     if op.kind == "view":
-        for o in out if op.several else (out,):
-            if shares(o.array, arrays[0]):
-                mark_view(o, inputs[0], op, static)
+        for k, o in enumerate(out if op.several else (out,)):
+            which = (k,) * op.several
+            if shows(o, inputs[0], op, static, *which):
+                mark_view(o, inputs[0], op, static, *which)
     return out
 
 
@@ -114,14 +116,6 @@ def not_for_complex(op: Op) -> NotImplementedError:
     return NotImplementedError(
         f"{op.name}(): not implemented for complex tensors: take real() and imag(), or abs(), of the argument first"
     )
-
-
-def shares(result: Any, array: Any) -> bool:
-    """Whether ``result`` is a view of ``array``'s memory (both are arrays of one library, of which NumPy has bases)."""
-    if not isinstance(result, np.ndarray):
-        return False
-    owner = array if array.base is None else array.base
-    return result is array or result.base is array or (result.base is not None and result.base is owner)
 
 
 def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Exception) -> Exception:

@@ -19,9 +19,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.backends.quiet import restore, users_own
 from gradwright.dtypes import LEGACY
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.source_line import is_own
 from gradwright.engine.watch import seen
@@ -207,7 +209,7 @@ def added(old: Any, g: Any) -> Any:
     """A gradient ``old``, or None, plus a cotangent, in memory of its own."""
     if old is not None:
         return old + as_tensor(g)
-    return g.clone() if isinstance(g, TensorBase) else wrap(g.copy() if hasattr(g, "copy") else g)
+    return g.clone() if isinstance(g, TensorBase) else wrap(unwritten(g))
 
 
 def _own(g: Any) -> Any:
@@ -215,7 +217,7 @@ def _own(g: Any) -> Any:
     if g is None:
         return None
     array, node = (g.array, g._node) if isinstance(g, TensorBase) else (g, None)
-    return wrap(array.copy() if hasattr(array, "copy") else array, node)
+    return wrap(unwritten(array), node)
 
 
 def _like(t: Any, old: Any) -> Any:
@@ -247,7 +249,7 @@ def fitting(new: Any, old: Any, fn: Any, node: Any) -> Any:
     if old is None:
         raise RuntimeError(f"can't replace a None gradient with a non-None value: {title(fn, node)}")
     if new.array.dtype != old.array.dtype:
-        was, got = (LEGACY.get(a.dtype.name, a.dtype.name) for a in (old.array, new.array))
+        was, got = (LEGACY.get(d.name, d.name) for d in (dtypes.of(a.array.dtype) for a in (old, new)))
         raise RuntimeError(
             f"hook '{_name(fn)}' has changed the type of value (was torch.{was} got torch.{got}): {title(fn, node)}"
         )

@@ -23,6 +23,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
+from gradwright.engine.memory import is_kept, unwritten, write
 from gradwright.engine.version import bump
 from gradwright.errors import size
 
@@ -45,6 +46,8 @@ class Node:
     _saved: Any
     _mask: Sequence[bool] = ()
     """Which inputs of the operation the entries of ``_next`` belong to."""
+    _array: Any = None
+    """The memory of the leaf, at the end of the graph."""
     _several: int | None = None
     """How many outputs it has, if their cotangents come in a `Bundle`."""
 
@@ -192,7 +195,7 @@ class AccumulateGrad(Node):
             holder._grad = xp.asarray(g, copy=True) if old is None else old + g
         elif old is None:
             alone = sys.getrefcount(g) <= _ALONE and getattr(g, "base", None) is None
-            holder._grad = wrap(g if alone or not hasattr(g, "copy") else g.copy())
+            holder._grad = wrap(g if alone else unwritten(g))
         else:
             if old.array.shape != g.shape or old.array.dtype != g.dtype:
                 raise RuntimeError(
@@ -200,7 +203,10 @@ class AccumulateGrad(Node):
                     f"one of shape {size(old.array.shape)} and {dtypes.of(old.array.dtype)}, from before it was given "
                     "other .data: set .grad to None then"
                 )
-            old.array += g
+            if is_kept(g):
+                write(old, old.array + g)
+            else:
+                old.array += g
             if sys.getrefcount(old._counter) > UNSHARED:
                 bump(old._counter, 4)
             else:  # nobody has saved it, so nobody will ask where

@@ -30,6 +30,7 @@ from gradwright import backends, dtypes
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import share_saved
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operation, ticket
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
@@ -100,7 +101,7 @@ def unpack(owner: Node, packed: tuple[Any, ...], name: str) -> Any:
         raise modified(owner, name, packed)
     if type(node) is AccumulateGrad and node._array is array:
         return node.variable
-    return wrap(array, owner if name == "out" else node, counter)
+    return share_saved(wrap(array, owner if name == "out" else node, counter))
 
 
 def freed(owner: Node) -> RuntimeError:
@@ -129,7 +130,8 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
     if maker is not None and type(maker) is not AccumulateGrad:
         maker, index = maker._edge()
         made = f", which is output {index} of {operation(maker)},"
-    legacy = LEGACY.get(array.dtype.name, array.dtype.name)
+    held = dtypes.of(array.dtype).name
+    legacy = LEGACY.get(held, held)
     changed = f"changed at {written_at(counter, int(version)) or 'a line that is not known'}"
     now = f"is at version {counter[0]}; expected version {version} instead."
     if int(counter[0]) == int(version):

@@ -13,8 +13,12 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from gradwright import dtypes
 from gradwright.backends.quiet import restore, users_own
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now, recording, recording_as
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.watch import Watch
@@ -98,7 +102,7 @@ class Packing(Watch):
 def _is_number(entry: tuple[Any, ...]) -> bool:
     """Whether a saved value can only be what it is: a number beside a tensor, or a result of one element."""
     array, _, _, node = entry
-    return node is None and array.shape == () and not (hasattr(array, "__setitem__") and array.flags.writeable)
+    return node is None and array.shape == () and not (isinstance(array, np.ndarray) and array.flags.writeable)
 
 
 def hooks_are_on() -> bool:
@@ -175,7 +179,8 @@ class SavedTensor(Entry):
         if t.array.shape != self.shape or t.array.dtype != self.dtype:
             raise RuntimeError(
                 f"saved tensor unpack_hook returned a tensor of shape {size(t.array.shape)} and dtype "
-                f"{t.array.dtype.name}; what was packed had shape {size(self.shape)} and dtype {self.dtype.name}"
+                f"{dtypes.of(t.array.dtype).name}; what was packed had shape {size(self.shape)} and dtype "
+                f"{dtypes.of(self.dtype).name}"
             )
         counter = t._counter
         return t.array, counter, self.version if counter is self.counter else +counter[0], self.node
@@ -337,7 +342,7 @@ class allow_mutation_on_saved_tensors(Packing):
             if kept is None or kept.counter is not t._counter or kept.counter[0] != kept.version:
                 continue
             if id(kept.array) not in copies:
-                copies[id(kept.array)] = kept.array.copy()
+                copies[id(kept.array)] = unwritten(kept.array)
             kept.array, kept.counter, kept.version = copies[id(kept.array)], [0], 0
 
 

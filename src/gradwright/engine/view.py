@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from gradwright import backends
 from gradwright.backends.generic import overlapping
+from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.memory import check, is_kept, layout, leave, share, unwritten, writable, write
 from gradwright.engine.mode import is_inference_mode_enabled, now, recording, recording_as
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
@@ -57,19 +57,8 @@ class View:
         return base
 
 
-def read(array: Any, steps: tuple[Any, ...]) -> Any:
-    """What a view shows of ``array``, an array or Tensor shaped like its base."""
-    chain = []
-    while steps:
-        steps, step = steps
-        chain.append(step)
-    for op, static in reversed(chain):
-        array = op(array, **static)
-    return array
-
-
-def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any]) -> None:
-    """Note that ``out`` is the view of ``x`` that ``op`` makes."""
+def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any], *which: int) -> None:
+    """Note that ``out`` is the view of ``x`` that ``op`` makes; of several results, ``which``."""
     out._counter = x._counter
     if isinstance(x._counter[0], Untracked):
         out._counter = [UNTRACKED]
@@ -192,7 +181,7 @@ def unhooked(x: Any) -> Any:
     hidden = node._hooks is not None or (view.steps and view.steps[1][0] is restride)
     if not hidden or view.origin is not None or type(node) is AccumulateGrad or view.base._node is None:
         return x
-    return wrap(x.array, read(view.base, view.steps)._node, x._counter)
+    return share(wrap(x.array, read(view.base, view.steps)._node, x._counter), x)
 
 
 def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
@@ -201,7 +190,8 @@ def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
     ``needs_grad``: whether the new value carries history; ``uniform``: whether all its entries are the same.
     """
     check_tracked(x)
-    if _overlaps(x.array) and (needs_grad or not uniform):
+    check(x)
+    if _overlaps(layout(x)) and (needs_grad or not uniform):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -281,7 +271,7 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
             rebase(x, (), out)  # it keeps a history, through which nothing flows
         else:
             _rehang(x, node)
-    writable(x)[...] = new
+    write(x, new)
     bump(x._counter, 3)
     return x
 
@@ -289,13 +279,6 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
 def is_of_leaf(x: Any) -> bool:
     """Whether ``x`` is a leaf that requires grad, or a view of one."""
     return type((x if x._view is None else x._view.base)._node) is AccumulateGrad
-
-
-def writable(x: Any) -> Any:
-    """The memory of ``x`` as an array that can be written: a 0-d result held as a scalar becomes an array first."""
-    if not hasattr(x.array, "__setitem__"):
-        x.array = backends.namespace(x.array).asarray(x.array)
-    return x.array
 
 
 def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
@@ -306,9 +289,9 @@ def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
     for k in range(node._packed):
         array, counter, _, origin = saved[k]
         if array is old:
-            saved[k] = (array.copy(), [0], 0, origin)
+            saved[k] = (unwritten(array), [0], 0, origin)
         elif counter is out._counter:
-            saved[k] = (x.array, x._counter, int(x._counter[0]) + 1, origin)
+            saved[k] = (array if is_kept(array) else x.array, x._counter, int(x._counter[0]) + 1, origin)
     node._saved = tuple(saved)
 
 
@@ -317,7 +300,7 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
     mask = (base._node is not None, out._node is not None)
     if any(mask):
         record = recorder(write_view, mask)
-        _rehang(base, record(base, out, base, {"read": partial(read, steps=steps)}))
+        _rehang(base, record(base, out, base, {"steps": steps}))
         if now().watches:
             recorded(base._node)
 
@@ -325,7 +308,14 @@ def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
 def alias_of(t: Any) -> Any:
     """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
     aside = t._counter[0] is UNTRACKED and not is_inference_mode_enabled()
-    return wrap(writable(t), None, [Aside()] if aside else t._counter)
+    return share(wrap(writable(t), None, [Aside()] if aside else t._counter), t)
+
+
+def show(x: Any, source: Any) -> None:
+    """Let ``x`` show the memory of ``source`` from now on, and be no view."""
+    leave(x)
+    x.array, x._view = writable(source), None
+    share(x, source)
 
 
 def base_of(x: Any) -> Any:
@@ -369,7 +359,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     check_history(x)
     shared = x._view is not None or sys.getrefcount(x._counter) > UNSHARED
     leaf, view = type(x._node) is AccumulateGrad, x._view
-    before = wrap(x.array, x._node, x._counter)
+    before = share(wrap(x.array, x._node, x._counter), x)
     before._view = view
     mode = recording(view is None or view.origin is None or now().records)  # right, whatever the mode
     try:
@@ -377,6 +367,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     finally:
         recording_as(mode)
     x.array = out.array
+    share(x, out)
     if leaf:
         x._node._array = x.array
     else:

@@ -7,11 +7,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
-from gradwright.engine.view import alias_of, rearrange, writable
+from gradwright.engine.memory import same, writable
+from gradwright.engine.view import alias_of, rearrange
 from gradwright.errors import size as _text
 from gradwright.face.complex import conj
 from gradwright.ops import shape as _shape
@@ -84,7 +83,7 @@ def view(self: Any, *shape: Any, **named: Any) -> Any:
 @listed("size")
 def _view(x: Any, shape: Any) -> Any:
     out = apply_one(_shape.reshape, x, {"shape": _inferred("view", x, shape)})
-    shared = out._view is not None or (out.is_inference() and np.may_share_memory(out.array, x.array))
+    shared = out._view is not None or (out.is_inference() and same(out, x))
     if not shared and out.array.size and out.array.ndim and x.array.ndim:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "

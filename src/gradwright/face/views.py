@@ -10,10 +10,11 @@ from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
+from gradwright.engine.memory import layout, leave, share, writable
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
 from gradwright.engine.version import bump
-from gradwright.engine.view import alias_of, check_history, check_tracked, writable
+from gradwright.engine.view import alias_of, check_history, check_tracked, show
 from gradwright.errors import size as _text
 from gradwright.face.diagonal import diagonal
 from gradwright.face.join import copied, split, split_with_sizes, unbind
@@ -86,10 +87,7 @@ def slice_view(input: Any, dim: int = 0, start: int | None = None, end: int | No
 
 def strides(array: Any) -> tuple[int, ...]:
     """How many elements apart neighbours along each dim of an array lie."""
-    dense = row_major(array.shape)
-    if not hasattr(array, "strides"):
-        return dense
-    size = array.itemsize
+    dense, size = row_major(array.shape), array.itemsize
     return tuple(s // size if s or n > 1 else d for s, n, d in zip(array.strides, array.shape, dense, strict=True))
 
 
@@ -100,9 +98,8 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _layout(x: Any) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """How a tensor lies in its memory: shape, stride of each dim, and where it starts, all in elements."""
-    array, start = writable(x), 0
-    if not hasattr(array, "strides"):  # another library's array: as if in row-major order
-        return array.shape, row_major(array.shape), 0
+    writable(x)
+    array, start = layout(x), 0
     if array.base is not None:
         start = array.__array_interface__["data"][0] - _owner(array).__array_interface__["data"][0]
     return array.shape, tuple(s // array.itemsize for s in array.strides), start // array.itemsize
@@ -154,7 +151,8 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
             f"as_strided: Negative sizes, strides and offsets are not supported, got size {_text(shape)}, stride "
             f"{_text(steps)}, storage_offset {start}"
         )
-    room = _owner(x.array).nbytes // x.array.itemsize
+    array = layout(x)
+    room = _owner(array).nbytes // array.itemsize
     last = start + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
     if math.prod(shape) and last >= room:
         raise RuntimeError(
@@ -175,8 +173,9 @@ def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def call(input: Any, src: Any, *args: Any, **kwargs: Any) -> Any:
         x, src = tensor_arg(name, input), tensor_arg(name, src, "src", 2)
-        with no_grad():
-            shape = read(x, *args, **kwargs).array.shape
+        with no_grad():  # the steps of a view of a tensor that is none
+            shown = read(share(wrap(x.array, None, [0]), x), *args, **kwargs)
+        shape = shown.array.shape
         if src.array.shape != shape:
             raise RuntimeError(
                 f"expected src to have a size equal to the {read.__name__} of self. "
@@ -185,11 +184,7 @@ def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
         if src.array.dtype != x.array.dtype:
             src = src.to(x.array.dtype)
 
-        def region(array: Any) -> Any:
-            out = read(array if isinstance(array, TensorBase) else wrap(array), *args, **kwargs)
-            return out if isinstance(array, TensorBase) else out.array
-
-        return apply(op, (x, src), {"read": region})
+        return apply(op, (x, src), {"steps": shown._view.steps})
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"A copy of ``input`` in which its `{read.__name__}` is ``src``."
@@ -248,7 +243,7 @@ def set_(self: Any, source: Any = None) -> Any:
             f"{dtypes.of(x.array.dtype)}"
         )
     check_history(x)
-    x.array, x._view = writable(source), None
+    show(x, source)
     bump(x._counter)
     if type(x._node) is AccumulateGrad and is_inference_mode_enabled():
         x._node._array = x.array
@@ -274,12 +269,14 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     if shape == self.array.shape:
         return self
     n, (_, _, start) = math.prod(shape), _layout(self)
-    if start + n <= _owner(self.array).nbytes // self.array.itemsize:
+    array = layout(self)
+    if start + n <= _owner(array).nbytes // array.itemsize:
         dense = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
         return as_strided_(self, shape, dense, start)
     check_tracked(self)
-    flat = self.array.reshape(-1)
-    self.array = _shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0).reshape(shape)
+    flat = _shape.reshape(self.array, shape=(-1,))
+    leave(self)
+    self.array = _shape.reshape(_shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0), shape=shape)
     self._view = None
     bump(self._counter)
     return self

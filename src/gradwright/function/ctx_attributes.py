@@ -15,6 +15,7 @@ import numpy as np
 
 from gradwright.contract.contents import TENSORLESS, kept
 from gradwright.engine.base import TensorBase
+from gradwright.engine.memory import layout
 from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
@@ -202,7 +203,7 @@ class _Packing:
                 return None
             return (*pack(part)[:3], None if _is_newer(part, self.node) else part._node)
         for t in (*self.args, *self.outputs):
-            if isinstance(t, TensorBase) and t._counter[0] is not UNTRACKED and np.may_share_memory(part, t.array):
+            if isinstance(t, TensorBase) and t._counter[0] is not UNTRACKED and np.may_share_memory(part, layout(t)):
                 return (*pack(t)[:3], None)
         return None
 

@@ -23,6 +23,7 @@ from gradwright.contract.containers import TENSOR, TENSORLESS, filled, parts, pu
 from gradwright.contract.declarations import pushing
 from gradwright.contract.surrogate import reason_of, surrogate
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import share
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.nodes_of_ops import underived
 from gradwright.function.function import Function, FunctionMeta
@@ -142,7 +143,7 @@ class CustomOp(Generic[P, R]):
         """
         tensors: list[Any] = []
         rests = [take_apart(v, tensors) for v in values]
-        bare = [wrap(t.array, None, t._counter) for t in tensors]
+        bare = [share(wrap(t.array, None, t._counter), t) for t in tensors]
         each = iter(bare)
         result = self._called([next(each) if r is TENSOR else put_together(r, each) for r in rests])
         if isinstance(result, TensorBase):

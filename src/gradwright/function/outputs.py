@@ -11,6 +11,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.contract.contents import among
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import share
 from gradwright.engine.node import Node, Output
 from gradwright.engine.view import View, rebase
 from gradwright.function import ctx_attributes
@@ -106,6 +107,6 @@ def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
     if among(o, dirty):
         return o
     base = o if o._view is None else o._view.base
-    o = wrap(o.array, None, o._counter) if returned else o
+    o = share(wrap(o.array, None, o._counter), o) if returned else o
     o._view = View(base, (), "function")
     return o

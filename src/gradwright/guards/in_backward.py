@@ -18,6 +18,7 @@ import numpy as np
 from gradwright.contract.containers import take_apart
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import share
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, ticket
 from gradwright.engine.source_line import Place, here, is_own
@@ -130,7 +131,7 @@ class Guard:
             node._next = (cut,)
             node._hooked().tensor[-1] = partial(_reached, cut)
         if self.doubted or self.outer is not None:  # one may be among them
-            grads = [g if g is None else wrap(g.array, g._node, g._counter) for g in grads]
+            grads = [g if g is None else share(wrap(g.array, g._node, g._counter), g) for g in grads]
         if not self.left:
             return list(grads)
         how, place = self.why()

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradwright.engine.base import TensorBase
+from gradwright.engine.memory import unwritten
 from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.view import is_severed
@@ -62,7 +63,7 @@ class Inside:
                 if not hasattr(self, "written"):
                     self.written = {}
                 if k not in self.written:
-                    self.written[k] = a.array.copy()
+                    self.written[k] = unwritten(a.array)
 
     def drawing(self, source: Any) -> None:
         """Random numbers are about to be drawn."""

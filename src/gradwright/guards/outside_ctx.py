@@ -20,6 +20,7 @@ import numpy as np
 
 from gradwright.contract.contents import is_users, reachable
 from gradwright.engine.base import TensorBase
+from gradwright.engine.memory import unwritten, write
 from gradwright.engine.node import UNSHARED
 from gradwright.engine.source_line import is_own
 from gradwright.engine.version import bump
@@ -150,7 +151,7 @@ class Unchanged(Watch):
         which = id(t._counter)
         if which in self.tensors and which not in self.copies:
             t = self.tensors[which]
-            self.copies[which] = t, t._node, t.array.copy(), int(t._counter[0])
+            self.copies[which] = t, t._node, unwritten(t.array), int(t._counter[0])
 
     def ran(self) -> None:
         """Forward has run again: note what it has left, which backward may read."""
@@ -164,7 +165,7 @@ class Unchanged(Watch):
         for t, node, array, _ in self.copies.values():
             t._node = node
             if sys.getrefcount(t._counter) <= UNSHARED:
-                t.array[...] = array
+                write(t, array)
                 bump(t._counter)
 
 

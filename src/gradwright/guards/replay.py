@@ -20,6 +20,7 @@ from gradwright.contract.contents import among, reachable
 from gradwright.contract.signature import has_setup
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now, recording, switch
 from gradwright.engine.nodes_of_ops import freed, modified, pack, unpack
 from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors
@@ -174,7 +175,7 @@ def _arguments(node: Any, replay: Replay, changed: list[RuntimeError]) -> list[A
             k += 1
             name = f"the argument {node._argument(i)!r}"
             if i in replay.fresh:
-                a = wrap(array.copy(), source)  # forward will change it again
+                a = wrap(unwritten(array), source)  # forward will change it again
             elif source is None and of(array.dtype).category >= FLOAT and counter[0] != version:
                 changed.append(modified(node, name, packed))
                 a = wrap(array, Cut(None, now().listener.inputs, str(changed[-1])))

@@ -8,9 +8,9 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU, device_of
+from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import lend
-from gradwright.engine.view import writable
 from gradwright.guards.in_backward import is_guarded, leaves
 from gradwright.neighbours import numpy as neighbour
 from gradwright.reading.torch import one_dim

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradwright.backends.generic import overlapping
+from gradwright.backends.steps import chain, read
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.shape import permute_dims
 
@@ -22,7 +23,23 @@ _COPIES = [
 @builtin(kind="view", node="SliceBackward0", samples=_VIEWS)
 def index(xp, x, *, key):
     """``x[key]``, a view: the key holds ints, slices, None and ``...``."""
-    return x[key]
+    try:
+        return x[key]
+    except IndexError:  # a library need not take slices that reach beyond the array
+        return x[_within(key, x.shape)]
+
+
+def _within(key, shape):
+    """``key`` with slices that stay inside the shape."""
+    rest = len(shape) - sum(k is not None and k is not ... for k in key)
+    out, axis = [], 0
+    for k in key:
+        if isinstance(k, slice) and rest >= 0:
+            start, stop, step = k.indices(shape[axis])
+            k = slice(start, None if stop < 0 else stop, step) if range(start, stop, step) else slice(0, 0)
+        out.append(k)
+        axis += rest if k is ... else k is not None
+    return tuple(out)
 
 
 @builtin(kind="linear", node="IndexBackward0", samples=_COPIES)
@@ -88,21 +105,21 @@ add_at.vjp(x=lambda xp, g: g, value=lambda xp, g, key: _read(g, key))
     complex="general",
     node="CopySlices",
     samples=[
-        Sample(A(3, 4), A(4, 2), read=lambda t: permute_dims(index(t, key=(slice(0, 2), ...)), axes=(1, 0))),
-        Sample(A(3, 4), A(2), read=lambda t: index(index(t, key=(1, ...)), key=(slice(1, 3),))),
+        Sample(A(3, 4), A(4, 2), steps=chain((index, {"key": (slice(0, 2), ...)}), (permute_dims, {"axes": (1, 0)}))),
+        Sample(A(3, 4), A(2), steps=chain((index, {"key": (1, ...)}), (index, {"key": (slice(1, 3),)}))),
     ],
 )
-def write_view(xp, base, value, *, read):
-    """``base`` after the region that ``read`` views has been overwritten by ``value``.
+def write_view(xp, base, value, *, steps):
+    """``base`` after the region that ``steps`` view has been overwritten by ``value``.
 
-    ``read`` is the chain of view operations that leads from the base to the view.
+    ``steps`` is the chain of view operations that leads from the base to the view (see `backends.steps`).
     """
-    return xp.write_view(base, value, read=read)
+    return xp.write_view(base, value, steps=steps)
 
 
 write_view.vjp(
-    base=lambda xp, g, value_shape, read: write_view(g, xp.zeros_like(g, shape=value_shape), read=read),
-    value=lambda xp, g, read: read(g),
+    base=lambda xp, g, value_shape, steps: write_view(g, xp.zeros_like(g, shape=value_shape), steps=steps),
+    value=lambda xp, g, steps: read(g, steps),
 )
 
 
@@ -159,7 +176,7 @@ def diagonal(xp, x, *, offset):
 )
 def undiagonal(xp, x, *, shape, offset):
     """Zeros of ``shape`` with ``x`` on a diagonal of the last two axes."""
-    return xp.write_view(xp.zeros_like(x, shape=shape), x, read=lambda y: xp.linalg.diagonal(y, offset=offset))
+    return xp.write_view(xp.zeros_like(x, shape=shape), x, steps=chain((diagonal, {"offset": offset})))
 
 
 diagonal.vjp(x=lambda xp, g, x_shape, offset: undiagonal(g, shape=x_shape, offset=offset))

@@ -22,7 +22,8 @@ from numpy.lib.array_utils import byte_bounds
 from gradwright import dtypes
 from gradwright.backends import namespace
 from gradwright.engine.base import wrap
-from gradwright.engine.view import check_writable, writable
+from gradwright.engine.memory import writable
+from gradwright.engine.view import check_writable
 from gradwright.errors import size
 
 _CHUNK = 1 << 18  # bytes of each array: a few fit a second-level cache, and a call is short beside the work on one

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -9,6 +11,9 @@ from typing import Any
 import numpy as np
 
 import gradwright
+from gradwright import backends
+from gradwright.engine.base import wrap
+from gradwright.engine.memory import layout
 from tests.engine.random_programs.language import CHANGES, ORDINARY, REARRANGES, STEPS, VIEWS
 
 Step = tuple[str, int, int, int, str]
@@ -47,10 +52,21 @@ UNTOLD = (
 """Gradients that only PyTorch refuses to compute."""
 
 
+class Strict:
+    """gradwright, whose tensors are made over arrays of array-api-strict, which are never written."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(gradwright, name)
+
+    def tensor(self, data: Any, dtype: Any = None) -> Any:
+        strict = importlib.import_module("gradwright.backends.strict").namespace
+        return wrap(strict.asarray(gradwright.tensor(data, dtype=dtype).numpy()))
+
+
 class Run:
     """A program under way in one of the libraries; ``shift`` moves its numbers by that much of themselves."""
 
-    def __init__(self, T: ModuleType, shift: float = 0.0) -> None:
+    def __init__(self, T: Any, shift: float = 0.0) -> None:
         self.T, self.shift = T, shift
         data = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], [0.3, 0.6, -0.9], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
         self.pool = [T.tensor(np.multiply(d, 1 + shift), dtype=T.float64) for d in data]
@@ -78,7 +94,7 @@ class Run:
         if name in ("set", "set data") and any(t._base is x for t in self.pool):
             return None  # they would go on as views of what no longer shows their memory
         try:
-            if name in CHANGES and y is not x and np.shares_memory(raw(x), raw(y)):
+            if name in CHANGES and y is not x and np.shares_memory(lying(x), lying(y)):
                 y = (y.detach() if k % 2 else y).clone().contiguous()
             if y is x:
                 y = x.detach().clone().contiguous()
@@ -132,7 +148,7 @@ class Run:
             second = self.T.autograd.grad(sum(more), leaves, allow_unused=True) if more else ()
         except FAILURES as e:
             return str(e)
-        return [np.zeros(()) if g is None or not g.any() else raw(g) for g in (*first, *second)]
+        return [np.zeros(()) if g is None or not raw(g).any() else raw(g) for g in (*first, *second)]
 
 
 def size(t: Any) -> float:
@@ -141,8 +157,13 @@ def size(t: Any) -> float:
 
 
 def raw(t: Any) -> Any:
-    """The memory of a tensor. (What gradwright hands out as an array it watches, of which `.data` knows nothing.)"""
-    return np.asarray(t.array) if isinstance(t, gradwright.Tensor) else t.numpy(force=True)
+    """The values of a tensor. (What gradwright hands out as an array it watches, of which `.data` knows nothing.)"""
+    return np.asarray(backends.to_host(t.array)) if isinstance(t, gradwright.Tensor) else t.numpy(force=True)
+
+
+def lying(t: Any) -> Any:
+    """An array that lies in memory as a tensor does."""
+    return np.asarray(layout(t)) if isinstance(t, gradwright.Tensor) else t.numpy(force=True)
 
 
 def facts(t: Any) -> tuple[Any, ...]:
@@ -228,6 +249,29 @@ def _difference(torch: ModuleType, program: list[Step]) -> str | None:
         # What was saved may have a hook on its way back, and what another formula saves instead may not.
         a, b = (found[: len(ours.leaves)] for found in (a, b))
     return unlike("gradients", a, b)
+
+
+def between_libraries(program: list[Step]) -> str | None:
+    """How a program differs over NumPy's arrays and over array-api-strict's, if it does."""
+    plain, strict = Run(gradwright), Run(Strict())
+    for step in program:
+        a, b = plain.step(*step), strict.step(*step)
+        what = f"{step[0]} {step[4]}"
+        if said(a) != said(b):
+            return f"{what}: NumPy {a or 'accepts'!r}, array-api-strict {b or 'accepts'!r}"
+        for n, (f, g) in enumerate(zip(plain.state(), strict.state(), strict=True)):
+            for part, p, q in zip(("flags", "grad", "values"), f, g, strict=True):
+                if not same(p, q):
+                    return f"{what}: {part} of tensor {n}: NumPy {p!r}, array-api-strict {q!r} {FLAGS}"
+    a, b = plain.gradients(), strict.gradients()
+    if same(a, b) or (isinstance(a, str) and isinstance(b, str) and said(a) == said(b)):
+        return None
+    return f"gradients: NumPy {a!r}, array-api-strict {b!r}"
+
+
+def said(error: str | None) -> str | None:
+    """An error without what differs from run to run, or between arrays: lines, and a library's own words."""
+    return error and re.split(r"[:(\n]", error)[0]
 
 
 def unlike(what: str, ours: Any, theirs: Any) -> str | None:

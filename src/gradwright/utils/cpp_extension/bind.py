@@ -22,9 +22,10 @@ import gradwright
 from gradwright import dtypes
 from gradwright.contract.once_differentiable import once_differentiable
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import bump
-from gradwright.engine.view import check_writable, refresh, writable
+from gradwright.engine.view import check_writable, refresh
 from gradwright.errors import kind, size
 from gradwright.function.function import Function, FunctionMeta
 from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, leaves

@@ -1,0 +1,218 @@
+"""Memory of libraries whose arrays are not written: what several tensors show of it, and how a write reaches them.
+
+An array of such a library never changes, but tensors over it do: a view shows a part of what its base shows, and an
+alias all of it, whatever is written later. Each has a `Part`: which memory, and the chain of views from all of it. A
+write makes a new array of the whole memory; the tensors over it forget theirs, and read it anew when they are asked for
+it (`TensorBase.__getattr__`). A tensor that shares its memory with nobody has no part, and takes the new array.
+
+How tensors lie in that memory (which operations make views, what overlaps, strides and offsets) is what NumPy says of
+a stand-in that nobody reads or writes.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, dtypes
+from gradwright.backends.steps import read
+from gradwright.errors import size
+
+
+class Memory:
+    """An array, and the tensors that show parts of it.
+
+    Attributes:
+        array: what is in it now.
+        saved: whether it was made for a value that a graph had saved, whose own tensor is not known.
+    """
+
+    __slots__ = ("_over", "array", "saved")
+
+    def __init__(self, array: Any, saved: bool) -> None:
+        self.array, self.saved = array, saved
+        self._over: dict[int, weakref.ref[Any]] = {}
+
+    def add(self, t: Any) -> None:
+        """Count ``t`` among the tensors over it."""
+        self._over[id(t)] = weakref.ref(t, partial(_gone, self._over, id(t)))
+
+    def drop(self, t: Any) -> None:
+        """``t`` shows other memory now."""
+        self._over.pop(id(t), None)
+
+    def tensors(self) -> Iterator[Any]:
+        """Those over it that live."""
+        for ref in [*self._over.values()]:
+            t = ref()
+            if t is not None:
+                yield t
+
+
+def _gone(over: dict[int, Any], key: int, ref: Any) -> None:
+    if over.get(key) is ref:
+        del over[key]
+
+
+class Part:
+    """What a tensor shows of a memory: the chain of views from all of it, and a stand-in that lies as it would."""
+
+    __slots__ = ("layout", "memory", "steps")
+
+    def __init__(self, memory: Memory, steps: tuple[Any, ...], layout: Any) -> None:
+        self.memory, self.steps, self.layout = memory, steps, layout
+
+
+def is_kept(array: Any) -> bool:
+    """Whether it is kept here what shares the memory of an array, as the array itself is never written."""
+    return array.__class__ is not np.ndarray and not backends.library(array).writes
+
+
+def _part(t: Any, saved: bool = False) -> Part:
+    found: Part | None = getattr(t, "_part", None)
+    if found is None:
+        array = t.array
+        found = t._part = Part(Memory(array, saved), (), np.empty(array.shape, dtypes.of(array.dtype).dtype))
+        found.memory.add(t)
+    return found
+
+
+def _enter(t: Any, part: Part) -> None:
+    leave(t)
+    t._part = part
+    part.memory.add(t)
+
+
+def leave(t: Any) -> None:
+    """``t`` gets memory of its own."""
+    old = getattr(t, "_part", None)
+    if old is not None:
+        old.memory.drop(t)
+        del t._part
+
+
+def share(t: Any, source: Any) -> Any:
+    """Let ``t`` show the memory that ``source`` shows, as its array says already; returns ``t``."""
+    if is_kept(t.array):
+        _enter(t, _part(source))
+    return t
+
+
+def share_saved(t: Any) -> Any:
+    """Note that ``t`` is what a graph has saved; returns ``t``."""
+    if is_kept(t.array):
+        _part(t, saved=True)
+    return t
+
+
+def shows(t: Any, x: Any, op: Any, static: dict[str, Any], *which: int) -> bool:
+    """Whether ``t``, what ``op`` makes of ``x`` (of several results ``which``), shows the memory of that: is a view.
+
+    Where memory is kept here, it shows it from now on.
+    """
+    if not is_kept(t.array):
+        return shares(t.array, x.array)
+    part = _part(x)
+    layout = read(part.layout, ((), (op, static, *which)))
+    if not shares(layout, part.layout):
+        return False
+    whole = part.memory.array
+    if op.name == "restride" and whole.dtype == x.array.dtype:  # which may show what x does not
+        source = whole.shape, tuple(prod(whole.shape[k + 1 :]) for k in range(whole.ndim)), 0
+        steps: tuple[Any, ...] = (), (op, {**static, "source": source})
+        t.array = read(whole, steps)
+    else:
+        steps = part.steps, (op, static, *which)
+    _enter(t, Part(part.memory, steps, layout))
+    return True
+
+
+def shares(result: Any, array: Any) -> bool:
+    """Whether what an operation made of a NumPy array is a view of its memory."""
+    if not isinstance(result, np.ndarray):
+        return False
+    owner = array if array.base is None else array.base
+    return result is array or result.base is array or (result.base is not None and result.base is owner)
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two tensors show the same memory, or parts of it that lie side by side."""
+    if is_kept(x.array) or is_kept(y.array):
+        mine = getattr(x, "_part", None)
+        if mine is None or mine.memory is not getattr(getattr(y, "_part", None), "memory", None):
+            return x is y
+    return np.may_share_memory(layout(x), layout(y))
+
+
+def layout(t: Any) -> Any:
+    """A NumPy array that lies in its memory as ``t`` does: its array, or a stand-in."""
+    array = t.array
+    if not is_kept(array):
+        return array
+    found = getattr(t, "_part", None)
+    return np.empty(array.shape, dtypes.of(array.dtype).dtype) if found is None else found.layout
+
+
+def anew(t: Any) -> Any:
+    """The array of a tensor that has forgotten it."""
+    part = t._part
+    t.array = array = read(part.memory.array, part.steps)
+    if t._node is not None and t._node._array is not None:
+        t._node._array = array
+    return array
+
+
+def check(t: Any) -> None:
+    """Raise RuntimeError if it is not known who else would have to see a write to ``t``."""
+    part = getattr(t, "_part", None) if is_kept(t.array) else None
+    if part is None:
+        return
+    library = backends.library(part.memory.array)
+    if part.memory.saved:
+        raise RuntimeError(
+            f"a tensor of {size(t.array.shape)} that was saved for backward is being written in place, and arrays of "
+            f"{library.name} are not written: whose values it shows is not known any more. Write to a clone() of it."
+        )
+    if library.views is None and next((o for o in part.memory.tensors() if o is not t), None) is not None:
+        raise RuntimeError(
+            f"a tensor of {size(t.array.shape)} that is a view, or has views or aliases, is being written in place, "
+            f"but whether arrays of {library.name} share memory is not known (see gradwright.backends.register). "
+            "Write to a clone() of it."
+        )
+
+
+def writable(t: Any) -> Any:
+    """The array of ``t``, ready to be written: a 0-d result held as a NumPy scalar becomes an array first."""
+    if isinstance(t.array, np.generic):
+        t.array = np.asarray(t.array)
+    return t.array
+
+
+def write(t: Any, new: Any) -> None:
+    """Put an array of its shape where ``t`` is read from, for every tensor over that memory to see."""
+    array = writable(t)
+    if not is_kept(array):
+        array[...] = new
+        return
+    new = new if new.dtype == array.dtype else backends.namespace(array).astype(new, array.dtype)
+    part = getattr(t, "_part", None)
+    if part is not None:
+        memory = part.memory
+        memory.array = backends.namespace(new).write_view(memory.array, new, steps=part.steps) if part.steps else new
+        for other in memory.tensors():
+            with suppress(AttributeError):  # it has forgotten it already
+                del other.array
+    t.array = new
+    if t._node is not None and t._node._array is not None:
+        t._node._array = new
+
+
+def unwritten(array: Any) -> Any:
+    """The values of an array that no write to another will reach."""
+    return array.copy() if hasattr(array, "copy") and not is_kept(array) else array
