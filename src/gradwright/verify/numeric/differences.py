@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.engine.memory import writable
 from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.view import writable
 from gradwright.verify.numeric.jacobian import Matrix, Rows, Subject, as_coordinates, coordinates, rounding
 
 Sampler = Callable[[Any], tuple[Any, list[Matrix]]]
