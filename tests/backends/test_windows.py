@@ -31,6 +31,13 @@ def test_reading_and_putting_back(lattice: Lattice) -> None:
     np.testing.assert_allclose(back, generic_unwindows(np, y, size=size, lattice=lattice), 1e-12, 1e-12)
 
 
+def test_what_is_put_back_touches_nothing_else() -> None:
+    y = np.array([[1.0, np.nan], [2.0, np.inf]])
+    pairs = Lattice((2,), (2,), (1,), ((0, 1),))
+    for back in (unwindows(y, size=(5,), lattice=pairs), generic_unwindows(np, y, size=(5,), lattice=pairs)):
+        np.testing.assert_array_equal(back, [1.0, 2.0, np.nan, np.inf, 0.0])
+
+
 def test_every_entry_is_where_the_geometry_says() -> None:
     x = np.arange(1.0, 8.0)
     lattice = Lattice((3,), (2,), (2,), ((1, 2),))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product
 from math import prod
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -139,10 +140,23 @@ def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:
 
 
 def generic_unwindows(xp: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
-    """`unwindows` in the standard: a product with the matrix that says which places the windows show."""
+    """`unwindows` in the standard: axis by axis, the entries of the kernel spread out and added up."""
     n = len(size)
-    places = xp.arange(1, prod(size) + 1, device=x.device)  # 0 is the padding
-    shown = xp.reshape(generic_windows(xp, xp.reshape(places, tuple(size)), lattice=lattice), (-1, 1))
-    lead = x.shape[: -2 * n]
-    flat = xp.reshape(x, (*lead, shown.shape[0]))
-    return xp.reshape(xp.matmul(flat, xp.astype(shown == places, x.dtype)), (*lead, *size))
+    whole, middle = lattice.padded(size)
+    lead = (slice(None),) * (x.ndim - 2 * n)
+    for k, stride, dilation, m in zip(lattice.kernel, lattice.stride, lattice.dilation, whole, strict=True):
+        x = reduce(add, [_spread(xp, x[(*lead, i, ...)], len(lead) + n - 1, stride, i * dilation, m) for i in range(k)])
+    return x[middle]
+
+
+def _spread(xp: Any, x: Any, axis: int, stride: int, start: int, size: int) -> Any:
+    """Zeros, ``size`` of them along ``axis``, with the entries of ``x`` at start, start + stride, ..."""
+    before, count, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+
+    def zeros(*shape: int) -> Any:
+        return xp.zeros((*before, *shape, *after), dtype=x.dtype, device=x.device)
+
+    x = xp.concat([xp.expand_dims(x, axis=axis + 1), zeros(count, stride - 1)], axis=axis + 1)
+    reach = max((count - 1) * stride + 1, 0)
+    x = xp.reshape(x, (*before, count * stride, *after))[(*(slice(None),) * axis, slice(reach), ...)]
+    return xp.concat([zeros(start), x, zeros(size - start - reach)], axis=axis)
