@@ -28,4 +28,5 @@ def within(array: Any, low: Any, high: Any, message: Callable[[Any], str], error
         return
     xp = backends.namespace(array)
     least, most = xp.min(array), xp.max(array)
-    require((least >= low) & (most <= high), lambda: message(most if least >= low else least), error)
+    require((least >= low) & (most <= high),
+            lambda: message(backends.to_host(most if least >= low else least).item()), error)  # fmt: skip

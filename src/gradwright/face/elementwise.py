@@ -17,6 +17,7 @@ from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import shape as _shape
+from gradwright.reading.common import beside
 from gradwright.reading.torch import NUMBER, number_as, result_type, tensor_arg, to_dtype
 
 __all__ = [
@@ -255,7 +256,10 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         condition = to_dtype(condition, dtypes.boolean)
     if condition.array.dtype != bool:
         raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.dtype}")
-    return apply(_piecewise.where, (condition, *alike(_piecewise.where, input, other)), {})
+    values = [input, other]
+    if isinstance(input, NUMBER) and isinstance(other, NUMBER):  # which are to lie beside the condition
+        values.append(beside(condition.array, 0, result_type(input, other)))
+    return apply(_piecewise.where, (condition, *alike(_piecewise.where, *values)[:2]), {})
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
