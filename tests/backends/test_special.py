@@ -6,6 +6,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
+from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
 
 
@@ -18,7 +19,7 @@ def test_results_have_the_dtype_of_the_last_argument() -> None:
 
 
 def test_arrays_of_another_library_come_back_as_its_own() -> None:
-    y = Special(array_api_strict).jv(2.0, array_api_strict.asarray([0.5]))
+    y = Hosted(array_api_strict, Special()).jv(2.0, array_api_strict.asarray([0.5]))
     assert isinstance(y, type(array_api_strict.asarray(0.0)))
     np.testing.assert_allclose(np.asarray(y), 0.0306040234587)
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends.linalg import Converted
+from gradwright.backends.generic_linalg import Linalg
+from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
 from gradwright.backends.steps import places
 from gradwright.backends.windows import generic_unwindows, generic_windows
@@ -221,8 +222,8 @@ class Extended:
     def __init__(self, xp: Any) -> None:
         self.__name__ = xp.__name__
         self._xp = xp
-        self.linalg = Converted(xp)
-        self.special = Special(xp)
+        self.linalg = Linalg(xp)
+        self.special = Hosted(xp, Special())
         for f in (
             at, batch_last, conj, einsum, exp2, fmod, may_hold, ones_like, put, scatter, scatter_add, scatter_max,
             scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view,

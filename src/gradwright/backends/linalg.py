@@ -15,7 +15,7 @@ from gradwright.errors import LinAlgError
 _BLOCK, _COLUMNS = 64, 16  # triangles and columns above these sizes are taken by halves: in matrix products
 
 
-def _diverging(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+def diverging(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     """``f``, with its error turned into ours."""
 
     @wraps(f)
@@ -31,11 +31,11 @@ def _diverging(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-svd = _diverging("svd", lambda x, full_matrices: tuple(np.linalg.svd(x, full_matrices=full_matrices)))
-svdvals = _diverging("svdvals", lambda x: np.linalg.svd(x, compute_uv=False))
-eigh = _diverging("eigh", lambda x, uplo: tuple(np.linalg.eigh(x, UPLO=uplo)))
-eigvalsh = _diverging("eigvalsh", lambda x, uplo: np.linalg.eigvalsh(x, UPLO=uplo))
-_eig, _eigvals = _diverging("eig", np.linalg.eig), _diverging("eigvals", np.linalg.eigvals)
+svd = diverging("svd", lambda x, full_matrices: tuple(np.linalg.svd(x, full_matrices=full_matrices)))
+svdvals = diverging("svdvals", lambda x: np.linalg.svd(x, compute_uv=False))
+eigh = diverging("eigh", lambda x, uplo: tuple(np.linalg.eigh(x, UPLO=uplo)))
+eigvalsh = diverging("eigvalsh", lambda x, uplo: np.linalg.eigvalsh(x, UPLO=uplo))
+_eig, _eigvals = diverging("eig", np.linalg.eig), diverging("eigvals", np.linalg.eigvals)
 det, slogdet = np.linalg.det, np.linalg.slogdet
 
 
@@ -107,9 +107,9 @@ def indefinite_minor(x: Any, *, upper: bool) -> Any:
     return np.array([order(a) for a in x.reshape(-1, n, n)], np.int32).reshape(x.shape[:-2])
 
 
-def zero_pivot(x: Any) -> Any:
-    """The number of each matrix's first pivot that is 0; 0 if none is."""
-    zero = np.linalg.diagonal(lu_factor(x)[0]) == 0
+def zero_pivot(packed: Any) -> Any:
+    """The number of the first zero on the diagonal of each matrix; 0 if there is none."""
+    zero = np.linalg.diagonal(packed) == 0
     return np.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(np.int32)
 
 
@@ -118,7 +118,7 @@ def inv(x: Any, *, check: bool = True) -> Any:
     try:
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
-        pivots = zero_pivot(x)
+        pivots = zero_pivot(lu_factor(x)[0])
     if check:
         raise _refuse("linalg.inv", pivots, "The diagonal element {} is zero, the inversion could not be completed "
                       "because the input matrix is singular.")  # fmt: skip
@@ -132,7 +132,7 @@ def solve(a: Any, b: Any, *, check: bool = True) -> Any:
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
-        pivots = zero_pivot(a)
+        pivots = zero_pivot(lu_factor(a)[0])
     if check:
         raise _refuse("torch.linalg.solve", pivots, "The solver failed because the input matrix is singular.")
     return inv(a, check=False) @ b
@@ -233,67 +233,6 @@ def unpivoted(pivots: Any, m: int) -> Any:
     return np.argsort(rows, axis=-1).reshape(*pivots.shape[:-1], m)
 
 
-def pinv(x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    """The pseudo-inverse; singular values of at most max(atol, rtol times the largest) count as 0."""
-    if not x.size:
-        return x.swapaxes(-1, -2).copy()
-    if hermitian:
-        values, u = eigh(x, "L")
-        v, size = u, np.abs(values)
-    else:
-        u, values, vh = svd(x, full_matrices=False)
-        v, size = vh.conj().swapaxes(-1, -2), values
-    large = size > np.maximum(atol, rtol * size.max(-1))[..., None]
-    inverse = np.where(large, 1 / np.where(large, values, np.ones_like(values)), np.zeros_like(values))
-    return (v * inverse[..., None, :]) @ u.conj().swapaxes(-1, -2)
-
-
-def cofactor(x: Any) -> Any:
-    """The matrix of cofactors, det(x) x^-T: by singular values where x has no inverse."""
-    try:
-        return det(x)[..., None, None] * np.linalg.inv(x).swapaxes(-1, -2)
-    except np.linalg.LinAlgError:
-        u, s, vh = svd(x, full_matrices=True)
-    others = np.where(np.eye(s.shape[-1], dtype=bool), np.ones_like(s)[..., None], s[..., None, :]).prod(-1)
-    sign = (det(u) * det(vh))[..., None, None]
-    return sign * ((u.conj() * others[..., None, :]) @ vh.conj())
-
-
-def nonsingular(x: Any) -> Any:
-    """``x``, its singular values raised to sqrt(eps) of the largest where they are smaller."""
-    u, s, vh = svd(x, full_matrices=False)
-    low = np.sqrt(np.finfo(s.dtype).eps) * np.where(s[..., :1] == 0, np.ones_like(s[..., :1]), s[..., :1])
-    moved = (u * np.maximum(s, low)[..., None, :]) @ vh
-    return np.where((s < low).any(-1)[..., None, None], moved, x)
-
-
-# The [13/13] Padé approximant of e**x and the norm up to which it is exact in double precision: Higham (2005),
-# "The scaling and squaring method for the matrix exponential revisited".
-_PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
-         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)  # fmt: skip
-_REACH = 5.371920351148152
-
-
-def matrix_exp(x: Any) -> Any:
-    """e**x by scaling and squaring; NaN for a matrix with entries that are not finite."""
-    one = np.eye(x.shape[-1], dtype=x.dtype)
-    finite = np.isfinite(x).all((-1, -2))[..., None, None]
-    x = np.where(finite, x, np.zeros_like(x))
-    norm = np.abs(x).sum(-2).max(-1, initial=0)[..., None, None]
-    halvings = np.maximum(np.frexp(norm / _REACH)[1], 0)
-    x = x / np.ldexp(np.ones_like(norm), halvings)
-    x2 = x @ x
-    x4 = x2 @ x2
-    x6 = x4 @ x2
-    b = [float(c / _PADE[0]) for c in _PADE]
-    odd = x @ (x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * one)
-    even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
-    out = np.linalg.solve(even - odd, even + odd)
-    for i in range(int(halvings.max(initial=0))):
-        out = np.where(i < halvings, out @ out, out)
-    return np.where(finite, out, np.full_like(out, np.nan))
-
-
 def _lapack() -> Any:
     """SciPy's LAPACK; None if it is not installed."""
     try:
@@ -327,26 +266,7 @@ def ldl_solve(packed: Any, pivots: Any, b: Any, *, hermitian: bool) -> Any:
     return out
 
 
-class Converted:
-    """These functions for the arrays of another library, which are taken to NumPy and back; else the library's own."""
-
-    def __init__(self, xp: Any) -> None:
-        self._xp = xp
-
-    def __getattr__(self, name: str) -> Any:
-        f = globals().get(name)
-        if name not in __all__ or f is None:
-            return getattr(self._xp.linalg, name)
-
-        def call(*args: Any, **static: Any) -> Any:
-            out = f(*map(np.asarray, args), **static)
-            return tuple(map(self._xp.asarray, out)) if isinstance(out, tuple) else self._xp.asarray(out)
-
-        return call
-
-
 __all__ = [
-    "cholesky", "cofactor", "det", "eig", "eigh", "eigvals", "eigvalsh", "geqrf", "indefinite_minor", "inv",
-    "ldl_factor", "ldl_solve", "lu_factor", "matrix_exp", "nonsingular", "pinv", "qr", "slogdet",
-    "solve", "solve_triangular", "svd", "svdvals", "unpivoted", "zero_pivot",
+    "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "geqrf", "indefinite_minor", "inv", "ldl_factor",
+    "ldl_solve", "lu_factor", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "unpivoted", "zero_pivot",
 ]  # fmt: skip

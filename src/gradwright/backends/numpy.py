@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gradwright.backends import approximations, elementary, linalg, register, scatter, windows
+from gradwright.backends import approximations, elementary, generic_linalg, linalg, register, scatter, windows
 from gradwright.backends.einsum import einsum
 from gradwright.backends.fft import Transforms
 from gradwright.backends.normal import ndtr
@@ -22,6 +23,8 @@ _add: Any = np.add.reduce
 _mul: Any = np.multiply.reduce
 _max: Any = np.maximum.reduce
 _min: Any = np.minimum.reduce
+_and: Any = np.logical_and.reduce
+_or: Any = np.logical_or.reduce
 
 
 _LARGE, _LONG, _ROW = 1 << 17, 256, 1024
@@ -108,6 +111,21 @@ def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Smallest value over ``axis``; NaN if there is one."""
     return _min(x, axis, None, None, keepdims)
+
+
+def all(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Whether ``x`` holds, or is not 0, everywhere along ``axis``."""
+    return _and(x, axis, None, None, keepdims)
+
+
+def any(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """Whether ``x`` holds, or is not 0, anywhere along ``axis``."""
+    return _or(x, axis, None, None, keepdims)
+
+
+def isdtype(dtype: Any, kind: Any) -> Any:
+    """Whether a dtype is of a kind, or one of several."""
+    return dtype.kind == "c" if kind == "complex floating" else np.isdtype(dtype, kind)
 
 
 def matmul(x: Any, y: Any) -> Any:
@@ -230,6 +248,14 @@ def diagonal(x: Any, *, offset: int = 0) -> Any:
     return out
 
 
+def cofactor(x: Any) -> Any:
+    """The matrix of cofactors, det(x) x^-T."""
+    try:
+        return np.linalg.det(x)[..., None, None] * np.linalg.inv(x).swapaxes(-1, -2)
+    except np.linalg.LinAlgError:
+        return generic_linalg.cofactor(np, x)
+
+
 class _Namespace(SimpleNamespace):
     """NumPy's names, and bfloat16, which is another package's and looked up when asked for."""
 
@@ -242,9 +268,9 @@ class _Namespace(SimpleNamespace):
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
 namespace = _Namespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims, floor_divide, fmod,
-    remainder, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view, einsum, where,
-    tril, triu, may_hold,
+    sum, prod, max, min, all, any, isdtype, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims,
+    floor_divide, fmod, remainder, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view,
+    einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 for _name in scatter.__all__:
@@ -252,6 +278,7 @@ for _name in scatter.__all__:
 for _name in elementary.__all__:
     setattr(namespace, _name, getattr(elementary, _name))
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
+namespace.linalg.cofactor, namespace.linalg.matrix_exp = cofactor, partial(generic_linalg.matrix_exp, namespace)
 namespace.fft = Transforms()
 namespace.special = Special()
 namespace.special.ndtr = ndtr

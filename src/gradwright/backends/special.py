@@ -1,4 +1,4 @@
-"""Special functions: those of `scipy.special`, on the arrays of any library."""
+"""Special functions of NumPy arrays: those of `scipy.special`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 
 class Special:
     """The functions of `scipy.special`, each looked up once; the library is loaded when the first is asked for.
 
-    A result has the dtype of the last argument, which SciPy would widen from half precision. Arrays of a library other
-    than NumPy are converted there and back: ``xp`` is its namespace.
+    A result has the dtype of the last argument, which SciPy would widen from half precision.
     """
-
-    def __init__(self, xp: Any = None) -> None:
-        self._xp = xp
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         try:
@@ -26,11 +20,8 @@ class Special:
             raise ImportError(
                 f"the special function {name} needs SciPy: pip install 'gradwright[special]'", name="scipy"
             ) from e
-        xp = self._xp
 
         def call(*args: Any) -> Any:
-            if xp is not None:
-                args = tuple(a if isinstance(a, (int, float)) else np.asarray(a) for a in args)
             results = function(*args)
             dtype = args[-1].dtype
             if isinstance(results, tuple):
@@ -38,8 +29,7 @@ class Special:
             return finished(results, dtype)
 
         def finished(y: Any, dtype: Any) -> Any:
-            y = y if y.dtype == dtype else y.astype(dtype)
-            return y if xp is None else xp.asarray(y)
+            return y if y.dtype == dtype else y.astype(dtype)
 
         setattr(self, name, call)
         return call

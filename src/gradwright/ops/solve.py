@@ -105,7 +105,11 @@ cofactor.vjp(x=_cofactor_slope)
 @builtin(complex="holomorphic", node="AliasBackward0", samples=_MATRICES)
 def nonsingular(xp, x):
     """x, or a matrix near it that has an inverse: singular values of at least sqrt(eps) times the largest."""
-    return xp.linalg.nonsingular(x)
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    largest = s[..., :1]
+    low = xp.where(largest == 0, xp.ones_like(largest), largest) * float(xp.finfo(s.dtype).eps) ** 0.5
+    moved = xp.matmul(u * xp.maximum(s, low)[..., None, :], vh)
+    return xp.where(xp.any(s < low, axis=-1)[..., None, None], moved, x)
 
 
 nonsingular.vjp(x=lambda xp, g: g)
@@ -141,7 +145,17 @@ def pinv(xp, x, *, atol=0.0, rtol=0.0, hermitian=False):
     The derivative is that among matrices of one rank (Golub and Pereyra, 1973):
     dy = -y dx y + y y^H dx^H (1 - x y) + (1 - y x) dx^H y^H y.
     """
-    return xp.linalg.pinv(x, atol=atol, rtol=rtol, hermitian=hermitian)
+    if 0 in x.shape:
+        return xp.zeros_like(x, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
+    if hermitian:
+        values, u = xp.linalg.eigh(x, uplo="L")
+        v, size = u, xp.abs(values)
+    else:
+        u, values, vh = xp.linalg.svd(x, full_matrices=False)
+        v, size = adjoint(xp, vh), values
+    large = size > xp.maximum(rtol * xp.max(size, axis=-1), atol)[..., None]
+    inverse = 1 / xp.where(large, values, values + float("inf"))
+    return xp.matmul(v * inverse[..., None, :], adjoint(xp, u))
 
 
 def _pinv_slope(xp, g, x, out):

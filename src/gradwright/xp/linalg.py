@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple
 
+from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase
 from gradwright.op import table
 from gradwright.ops import decompose as _decompose
 from gradwright.ops import solve as _solve
+from gradwright.reading.common import as_dtype
 from gradwright.reading.standard import alike, axes, floats, one_axis, tensor
 from gradwright.xp import statistical as s
 from gradwright.xp.creation import eye
@@ -144,7 +146,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     if n < 0:
         x, n = inv(x), -n
     size = x.array.shape[-1]
-    out = None if n else broadcast_to(eye(size, dtype=x.array.dtype), x.array.shape)
+    out = None if n else broadcast_to(eye(size, dtype=x.dtype, device=x.array.device), x.array.shape)
     while n:
         if n % 2:
             out = x if out is None else matmul(out, x)
@@ -208,7 +210,14 @@ def solve(x1: Any, x2: Any, /) -> Any:
 def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     """Pseudo-inverse of each matrix; singular values of at most ``rtol`` times the largest count as 0."""
     x = floats("pinv", _matrices("pinv", x))
-    return apply_one(_solve.pinv, x, {"atol": 0.0, "rtol": _tolerance(x) if rtol is None else rtol})
+    return apply_one(_solve.pinv, x, {"atol": 0.0, "rtol": threshold(x, _tolerance(x) if rtol is None else rtol)})
+
+
+def threshold(x: Any, value: Any) -> Any:
+    """What singular values of ``x`` are compared with: a number, or the array of a tensor, in their dtype."""
+    if not isinstance(value, TensorBase):
+        return value
+    return as_dtype(value, dtypes.of(x.array.dtype).to_real()).array
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:

@@ -9,7 +9,18 @@ import numpy as np
 from gradwright import backends
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
-from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square
+from gradwright.engine.require import require
+from gradwright.face.algebra.matrices import (
+    adjoint,
+    eye,
+    first,
+    matrix,
+    may_have_failed,
+    no_info,
+    same_dtype,
+    square,
+    zeros,
+)
 from gradwright.face.diagonal import tril, triu
 from gradwright.face.join import cat
 from gradwright.face.returns import return_type
@@ -35,13 +46,9 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
     """`cholesky` without the error: where a leading minor is not positive, its order in ``info`` and NaN."""
     static = {"upper": bool(upper), "check": check_errors}
     out = apply(_ops.cholesky, (square("linalg.cholesky", A),), static)
-    failed = np.isnan(out.array).any() if isinstance(out.array, np.ndarray) else False
-    minors = backends.namespace(A.array).linalg.indefinite_minor(A.array, upper=upper) if failed else _no_info(A)
-    return _CHOLESKY_EX(out, wrap(minors))
-
-
-def _no_info(x: Any) -> Any:
-    return np.zeros(x.array.shape[:-2], np.int32)
+    if not may_have_failed(out):
+        return _CHOLESKY_EX(out, no_info(A))
+    return _CHOLESKY_EX(out, wrap(backends.namespace(A.array).linalg.indefinite_minor(A.array, upper=upper)))
 
 
 def _factored(name: str, A: Any, pivot: bool) -> list[Any]:
@@ -55,16 +62,14 @@ def _factored(name: str, A: Any, pivot: bool) -> list[Any]:
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """`lu_factor` without the error: ``info`` numbers the first zero on the diagonal of U."""
     packed, pivots, _ = _factored("linalg.lu_factor_ex", A, pivot)
-    zero = np.linalg.diagonal(np.asarray(packed.array)) == 0
-    info = np.where(zero.any(-1), zero.argmax(-1) + 1 if zero.shape[-1] else 0, 0).astype(np.int32)
-    if check_errors and info.any():
-        k = info[tuple(np.argwhere(info)[0]) if info.ndim else ()]
-        raise RuntimeError(
-            f"torch.linalg.lu_factor: U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. "
+    info = wrap(backends.namespace(packed.array).linalg.zero_pivot(packed.array))
+    if check_errors:
+        require(info.array == 0, lambda: (
+            "torch.linalg.lu_factor: U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. "
             "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
-            "linalg.lu_factor_ex(A, pivot)"
-        )
-    return _FACTOR_EX(packed, pivots, wrap(info))
+            "linalg.lu_factor_ex(A, pivot)".format(first(info))
+        ))  # fmt: skip
+    return _FACTOR_EX(packed, pivots, info)
 
 
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
@@ -80,7 +85,9 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
 
 def permutation(like: Any, rows: Any) -> Any:
     """The matrices P for which P x = x[rows]."""
-    return wrap(np.eye(rows.shape[-1], dtype=like.array.dtype)[rows])
+    space, n = backends.namespace(rows), rows.shape[-1]
+    one = space.eye(n, dtype=like.array.dtype, device=rows.device)
+    return wrap(space.reshape(space.take(one, space.reshape(rows, (-1,)), axis=0), (*rows.shape, n)))
 
 
 def triangles(packed: Any) -> tuple[Any, Any]:
@@ -104,7 +111,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     q, r = apply(_ops.qr, (A[..., :m] if m < n else A,), {"mode": mode if mode == "complete" and m > n else "reduced"})
     if m < n:
         r = cat([r, adjoint(q) @ A[..., m:]], -1)
-    return _QR(wrap(np.zeros(0, A.array.dtype)) if mode == "r" else q, r)
+    return _QR(zeros(A, 0) if mode == "r" else q, r)
 
 
 def _triangle(name: str, UPLO: str) -> str:
@@ -126,8 +133,8 @@ def eigvalsh(A: Any, UPLO: str = "L") -> Any:
 
 
 def _finite(name: str, A: Any) -> Any:
-    if not np.isfinite(np.asarray(square(name, A).array)).all():
-        raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
+    array = square(name, A).array
+    require(backends.namespace(array).isfinite(array), f"torch.{name}: input tensor should not contain infs or NaNs.")
     return A
 
 
@@ -165,10 +172,10 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     packed, pivots, info = apply(
         _ops.ldl_factor, (square("torch.linalg.ldl_factor_ex", A),), {"hermitian": bool(hermitian)}
     )
-    if check_errors and info.array.any():
-        raise RuntimeError(
-            f"torch.linalg.ldl_factor_ex: Factorization could not be completed because D[{info.array.max()}] is zero"
-        )
+    if check_errors:
+        require(info.array == 0, lambda: (
+            f"torch.linalg.ldl_factor_ex: Factorization could not be completed because D[{first(info)}] is zero"
+        ))  # fmt: skip
     return _LDL_EX(packed, pivots, info)
 
 

@@ -75,7 +75,7 @@ def _path(terms: Sequence[str], result: str, xs: Sequence[Any]) -> Any:
         found = importlib.import_module("opt_einsum").contract_path(text, *(x.array.shape for x in xs), shapes=True)
         return found[0]
     except ImportError:
-        return np.einsum_path(text, *(np.asarray(x.array) for x in xs), optimize="greedy")[0][1:]
+        return np.einsum_path(text, *(np.broadcast_to(0.0, x.array.shape) for x in xs), optimize="greedy")[0][1:]
 
 
 def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.backends.generator import generator
-from gradwright.engine.base import wrap
 from gradwright.face.algebra import decompose as d
 from gradwright.face.algebra import solve as s
-from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square
+from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square, zeros
 from gradwright.face.algebra.solve import det, logdet, matrix_exp, matrix_power, slogdet
 from gradwright.face.returns import return_type
+from gradwright.reading.common import beside
 
 __all__ = [
     "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "lu_unpack",
@@ -74,10 +72,9 @@ def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of A = P L U from what `lu` returns; empty what is not asked for."""
     m = matrix("lu_unpack", LU_data, "LU_data").array.shape[-2]
-    if unpack_pivots and LU_pivots.array.dtype != np.int32:
+    if unpack_pivots and dtypes.of(LU_pivots.array.dtype) is not dtypes.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
-    empty = wrap(np.zeros(0, LU_data.array.dtype))
-    P = empty
+    P = empty = zeros(LU_data, 0)
     if unpack_pivots:
         P = d.permutation(LU_data, backends.namespace(LU_pivots.array).linalg.unpivoted(LU_pivots.array, m))
     return _UNPACKED(P, *(d.triangles(LU_data) if unpack_data else (empty, empty)))
@@ -94,8 +91,8 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     if compute_uv:
         u, values, vh = d.svd(x, not some)
         return _SVD(u, values, adjoint(vh))
-    zeros = (wrap(np.zeros((*x.array.shape[:-2], n, n), x.array.dtype)) for n in x.array.shape[-2:])
-    u, v = zeros
+    *batch, m, n = x.array.shape
+    u, v = zeros(x, *batch, m, m), zeros(x, *batch, n, n)
     return _SVD(u, d.svdvals(x), v)
 
 
@@ -124,7 +121,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 def _random(a: Any, q: int) -> Any:
     shape = (*a.array.shape[:-2], a.array.shape[-1], q)
-    return wrap(generator().standard_normal(shape).astype(a.array.dtype))
+    return beside(a.array, generator().standard_normal(shape), a.array.dtype)
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

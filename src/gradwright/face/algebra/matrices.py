@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from gradwright import dtypes
+from gradwright import backends, dtypes
+from gradwright.backends.host import to_host
 from gradwright.engine.base import wrap
+from gradwright.reading.common import native
 from gradwright.reading.torch import tensor_arg
 
 _NAMES = {"float16": "Half", "int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte",
@@ -60,13 +60,37 @@ def same_dtype(name: str, a: Any, b: Any, names: str = "A and B") -> None:
 
 
 def eye(like: Any, m: int, n: int | None = None) -> Any:
-    """The identity matrix in the dtype of ``like``."""
-    return wrap(np.eye(m, n, dtype=like.array.dtype))
+    """The identity matrix in the library, on the device and in the dtype of ``like``."""
+    a = like.array
+    return wrap(backends.namespace(a).eye(m, n, dtype=a.dtype, device=a.device))
+
+
+def zeros(like: Any, *shape: int, dtype: Any = None) -> Any:
+    """Zeros in the library, on the device and, unless another is named, in the dtype of ``like``."""
+    space = backends.namespace(like.array)
+    return wrap(space.zeros_like(like.array, shape=shape, dtype=None if dtype is None else native(space, dtype)))
+
+
+def no_info(A: Any) -> Any:
+    """The ``info`` of matrices of which none has failed."""
+    space = backends.namespace(A.array)
+    return wrap(space.zeros_like(A.array, shape=A.array.shape[:-2], dtype=space.int32))
+
+
+def may_have_failed(x: Any) -> bool:
+    """Whether a result may have NaN, which is how a matrix that has failed is seen."""
+    space = backends.namespace(x.array)
+    return space.may_hold(space.isnan(x.array))
+
+
+def first(info: Any) -> int:
+    """The first number other than 0, for an error."""
+    return next(k for k in to_host(info.array).reshape(-1).tolist() if k)
 
 
 def adjoint(x: Any) -> Any:
     """Each matrix transposed and conjugated."""
-    return x.mT.conj() if dtypes.kind(x.array.dtype) == "c" else x.mT
+    return x.mT.conj() if dtypes.of(x.array.dtype).is_complex else x.mT
 
 
 def column(x: Any) -> Any:

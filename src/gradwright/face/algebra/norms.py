@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
-from gradwright.engine.base import wrap
 from gradwright.errors import kind
 from gradwright.face.algebra.decompose import eigvalsh, svdvals
 from gradwright.face.algebra.matrices import legacy, matrix, square
-from gradwright.face.algebra.solve import inv, tolerances
+from gradwright.face.algebra.solve import inv, rank, tolerances
 from gradwright.face.elementwise import abs as _abs
 from gradwright.face.reduce import amax, amin
 from gradwright.face.shape import movedim
@@ -130,7 +127,4 @@ def cond(A: Any, p: Any = None) -> Any:
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """How many singular values exceed max(atol, rtol times the largest); `pinv` has the defaults. ``tol`` is atol."""
     low, high = tolerances(matrix("linalg.matrix_rank", A), atol if tol is None else tol, rtol)
-    values = _abs(eigvalsh(A.detach())) if hermitian else svdvals(A.detach())
-    s = np.asarray(values.array)
-    least = np.maximum(low, high * s.max(-1, initial=0))
-    return wrap(np.asarray((s > least[..., None]).sum(-1)))
+    return rank(_abs(eigvalsh(A.detach())) if hermitian else svdvals(A.detach()), low, high)

@@ -7,7 +7,6 @@ from math import prod
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.engine.base import TensorBase
 from gradwright.errors import size
 from gradwright.face.algebra.linalg import dot, matmul, mm
 from gradwright.face.algebra.matrices import same_dtype
@@ -50,8 +49,7 @@ def inner(input: Any, other: Any) -> Any:
 
 def _paired(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     """The dims of both tensors that are summed over."""
-    if isinstance(dims, TensorBase):
-        dims = dims.array.tolist()
+    dims = dims.tolist() if hasattr(dims, "tolist") else dims
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

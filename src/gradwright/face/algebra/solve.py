@@ -5,20 +5,19 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import wrap
 from gradwright.errors import size
 from gradwright.face.algebra.decompose import permutation, svdvals, triangles
 from gradwright.face.algebra.matrices import adjoint as _adjoint
-from gradwright.face.algebra.matrices import eye, floating, matrix, same_dtype, square
+from gradwright.face.algebra.matrices import eye, floating, matrix, may_have_failed, no_info, same_dtype, square, zeros
 from gradwright.face.elementwise import where
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim
 from gradwright.ops import solve as _ops
 from gradwright.reading.torch import tensor_arg, to_dtype
+from gradwright.xp.linalg import threshold
 
 _INV_EX = return_type("linalg_inv_ex", "inverse", "info")
 _SOLVE_EX = return_type("linalg_solve_ex", "result", "info")
@@ -39,9 +38,10 @@ def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
 
 def _pivot_info(A: Any, out: Any) -> Any:
     """The zero pivots of A, looked for if a result has NaN."""
-    if np.isnan(np.asarray(out.array)).any():
-        return wrap(backends.namespace(A.array).linalg.zero_pivot(A.array))
-    return wrap(np.zeros(A.array.shape[:-2], np.int32))
+    if not may_have_failed(out):
+        return no_info(A)
+    linalg = backends.namespace(A.array).linalg
+    return wrap(linalg.zero_pivot(linalg.lu_factor(A.array)[0]))
 
 
 def _vector(A: Any, B: Any) -> bool:
@@ -100,7 +100,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     if not left:
         return _adjoint(lu_solve(LU, pivots, _adjoint(B), adjoint=not adjoint))
     _equation("linalg.lu_solve", LU, B, True)
-    if pivots.array.dtype != np.int32:
+    if dtypes.of(pivots.array.dtype) is not dtypes.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     rows = backends.namespace(pivots.array).linalg.unpivoted(pivots.array, LU.array.shape[-1])
     P = permutation(LU, rows)
@@ -147,16 +147,26 @@ def matrix_power(A: Any, n: int) -> Any:
             power = A if power is None else power @ A
         A = A @ A if n > 1 else A
         n >>= 1
-    nowhere = wrap(np.zeros(A.array.shape, bool))
-    return where(nowhere, A, eye(A, A.array.shape[-1])) if power is None else power
+    if power is not None:
+        return power
+    return where(zeros(A, *A.array.shape, dtype=dtypes.boolean), A, eye(A, A.array.shape[-1]))
 
 
 def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """What singular values count as 0: by default eps times the longer side, relative to the largest."""
-    eps = float(np.finfo(A.array.dtype).eps) * max(A.array.shape[-2:])
+    eps = float(backends.namespace(A.array).finfo(A.array.dtype).eps) * max(A.array.shape[-2:])
     rtol = (eps if atol is None else 0.0) if rtol is None else rtol
-    low, high = (t.array if isinstance(t, TensorBase) else t for t in (0.0 if atol is None else atol, rtol))
-    return low, high
+    return threshold(A, 0.0 if atol is None else atol), threshold(A, rtol)
+
+
+def rank(values: Any, low: Any, high: Any) -> Any:
+    """How many singular values exceed max(low, high times the largest)."""
+    sizes = values.array
+    if not sizes.size:
+        return zeros(values, *sizes.shape[:-1], dtype=dtypes.int64)
+    space = backends.namespace(sizes)
+    least = space.maximum(high * space.max(sizes, axis=-1), low)
+    return wrap(space.sum(sizes > least[..., None], axis=-1, dtype=space.int64))
 
 
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
@@ -193,17 +203,15 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     if B.array.shape[-2] != m:
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({-1 if vector else -2})")
     X = pinv(A, rtol=rcond) @ B
-    values = np.asarray(svdvals(A.detach()).array)
-    counts = np.zeros(0, np.int64)
-    if driver != "gels":
-        counts = (values > tolerances(A, None, rcond)[1] * values[..., :1]).sum(-1)
+    values = svdvals(A.detach())
+    counts = zeros(A, 0, dtype=dtypes.int64) if driver == "gels" else rank(values, *tolerances(A, None, rcond))
     residuals = X.reshape(-1)[:0]
     residuals = residuals.real if residuals.is_complex() else residuals
-    if m > n and driver != "gelsy" and np.all(counts == n):
+    if m > n and driver != "gelsy" and bool(backends.namespace(counts.array).all(counts.array == n)):
         rest = A @ X - B
         residuals = (rest * rest.conj()).real.sum(-2) if rest.is_complex() else (rest * rest).sum(-2)
-    spectrum = wrap(values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0])
-    return _LSTSQ(X.squeeze(-1) if vector else X, residuals, wrap(counts), spectrum)
+    spectrum = values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0]
+    return _LSTSQ(X.squeeze(-1) if vector else X, residuals, counts, spectrum)
 
 
 def tensorinv(A: Any, ind: int = 2) -> Any:

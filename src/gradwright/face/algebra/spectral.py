@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, xp
-from gradwright.engine.base import wrap
+from gradwright.engine.require import require
 from gradwright.face.complex import view_as_real
 from gradwright.ops import fft as _fft
+from gradwright.reading.common import beside
 from gradwright.reading.torch import tensor_arg
 
 __all__ = ["istft", "stft"]
@@ -32,7 +33,7 @@ def _lengths(name: str, n_fft: int, hop_length: int | None, win_length: int | No
 def _window(name: str, window: Any, width: int, n_fft: int, like: Any) -> Any:
     """The window (ones if there is none) with zeros on both sides, as long as a frame."""
     if window is None:
-        window = xp.ones((width,), dtype=dtypes.of(like.array.dtype).to_real())
+        window = xp.ones_like(like, shape=(width,), dtype=dtypes.of(like.array.dtype).to_real())
     elif tensor_arg(name, window, "window").array.shape != (width,):
         raise RuntimeError(
             f"{name}(): expected a 1D window tensor of size equal to win_length={width}, but got window with size "
@@ -57,7 +58,7 @@ def _padded(x: Any, n: int, mode: str) -> Any:
             f"padding ({n}, {n}) at dimension 2 of input {[1, *x.array.shape]}"
         )
     places = np.pad(np.arange(length), n, _PADDING[mode])
-    ends = [xp.take(x, wrap(part), axis=1) for part in (places[:n], places[n + length :])]
+    ends = [xp.take(x, beside(x.array, part, dtypes.int64), axis=1) for part in (places[:n], places[n + length :])]
     return xp.concat([ends[0], x, ends[1]], axis=1)
 
 
@@ -170,9 +171,10 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else whole - start
     signal, squares = signal[:, start:end], squares[:, start:end]
-    least = np.min(np.abs(squares.array), initial=np.inf)
-    if not least > 1e-11:
-        raise RuntimeError(f"istft(n_fft={n_fft}, hop_length={hop}): window overlap add min: {least:g}, not above 0")
+    sizes = xp.abs(squares)
+    require((sizes > 1e-11).array, lambda: (
+        f"istft(n_fft={n_fft}, hop_length={hop}): window overlap add min: {xp.min(sizes).item():g}, not above 0"
+    ))  # fmt: skip
     out = signal / squares
     if end > whole:
         warnings.warn("The length of signal is shorter than the length parameter. Result is being padded with zeros in "
