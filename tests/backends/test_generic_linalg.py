@@ -8,8 +8,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
+from gradwright.backends import to_host
 from gradwright.backends.generic_linalg import Linalg, hermitian
-from gradwright.backends.host import to_host
 from gradwright.backends.numpy import namespace as numpy
 from gradwright.backends.strict import namespace as strict
 from gradwright.errors import LinAlgError

@@ -8,8 +8,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from gradwright.backends import linalg
-from gradwright.backends.host import LINEAR_ALGEBRA, Hosted, on_host, to_host
+from gradwright.backends import linalg, to_host
+from gradwright.backends.host import LINEAR_ALGEBRA, Hosted, on_host
 from gradwright.backends.strict import namespace as strict
 
 DEVICES = [array_api_strict.Device(name) for name in ("CPU_DEVICE", "device1")]

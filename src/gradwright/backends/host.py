@@ -10,19 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from gradwright.backends import to_host
 
 LINEAR_ALGEBRA = (
     "eig", "eigvals", "geqrf", "indefinite_minor", "ldl_factor", "ldl_solve", "lu_factor", "unpivoted", "zero_pivot",
 )  # fmt: skip
-
-
-def to_host(array: Any) -> Any:
-    """The values of an array of any library, on any device, as a NumPy array."""
-    try:
-        return np.asarray(array)
-    except (TypeError, RuntimeError):  # it is not in host memory
-        return np.from_dlpack(array, device="cpu")
 
 
 def on_host(xp: Any, f: Callable[..., Any]) -> Callable[..., Any]:

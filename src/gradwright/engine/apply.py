@@ -139,8 +139,9 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
     xs = ", ".join(tensors)
     elsewhere = f"return general(op, ({xs},), {'static' if static else '{}'})"
     scalars = "" if views else " or {0}.__class__ in SCALARS"  # one that is viewed becomes an array first
-    plain = [f"(t is F32 or t is F64{' or t in INTEGERS' * whole})", *(f"{a}.dtype is t" for a in arrays if a != "a"),
-             *(f"({a}.__class__ is ndarray{scalars.format(a)})" for a in sorted(arrays))]  # fmt: skip
+    plain = [*(f"({a}.__class__ is ndarray{scalars.format(a)})" for a in sorted(arrays)),
+             f"(t is F32 or t is F64{' or t in INTEGERS' * whole})",
+             *(f"{a}.dtype is t" for a in arrays if a != "a")]  # fmt: skip
     ask = f"if not ({' and '.join(plain)}): return slow({given})"
     otherwise = elsewhere if static else "raise no_input(op, x) from None"
     read = ["try:", *[f"    {a} = {x}.array" for a, x in zip(arrays, tensors, strict=True)],

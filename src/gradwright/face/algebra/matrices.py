@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import backends, dtypes
-from gradwright.backends.host import to_host
 from gradwright.engine.base import wrap
 from gradwright.reading.common import native
 from gradwright.reading.torch import tensor_arg
@@ -85,7 +84,7 @@ def may_have_failed(x: Any) -> bool:
 
 def first(info: Any) -> int:
     """The first number other than 0, for an error."""
-    return next(k for k in to_host(info.array).reshape(-1).tolist() if k)
+    return next(k for k in backends.to_host(info.array).reshape(-1).tolist() if k)
 
 
 def adjoint(x: Any) -> Any:
