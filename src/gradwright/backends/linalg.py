@@ -104,7 +104,7 @@ def indefinite_minor(x: Any, *, upper: bool) -> Any:
     def order(a: Any) -> int:
         return bisect_left(range(n + 1), True, key=lambda k: fails(a[:k, :k])) % (n + 1)
 
-    return np.array([order(a) for a in x.reshape(-1, n, n)], np.int32).reshape(x.shape[:-2])
+    return np.array([order(x[at]) for at in np.ndindex(*x.shape[:-2])], np.int32).reshape(x.shape[:-2])
 
 
 def zero_pivot(packed: Any) -> Any:

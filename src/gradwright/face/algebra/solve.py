@@ -166,7 +166,7 @@ def rank(values: Any, low: Any, high: Any) -> Any:
         return zeros(values, *sizes.shape[:-1], dtype=dtypes.int64)
     space = backends.namespace(sizes)
     least = space.maximum(high * space.max(sizes, axis=-1), low)
-    return wrap(space.sum(sizes > least[..., None], axis=-1, dtype=space.int64))
+    return wrap(space.count_nonzero(sizes > least[..., None], axis=-1))
 
 
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
