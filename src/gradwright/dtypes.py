@@ -110,6 +110,11 @@ def kind(d: Any) -> str:
     return "f" if letter == "V" else letter
 
 
+def nbytes(array: Any) -> int:
+    """Bytes of the entries of an array of any library."""
+    return math.prod(array.shape) * of(array.dtype).itemsize
+
+
 def numpy_dtype(like: Any) -> np.dtype[Any]:
     """The NumPy dtype behind ``like`` (see `of`)."""
     return of(like).dtype

@@ -113,7 +113,7 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
     out = order.nanmedian(_filled("median", reduce.inexact(x), mask, math.nan), dim, keepdim).values
     if x.is_floating_point():
         return out
-    if np.isnan(out.array).any():
+    if e.isnan(out).any():
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
     return to_dtype(out, dtype or x.dtype)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends.devices import place
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.face.reduce import sum as _sum
@@ -43,7 +44,7 @@ def _indices(name: str, find: Any) -> Any:
              layout: Any = None) -> Any:  # fmt: skip
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
-        return wrap(np.stack(find(row, offset, col)).astype(dtypes.numpy_dtype(dtype)))
+        return wrap(place(device).hold(np.stack(find(row, offset, col)).astype(dtypes.numpy_dtype(dtype))))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The rows and columns of the entries of a {name[:4]} triangle, in row-major order, as two rows."

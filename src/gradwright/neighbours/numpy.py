@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import fft, linalg, xp
+from gradwright import dtypes, fft, linalg, xp
+from gradwright.backends import to_host
+from gradwright.backends.devices import device
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.neighbours.ufuncs import as_tensor, f, over, refused, tensors, ufunc
+from gradwright.neighbours.ufuncs import as_tensor, device_among, f, over, refused, tensors, ufunc
 
 __all__ = ["FUNCTIONS", "function", "ufunc"]
 
@@ -25,7 +27,7 @@ def function(which: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     module = which.__module__.removeprefix("numpy").lstrip(".")
     name = f"{module}.{which.__name__}" if module in ("linalg", "fft") else which.__name__
     if name in _PLAIN:
-        return _results(which(*_values(args), **_values(kwargs)))
+        return _results(which(*_values(args), **_values(kwargs)), device_among([*args, *kwargs.values()]))
     call = FUNCTIONS.get(name)
     if call is None:
         raise refused(f"numpy.{name}", "not defined for Tensors")
@@ -48,16 +50,16 @@ _PLAIN = frozenset([
 def _values(value: Any) -> Any:
     """``value`` with the Tensors in it as arrays."""
     if isinstance(value, TensorBase):
-        return np.asarray(value.array)
+        return np.asarray(to_host(value.array))
     if type(value) in (list, tuple):
         return type(value)(map(_values, value))
     return {k: _values(v) for k, v in value.items()} if type(value) is dict else value
 
 
-def _results(value: Any) -> Any:
+def _results(value: Any, at: device) -> Any:
     if type(value) is tuple:
-        return tuple(map(_results, value))
-    return wrap(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
+        return tuple([_results(v, at) for v in value])
+    return wrap(at.hold(np.asarray(value))) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 # -- from NumPy's arguments to ours --
@@ -121,13 +123,13 @@ def _where(condition: Any, *choices: Any) -> Any:
     condition = as_tensor(condition)
     if not choices:
         return xp.nonzero(condition)
-    return f.where(condition if condition.array.dtype == bool else condition != 0, *choices)
+    return f.where(condition if condition.dtype is dtypes.boolean else condition != 0, *choices)
 
 
 def _taken(a: Any, indices: Any, axis: int | None = None) -> Any:
     a, axis = (f.ravel(a), 0) if axis is None else (a, range(a.ndim)[axis])
     indices = as_tensor(indices)
-    if indices.array.dtype.kind not in "iu":
+    if indices.dtype.category is not dtypes.INT:
         raise refused("numpy.take", f"indices must be whole numbers, but their dtype is {indices.dtype}")
     return a[(*(slice(None),) * axis, indices)]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes, special
+from gradwright.backends import to_host
+from gradwright.backends.devices import CPU, device, device_of
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.face import (
     arithmetic,
@@ -71,9 +73,19 @@ def tensors(value: Any) -> Any:
     return value
 
 
-def as_tensor(value: Any) -> Any:
-    """``value``, if it is a Tensor, or what NumPy makes of it as one."""
-    return value if isinstance(value, TensorBase) else wrap(np.asarray(value))
+def as_tensor(value: Any, at: device = CPU) -> Any:
+    """``value``, if it is a Tensor, or what NumPy makes of it as one on the device ``at``."""
+    return value if isinstance(value, TensorBase) else wrap(at.hold(np.asarray(value)))
+
+
+def device_among(values: Iterable[Any]) -> device:
+    """The device of the first Tensor among values, inside lists and tuples too; the CPU if there is none."""
+    for value in values:
+        if isinstance(value, TensorBase):
+            return device_of(value.array)
+        if isinstance(value, (list, tuple)) and (at := device_among(value)) != CPU:
+            return at
+    return CPU
 
 
 def over(call: Callable[[Any, Any, bool], Any]) -> Callable[[Any, Any, bool], Any]:
@@ -86,15 +98,15 @@ def over(call: Callable[[Any, Any, bool], Any]) -> Callable[[Any, Any, bool], An
 
 def _kinds(*values: Any) -> str:
     """The kinds of dtype, as NumPy's letters."""
-    return "".join(x.array.dtype.kind for x in map(as_tensor, values))
+    return "".join(dtypes.kind(x.array.dtype) for x in map(as_tensor, values))
 
 
 def _floating(x: Any) -> Any:
-    return x.to(dtypes.default()) if x.array.dtype.kind in "biu" else x
+    return x.to(dtypes.default()) if dtypes.of(x.array.dtype).category < dtypes.FLOAT else x
 
 
 def _power(x: Any, y: Any) -> Any:
-    if set(_kinds(x, y)) <= set("biu") and np.any(np.asarray(as_tensor(y).array) < 0):
+    if set(_kinds(x, y)) <= set("biu") and np.any(to_host(as_tensor(y).array) < 0):
         raise ValueError("numpy.power: Integers to negative integer powers are not allowed; convert with .double()")
     return f.pow(x, y)
 
@@ -122,7 +134,7 @@ def _ldexp(x: Any, exponent: Any) -> Any:
     if not {*_kinds(exponent)} <= set("biu") or _kinds(x) == "c":
         raise refused("numpy.ldexp", "expected real numbers and whole exponents, but got "
                       f"{as_tensor(x).dtype} and {as_tensor(exponent).dtype}")  # fmt: skip
-    x, n = _floating(as_tensor(x)), as_tensor(exponent).to(dtypes.int64)
+    x, n = _floating(as_tensor(x)), as_tensor(exponent, device_among([x])).to(dtypes.int64)
     half = n // 2  # neither factor leaves the range where the product does not
     return x * half.to(x.dtype).exp2() * (n - half).to(x.dtype).exp2()
 
@@ -172,7 +184,8 @@ def ufunc(which: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
         call = _counterpart(home, which)
         if call is not None and not options:
             if which.__name__ not in _OPERATORS:  # the others take Tensors alone
-                args = [as_tensor(x) for x in args]
+                at = device_among(args)
+                args = [as_tensor(x, at) for x in args]
             return _given(name, out, call(*args))
     elif method == "reduce" and which.__name__ in _REDUCTIONS:
         axis, keepdims = options.pop("axis", 0), options.pop("keepdims", False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
@@ -18,7 +18,9 @@ from gradwright.errors import kind
 
 def _differentiable(value: Any, what: str) -> Any:
     """The array in ``value``; TypeError unless there are derivatives by numbers of its dtype."""
-    array = np.asarray(value.array if isinstance(value, TensorBase) else value)
+    array = value.array if isinstance(value, TensorBase) else value
+    if isinstance(array, np.generic) or not backends.is_array(array):
+        array = np.asarray(array)
     try:
         known = dtypes.of(array.dtype).category >= dtypes.FLOAT
     except TypeError:
@@ -30,7 +32,7 @@ def _differentiable(value: Any, what: str) -> Any:
 
 
 def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """A function of NumPy arrays that returns the value of ``f`` and its gradient, as a float and NumPy arrays.
+    """A function of arrays that returns the value of ``f`` and its gradient, as a float and arrays of their library.
 
     ``f`` takes Tensors and returns a Tensor with one element; ``argnums`` says which of its positional arguments to
     differentiate by: one index, or several, and then the gradients are a tuple. The gradient is of the shape and dtype
@@ -72,9 +74,10 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
                 f"value_and_grad: what {name} returned does not depend on its arguments, or was detached from them on "
                 "the way: its gradient is zeros"
             )
-            slopes: Any = [np.zeros_like(x.array) for x in wanted]
+            slopes: Any = [backends.namespace(x.array).zeros_like(x.array) for x in wanted]
         else:
-            slopes = [np.asarray(g.array) for g in grad(out, wanted, allow_unused=True, materialize_grads=True)]
-        return out.array.item(), slopes[0] if isinstance(argnums, int) else tuple(slopes)
+            grads = grad(out, wanted, allow_unused=True, materialize_grads=True)
+            slopes = [backends.namespace(g.array).asarray(g.array) for g in grads]
+        return backends.to_host(out.array).item(), slopes[0] if isinstance(argnums, int) else tuple(slopes)
 
     return call

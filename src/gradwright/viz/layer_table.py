@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from gradwright.dtypes import nbytes
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.watch import Watch
 from gradwright.errors import kind
@@ -205,7 +206,7 @@ def summary(module: Any, *inputs: Any, **keywords: Any) -> Summary:
     seen: set[int] = set()
     layers = tuple(_layer(path, m, calls, saved[id(m)], seen) for path, m in module.named_modules())
     buffers = list(module.buffers())
-    return Summary(layers, sum(b.numel() for b in buffers), sum(b.array.nbytes for b in buffers))
+    return Summary(layers, sum(b.numel() for b in buffers), sum(nbytes(b.array) for b in buffers))
 
 
 def _is_size(value: Any) -> bool:
@@ -220,7 +221,7 @@ def _layer(path: str, module: Any, calls: _Calls, saved: int, seen: set[int]) ->
     return Layer(
         path, type(module).__name__, calls.count[id(module)], calls.shapes.get(id(module), ()),
         parameters=_size(new), trainable=_size([p for p in new if p.requires_grad]), shared=_size(own) - _size(new),
-        nbytes=sum(p.array.nbytes for p in new), saved_bytes=saved,
+        nbytes=sum(nbytes(p.array) for p in new), saved_bytes=saved,
     )  # fmt: skip
 
 

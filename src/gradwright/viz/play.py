@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd import backward, grad
+from gradwright.backends import to_host
 from gradwright.engine.calls import cotangent
 from gradwright.engine.node import AccumulateGrad, Bundle, Node
 from gradwright.engine.watch import Watch
@@ -221,7 +222,7 @@ def _by_output(g: Any) -> Iterator[tuple[int, Any]]:
 
 def values(array: Any, cells: int = CELLS) -> Values:
     """The record of an array."""
-    a: Any = array if isinstance(array, (np.ndarray, np.generic)) else np.from_dlpack(array)
+    a: Any = to_host(array)
     shape, dtype = tuple(a.shape), a.dtype.name
     a = np.asarray(abs(a) if a.dtype.kind == "c" else a, np.float64)
     if not a.size:

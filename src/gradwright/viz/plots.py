@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.backends import to_host
 from gradwright.errors import kind
 from gradwright.nn import Module
 from gradwright.pages.markup import printable
@@ -236,7 +237,7 @@ def _row(name: str, parameter: Any) -> Row:
         return Row(name, np.empty(0), 0.0, 0.0, missing=True)
     norm, rms = magnitude([gradient]) or (0.0, 0.0)
     with np.errstate(all="ignore"):
-        sizes = np.abs(np.asarray(gradient.array)).astype(np.float64).reshape(-1)
+        sizes = np.abs(to_host(gradient.array)).astype(np.float64).reshape(-1)
     return Row(name, sizes[np.isfinite(sizes) & (sizes > 0)], norm, rms)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import reprlib
 from collections.abc import Iterator
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from gradwright.dtypes import of
+from gradwright.backends import is_array, to_host
+from gradwright.dtypes import nbytes, of
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import Node
 from gradwright.engine.nodes_of_ops import SAVED_AS, OpNode
@@ -95,23 +95,22 @@ class Memories:
     def tensor(self, name: str, array: Any, changed: bool = False) -> Saved:
         """The record of an array."""
         *_, owner = owners(array)
-        value = _short.repr(array.item()) if array.shape == () else None
+        value = _short.repr(to_host(array).item()) if array.shape == () else None
         memory = self._numbers.setdefault(id(owner), len(self._numbers))
-        nbytes, dtype = min(owner.nbytes, array.nbytes), of(array.dtype).name
-        return Saved(printable(name), tuple(array.shape), dtype, nbytes, value, memory, changed)
+        held, dtype = min(nbytes(owner), nbytes(array)), of(array.dtype).name
+        return Saved(printable(name), tuple(array.shape), dtype, held, value, memory, changed)
 
     def _stand_in(self, name: str, entry: Any) -> Saved:
         """What stands for a value that a hook has packed, or that a checkpoint does not keep."""
         if (array := getattr(entry, "array", None)) is not None:
             return self.tensor(name, array)
         if hasattr(entry, "shape"):
-            nbytes = prod(entry.shape) * entry.dtype.itemsize
             memory = self._numbers.setdefault(id(entry), len(self._numbers))
-            return Saved(name, tuple(entry.shape), of(entry.dtype).name, nbytes, "packed by a hook", memory)
+            return Saved(name, tuple(entry.shape), of(entry.dtype).name, nbytes(entry), "packed by a hook", memory)
         return Saved(name, value="not kept: computed again")
 
     def _plain(self, name: str, value: Any) -> Saved:
-        if hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "nbytes"):
+        if is_array(value):
             return self.tensor(name, value)
         return Saved(printable(name), value=printable(brief(value)))
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradwright.backends import to_host
 from gradwright.contract.contents import arrays
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.mode import now, switch
@@ -232,7 +233,7 @@ def magnitude(gradients: Sequence[Any]) -> tuple[float, float] | None:
     """The Euclidean norm and the root mean square of gradients, taken together; None if there is nothing in them."""
     largest, squares, count = 0.0, 0.0, 0
     with np.errstate(all="ignore"):
-        values = [np.abs(np.asarray(getattr(g, "array", g))) for g in gradients if g is not None]
+        values = [np.abs(to_host(getattr(g, "array", g))) for g in gradients if g is not None]
         values = [v.astype(np.float64) if v.dtype.kind == "V" else v for v in values if v.size]
         if not values:
             return None

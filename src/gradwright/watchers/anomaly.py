@@ -40,6 +40,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends import to_host
 from gradwright.contract.contents import arrays
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
@@ -85,7 +86,7 @@ class Range(NamedTuple):
 
 def _values(array: Any) -> Any:
     """An array as NumPy has it, of a dtype that can be compared; absolute values for complex numbers."""
-    values = np.asarray(array)
+    values = np.asarray(to_host(array))
     if values.dtype.kind == "V":
         return values.astype(np.float32)
     with np.errstate(all="ignore"):

@@ -97,7 +97,7 @@ def _of_itself(t: Any) -> WhyNone | None:
         if is_whole(t.array):
             return WhyNone(
                 "whole numbers",
-                f"it is of {t.array.dtype.name}, and only floating point and complex tensors can require grad",
+                f"it is of {t.dtype.name}, and only floating point and complex tensors can require grad",
                 "convert it where it is made: dtype=float64, say",
             )
         if t.__dict__.get("_frozen") is not None:

@@ -114,7 +114,8 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
     def __getbatch__(self, indices: Sequence[Any]) -> list[Any]:
         rows = np.fromiter(map(operator.index, indices), np.intp, len(indices))  # no fractions cut off
-        return [t[rows] if t.requires_grad else wrap(t.array.take(rows, 0)) for t in self.tensors]
+        return [t[rows] if t.requires_grad or not isinstance(t.array, np.ndarray) else wrap(t.array.take(rows, 0))
+                for t in self.tensors]  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.tensors[0])

@@ -8,10 +8,10 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import prod
 from time import perf_counter_ns
 from typing import Any
 
+from gradwright.dtypes import nbytes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
@@ -258,7 +258,7 @@ def _arrays(values: Iterable[Any]) -> Iterator[Any]:
 
 def _size(array: Any) -> int:
     """Bytes of an array, or of the tensor that a saved value stands for."""
-    return array.nbytes if hasattr(array, "nbytes") else prod(array.shape) * array.dtype.itemsize
+    return array.nbytes if hasattr(array, "nbytes") else nbytes(array)
 
 
 def _saved(node: Any) -> int:
