@@ -4,19 +4,20 @@ NumPy keeps what to do about overflow, division by zero and invalid values in a 
 is what `numpy.errstate` does; done directly it costs a tenth of the time. The user's own NumPy code keeps the user's
 setting, a backward written by hand included.
 
-A tenth is still a fifth of a small operation. A formula that calls NumPy's ufuncs directly needs no setting at all: it
-runs as if its module had no name (`unheard`), and the interpreter drops the warnings of such a module.
+A tenth is still a fifth of a small operation. A formula that calls NumPy's ufuncs directly needs no setting at all: see
+`unheard`, and `gradwright.interpreter.unnamed` for how.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import partial
-from types import FunctionType
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+
+from gradwright.interpreter import unnamed
 
 _SILENT: Any
 _get: Callable[[], Any]
@@ -33,26 +34,6 @@ except ImportError:  # not public: another NumPy may lack them
     _get, _set, restore = np.geterr, (lambda setting: np.seterr(**setting)), (lambda before: np.seterr(**before))
 
 _users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs")
-
-
-_unnamed: dict[int, dict[str, Any]] = {}
-
-
-def unheard(f: Callable[..., Any]) -> Callable[..., Any]:
-    """``f``, such that what it and gradwright's functions under it call directly gives no warnings.
-
-    The interpreter drops those of a module whose name is None: it runs in a copy of its module that has none.
-    """
-    scope = f.__globals__
-    unnamed = _unnamed.get(id(scope))
-    if unnamed is None:
-        unnamed = _unnamed[id(scope)] = {**scope, "__name__": None}
-        for name, value in scope.items():
-            if type(value) is FunctionType and value.__module__.startswith("gradwright."):
-                unnamed[name] = unheard(value)
-    silent = FunctionType(f.__code__, unnamed, f.__name__, f.__defaults__, f.__closure__)
-    silent.__kwdefaults__ = f.__kwdefaults__
-    return silent
 
 
 silence: Callable[[], Any] = partial(_set, _SILENT)
@@ -82,3 +63,11 @@ def pass_ends(tokens: Any) -> None:
 def users_own() -> Any:
     """The user's own setting again, until ``restore`` is called with what this returns."""
     return _set(_users.get(_get()))
+
+
+def unheard(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f``, such that what it and gradwright's functions under it call directly gives no warnings."""
+    return unnamed.unheard(f) if _DROPS else wraps(f)(partial(quietly, f))
+
+
+_DROPS = unnamed.drops_warnings()

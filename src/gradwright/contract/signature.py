@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
-import types
-from collections.abc import Iterator
 from contextvars import ContextVar
+from types import CodeType
 from typing import Any
 
 from gradwright.contract import declarations
 from gradwright.contract.declarations import root
 from gradwright.engine.source_line import is_own
+from gradwright.interpreter.bytecode import returned
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _CONTEXT = frozenset(["ctx", "context", "self", "cls", "_", "_ctx"])
@@ -136,46 +135,8 @@ def _check_count(cls: Any, which: str) -> None:
 
 
 def _returned(fn: Any) -> list[tuple[int, int]]:
-    """For each ``return`` of a function: how many items its literal tuple has, and how many last ones may be None.
-
-    Empty if one of them returns anything else.
-    """
+    """What a function returns, as `returned` says it."""
     while hasattr(fn, "__wrapped__") and is_own(fn.__code__.co_filename):  # once_differentiable
         fn = fn.__wrapped__
     code = getattr(fn, "__code__", None)
-    if hasattr(fn, "__wrapped__") or not isinstance(code, types.CodeType) or code.co_flags & _NOT_PLAIN:
-        return []
-    counts: list[tuple[int, int]] = []
-    for before in _before_returns(code):
-        last = before[-1] if before else None
-        if last is not None and last.opname in ("LOAD_CONST", "RETURN_CONST") and type(last.argval) is tuple:
-            counts.append((len(last.argval), _spare([v is None for v in last.argval])))
-        elif last is not None and last.opname == "BUILD_TUPLE" and last.arg:
-            names: list[bool] = []
-            for i in before[:-1]:
-                loads = i.opname.count("LOAD_FAST") or int(i.opname == "LOAD_CONST" and i.argval is None)
-                names += [True] * loads or [False]
-            counts.append((last.arg, last.arg if last.is_jump_target else min(_spare(names), last.arg)))
-        else:
-            return []
-    return counts
-
-
-_NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def _spare(maybe_none: list[bool]) -> int:
-    """How many of the last items may be None."""
-    return next((k for k, may in enumerate(reversed(maybe_none)) if not may), len(maybe_none))
-
-
-def _before_returns(code: types.CodeType) -> Iterator[list[dis.Instruction]]:
-    """What runs before each ``return``, the last few instructions; nothing if that is not clear."""
-    done: list[dis.Instruction] = []
-    for i in dis.get_instructions(code):
-        if i.opname == "RETURN_CONST":
-            yield [i]
-        elif i.opname == "RETURN_VALUE":
-            yield [] if i.is_jump_target else done[-20:]
-        if i.opname not in ("NOP", "CACHE", "EXTENDED_ARG"):
-            done.append(i)
+    return returned(code) if isinstance(code, CodeType) and not hasattr(fn, "__wrapped__") else []

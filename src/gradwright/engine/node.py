@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -26,6 +25,7 @@ from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.memory import is_kept, unwritten, write
 from gradwright.engine.version import bump
 from gradwright.errors import size
+from gradwright.interpreter.references import alone, count
 
 ticket = itertools.count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
@@ -194,7 +194,7 @@ class AccumulateGrad(Node):
         if isinstance(g, TensorBase):
             holder._grad = xp.asarray(g, copy=True) if old is None else old + g
         elif old is None:
-            alone = sys.getrefcount(g) <= _ALONE and getattr(g, "base", None) is None
+            alone = count(g) <= _ALONE and getattr(g, "base", None) is None
             holder._grad = wrap(g if alone else unwritten(g))
         else:
             if old.array.shape != g.shape or old.array.dtype != g.dtype:
@@ -207,7 +207,7 @@ class AccumulateGrad(Node):
                 write(old, old.array + g)
             else:
                 old.array += g
-            if sys.getrefcount(old._counter) > UNSHARED:
+            if count(old._counter) > UNSHARED:
                 bump(old._counter, 4)
             else:  # nobody has saved it, so nobody will ask where
                 old._counter[0] += 1
@@ -232,16 +232,16 @@ def _references() -> int:
     """How many references an array has in `AccumulateGrad._run` when nobody else holds it: taken, not guessed."""
 
     def run(xp: Any, g: Any) -> int:
-        return sys.getrefcount(g)
+        return count(g)
 
     leaves = [(None, object())]
     _, g = leaves.pop()
     return run(None, g)
 
 
-_ALONE = _references()
+_ALONE = alone(_references)
 _one = wrap(None)
-UNSHARED = sys.getrefcount(_one._counter)
+UNSHARED = alone(lambda: count(_one._counter))
 """How many references a counter has that belongs to one tensor, and to no node."""
 
 

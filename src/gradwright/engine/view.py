@@ -6,7 +6,6 @@ A view knows its base and the chain of view operations between them. Writing thr
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +21,7 @@ from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump
 from gradwright.engine.watch import recorded, writing
 from gradwright.errors import size
+from gradwright.interpreter.references import count
 from gradwright.op import Op
 from gradwright.ops.index import restride, write_view
 
@@ -357,7 +357,7 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     """Let ``x`` be the view ``form(x)`` of its memory from now on; returns ``x``."""
     check_tracked(x)
     check_history(x)
-    shared = x._view is not None or sys.getrefcount(x._counter) > UNSHARED
+    shared = x._view is not None or count(x._counter) > UNSHARED
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = share(wrap(x.array, x._node, x._counter), x)
     before._view = view

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from gradwright.errors import MisfitGradient, kind, size
 from gradwright.guards.in_backward import Guard
 from gradwright.guards.left_by_backward import Earlier
 from gradwright.guards.replay import Replay, again
+from gradwright.interpreter.references import alone, count
 from gradwright.ops.shape import broadcasts
 
 
@@ -263,7 +263,7 @@ class BackwardNode(Declaring, Node):
             own = _OWN + self._frames + (watches and 2 + 2 * watches)  # `watch.run`, and each of them
             if several:
                 own = _OWN - 2  # not three frames hold it, but the bundle
-            if t.array.base is None and sys.getrefcount(t.array) <= own:
+            if t.array.base is None and count(t.array) <= own:
                 return
         how = "through an array that was handed out" if int(t._counter[0]) == version else "changed"
         raise RuntimeError(
@@ -306,7 +306,7 @@ def _references() -> int:
     """How many references `BackwardNode._check_cotangent` counts when nobody else holds a cotangent."""
 
     def check(t: Any, g: Any) -> int:
-        return sys.getrefcount(t.array)
+        return count(t.array)
 
     def run(xp: Any, g: Any) -> int:
         grads = [as_tensor(g)]
@@ -318,7 +318,7 @@ def _references() -> int:
     return run(None, g)
 
 
-_OWN = _references()
+_OWN = alone(_references)
 
 
 def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:

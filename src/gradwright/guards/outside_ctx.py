@@ -6,14 +6,12 @@ once, when the Function is first recorded; most name none, and then nothing more
 
 from __future__ import annotations
 
-import dis
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from types import CellType, CodeType, FunctionType, ModuleType, SimpleNamespace
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,8 @@ from gradwright.engine.source_line import is_own
 from gradwright.engine.version import bump
 from gradwright.engine.watch import Watch
 from gradwright.guards.random_sources import streams
+from gradwright.interpreter.bytecode import names
+from gradwright.interpreter.references import count
 
 _FUNCTIONS = 50
 """Of more functions than this the code is not read."""
@@ -164,7 +164,7 @@ class Unchanged(Watch):
                 spot.put(before)
         for t, node, array, _ in self.copies.values():
             t._node = node
-            if sys.getrefcount(t._counter) <= UNSHARED:
+            if count(t._counter) <= UNSHARED:
                 write(t, array)
                 bump(t._counter)
 
@@ -205,7 +205,7 @@ class _Reader:
             if not own and _root(fn) in _LIBRARIES:
                 continue
             if not own:
-                for name in _names(fn.__code__, self.loaded, self.stored):
+                for name in names(fn.__code__, self.loaded, self.stored):
                     self._meet(Spot(name, fn.__globals__, name))
             for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
                 spot = Spot(name, cell, name)
@@ -265,23 +265,3 @@ def _is_object(value: Any) -> bool:
     if isinstance(value, (SimpleNamespace, partial, threading.local)):
         return True
     return _root(type(value)) not in _LIBRARIES and not isinstance(value, (type, ModuleType))
-
-
-def _names(code: CodeType, loaded: set[str], stored: set[str]) -> Iterator[str]:
-    """The globals that code names; adds to the names that it loads and stores, attributes included."""
-    for instruction in dis.get_instructions(code):
-        kind, name = instruction.opname, instruction.argval
-        if isinstance(name, CodeType):
-            yield from _names(name, loaded, stored)
-        elif isinstance(name, str) and (kind != "LOAD_CONST" or name.isidentifier()):
-            if kind in _STORES or (kind == "STORE_DEREF" and name in code.co_freevars):
-                stored.add(name)
-            if kind in _LOADS:
-                loaded.add(name)
-            if kind.endswith(("_GLOBAL", "_NAME")):
-                yield name
-
-
-_STORES = ("STORE_ATTR", "STORE_GLOBAL", "LOAD_CONST")  # the last for setattr
-_LOADS = ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "LOAD_CONST", "STORE_ATTR",
-          "STORE_GLOBAL", "STORE_DEREF", "IMPORT_NAME")  # fmt: skip
