@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import linecache
 import os
-import sys
 import warnings
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from gradwright.interpreter.frames import file_of, frame
 
 _HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _OWN: dict[str, bool] = {}
@@ -43,21 +44,21 @@ def here(depth: int = 1) -> tuple[CodeType, int] | None:
 
     The search begins ``depth`` frames up, since each frame that is looked at costs.
     """
-    frame: Any = sys._getframe(depth)
-    while frame is not None:
-        code = frame.f_code
+    place = frame(depth)
+    while place is not None:
+        code = place.f_code
         name = code.co_filename
         if not (_OWN[name] if name in _OWN else is_own(name)):
-            return code, frame.f_lasti
-        frame = frame.f_back
+            return code, place.f_lasti
+        place = place.f_back
     return None
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn of that line."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and is_own(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
+    level, place = 1, frame()
+    while place is not None and place.f_back is not None and is_own(file_of(place)):
+        level, place = level + 1, place.f_back
     warnings.warn(text, category, stacklevel=level)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -11,6 +10,7 @@ from typing import Any
 
 from gradwright.engine.source_line import here
 from gradwright.errors import GradientWarning, StrictError
+from gradwright.interpreter.frames import file_of, frame
 
 _strict: ContextVar[bool] = ContextVar("strict", default=False)
 
@@ -79,14 +79,14 @@ def warn(message: str | GradientWarning, category: type[GradientWarning] = Gradi
 def tell(message: str | Warning, category: type[Warning]) -> None:
     """Warn at the user's line that runs now, be it under `strict` or not."""
     place = here(2)
-    frame: Any = sys._getframe(1)
-    while frame is not None and (place is None or frame.f_code is not place[0]):
-        frame = frame.f_back
-    if frame is None:
+    at = frame(1)
+    while at is not None and (place is None or at.f_code is not place[0]):
+        at = at.f_back
+    if at is None:
         warnings.warn(message, category, stacklevel=2)
         return
-    names = frame.f_globals
+    names = at.f_globals
     registry = names.setdefault("__warningregistry__", {})
     warnings.warn_explicit(
-        message, category, frame.f_code.co_filename, frame.f_lineno, names.get("__name__", "<unknown>"), registry
+        message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry
     )

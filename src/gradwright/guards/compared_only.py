@@ -26,7 +26,9 @@ _known: dict[tuple[Any, int], bool] = {}
 
 
 def decides(frame: Any) -> bool:
-    """Whether what the call that ``frame`` is at returns is only compared, tested or shown."""
+    """Whether what the call that ``frame`` is at returns is known to be only compared, tested or shown."""
+    if frame is None:
+        return False
     key = frame.f_code, frame.f_lasti
     if key not in _known:
         if len(_known) > _MANY:

@@ -8,7 +8,6 @@ it has one, a second derivative through it warns that a part may be missing.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +27,7 @@ from gradwright.engine.view import View, is_of_leaf, is_severed, refresh
 from gradwright.engine.watch import parted
 from gradwright.errors import CutError
 from gradwright.guards.compared_only import decides
+from gradwright.interpreter.frames import file_of, frame
 
 
 class Guard:
@@ -220,7 +220,7 @@ def aside(t: Any, out: Any, how: str) -> Any:
     if now().watches:
         parted(t, how)
     guard = _guard()
-    if guard is None or is_own(sys._getframe(2).f_code.co_filename):
+    if guard is None or is_own(file_of(frame(2))):
         return out
     if t._view is not None:
         refresh(t)
@@ -269,8 +269,8 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
             listener.left = True
         return False
     history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
-    frame = sys._getframe(2)
-    if history and not is_own(frame.f_code.co_filename) and not decides(frame):
+    at = frame(2)
+    if history and not is_own(file_of(at)) and not decides(at):
         guard.note(how, t)
         guard.values.append(guard.left[-1])
         guard.arrays = guard.arrays or array

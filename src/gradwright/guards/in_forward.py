@@ -5,7 +5,6 @@ The mode then has an `Inside` for a listener, which is told of operands with his
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.view import is_severed
 from gradwright.errors import CapturedTensor
+from gradwright.interpreter.frames import file_of, frame
 
 
 class Inside:
@@ -75,11 +75,11 @@ class Inside:
 
 def _name(t: Any) -> str:
     """What the user's code calls a tensor: the variable, attribute or entry that holds it."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and is_own(frame.f_code.co_filename):
-        frame = frame.f_back
-    while frame is not None:
-        scopes = [frame.f_locals, frame.f_globals]
+    at = frame(1)
+    while at is not None and is_own(file_of(at)):
+        at = at.f_back
+    while at is not None:
+        scopes = [at.f_locals, at.f_globals]
         for scope in scopes:
             for name, value in list(scope.items()):
                 if value is t:
@@ -89,7 +89,7 @@ def _name(t: Any) -> str:
                 for path, part in _parts(value):
                     if part is t:
                         return f"{name + path!r}"
-        frame = frame.f_back
+        at = at.f_back
     return f"a tensor of shape {list(t.array.shape)}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from math import hypot, prod
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.base import TensorBase
+from gradwright.interpreter.frames import frame
 from gradwright.nn import Module
 from gradwright.pages import files
 from gradwright.pages.document import document
@@ -74,7 +74,7 @@ def explore(
     >>> viz.explore((w * w).sum(), "graph.html") # doctest: +SKIP
     PosixPath('graph.html')
     """
-    graph, ids, roots = walked(tensors, list(_named(sys._getframe(1))) if params is None else params)
+    graph, ids, roots = walked(tensors, list(_named(frame(1))) if params is None else params)
     notes, played = list(filter(None, [alone(roots)])), None
     if play and not notes:
         why = _unplayable(graph)
@@ -87,9 +87,9 @@ def explore(
     return files.write(page(graph, played, title=title, notes=notes), path)
 
 
-def _named(frame: FrameType) -> Iterator[tuple[str, Any]]:
+def _named(frame: FrameType | None) -> Iterator[tuple[str, Any]]:
     """The tensors among a function's variables, and the parameters of the modules there, by the names they have."""
-    for name, value in (frame.f_globals | frame.f_locals).items():
+    for name, value in (frame.f_globals | frame.f_locals).items() if frame is not None else ():
         if name.startswith("_"):
             continue
         if isinstance(value, TensorBase):
