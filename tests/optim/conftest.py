@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.optim import blocks
+from gradwright.backends import fused
 
 SHAPES = [(3, 4), (), (0,), (5,), (2, 3, 2), (9, 11), (7,)]
 
@@ -78,7 +78,7 @@ class Twins:
 
 @pytest.fixture
 def twins(torch: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(blocks, "_CHUNK", 64)  # 16 numbers of float32: SHAPES has parameters far smaller and larger
+    monkeypatch.setattr(fused, "_CHUNK", 64)  # 16 numbers of float32: SHAPES has parameters far smaller and larger
 
     def make(*args: Any, **options: Any) -> Twins:
         return Twins(torch, *args, **options)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import Any
 
-from gradwright import dtypes
-from gradwright.creation import tensor, zeros_like
-from gradwright.optim.blocks import number_dtype
-from gradwright.optim.fused import average
-from gradwright.optim.optimizer import Stepping, number
+from gradwright.dtypes import finfo
+from gradwright.optim.rules import Ruled, average
 from gradwright.tensor import Tensor
 
 
-class Adafactor(Stepping):
+class Adafactor(Ruled):
     """Adafactor: gradient descent relative to the parameter's size, with a factored estimate of squared gradients.
 
     With w = t**beta2_decay, r = (1 - w) r + w mean(g**2 over columns), c = (1 - w) c + w mean(g**2 over rows),
@@ -37,6 +35,8 @@ class Adafactor(Stepping):
     Raises ValueError for settings outside these bounds, RuntimeError in `step` for complex parameters.
     """
 
+    _decay, _takes_complex = "itself", False
+
     def __init__(self, params: Iterable[Any], lr: Any = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
                  foreach: bool | None = None, maximize: bool = False) -> None:  # fmt: skip
@@ -57,40 +57,34 @@ class Adafactor(Stepping):
             "foreach": foreach, "maximize": maximize,
         })  # fmt: skip
 
-    def _advance(self, group: dict[str, Any]) -> None:
-        lr, (eps1, eps2), decay = number(group["lr"]), group["eps"], group["weight_decay"]
-        for p in group["params"]:
-            if p.grad is None:
-                continue
-            if p.is_complex():
-                raise RuntimeError("Adafactor does not support complex parameters")
-            g = -p.grad if group["maximize"] else p.grad
-            state = self.state[p]
-            if not state:
-                state["step"] = tensor(0.0, dtype=number_dtype())
-                if g.dim() > 1:
-                    state["row_var"], state["col_var"] = zeros_like(g[..., :1]), zeros_like(g[..., :1, :])
-                else:
-                    state["variance"] = zeros_like(g)
-            state["step"] += 1
-            t = float(state["step"])
-            new = t ** group["beta2_decay"]
-            smallest = dtypes.finfo(p.dtype).eps if eps1 is None else eps1
-            size = max(eps2, _rms(p)) * min(lr, t**-0.5)
-            if decay:
-                p *= 1 - lr * decay
-            if g.dim() > 1:
-                rows, columns = state["row_var"], state["col_var"]
-                average(rows, (g * g).mean(-1, keepdim=True), 1 - new)
-                average(columns, (g * g).mean(-2, keepdim=True), 1 - new)
-                v = rows * columns / rows.mean(-2, keepdim=True).clamp(min=smallest)
-            else:
-                v = state["variance"]
-                average(v, g * g, 1 - new)
-            u = g / v.clamp(min=smallest**2).sqrt()
-            p -= size / max(1.0, _rms(u) / group["d"]) * u
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
+        return {"step": 0.0}, dict.fromkeys(["row_var", "col_var"] if len(shape) > 1 else ["variance"], 0.0)
 
+    def _shape(self, name: str, shape: Any) -> Any:
+        return {"row_var": (*shape[:-1], 1), "col_var": (*shape[:-2], 1, *shape[-1:])}.get(name, shape)
 
-def _rms(x: Any) -> float:
-    """The root of the mean square of the entries; 0 if there are none."""
-    return float(x.norm()) / max(1, x.numel()) ** 0.5
+    def _numbers(self, xp: Any, *, step: Any, dtype: Any, lr: Any, beta2_decay: float, eps: Any, d: float,
+                 weight_decay: float, **_: Any) -> Any:  # fmt: skip
+        t, least = step + 1, finfo(dtype).eps if eps[0] is None else eps[0]
+        return {"step": t}, {
+            "new": t**beta2_decay, "size": xp.minimum(t**-0.5, lr), "least": least, "smallest": eps[1], "d": d,
+            "stays": 1 - lr * weight_decay,
+        }  # fmt: skip
+
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, row_var: Any = None, col_var: Any = None, variance: Any = None, *, new: Any,
+              size: Any, least: Any, smallest: Any, d: Any, stays: Any) -> dict[str, Any]:  # fmt: skip
+        def rms(x: Any) -> Any:
+            return xp.sqrt(xp.sum(x * x) / max(1, prod(x.shape)))
+
+        def moved(mean: Any, axis: int) -> Any:
+            return average(mean, xp.mean(g * g, axis=axis, keepdims=True), 1 - new)
+
+        if variance is None:
+            r, c = moved(row_var, -1), moved(col_var, -2)
+            v = r * c / xp.maximum(xp.mean(r, axis=-2, keepdims=True), least)
+        else:
+            r, c, v = None, None, average(variance, g * g, 1 - new)
+        u = g / xp.sqrt(xp.maximum(v, least * least))
+        step = size * xp.maximum(rms(p), smallest) / xp.maximum(rms(u) / d, 1.0)
+        return {"p": stays * p - step * u, "row_var": r, "col_var": c, "variance": v}

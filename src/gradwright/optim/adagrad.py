@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from gradwright.engine.grad_mode import no_grad
-from gradwright.optim.fused import Fused, average
+from gradwright.optim.fused import Fused
 from gradwright.optim.optimizer import check, check_kind
+from gradwright.optim.rules import average
 
 
 class Adagrad(Fused):
@@ -46,20 +47,18 @@ class Adagrad(Fused):
         check_kind(fused, foreach, differentiable)
         with no_grad():
             for group in self.param_groups:
-                self._places(group["params"], *self._kept())
+                self._begin(group["params"], *self._kept())
 
-    def _kept(self, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, {"sum": self.defaults["initial_accumulator_value"]}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, lr_decay: float, eps: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        scale = lr / (1 + (now["step"] - 1) * lr_decay)
+    def _numbers(self, xp: Any, *, step: Any, lr: Any, lr_decay: float, eps: float, **_: Any) -> Any:
+        return {"step": step + 1}, {"scale": lr / (1 + step * lr_decay), "eps": eps}
 
-        def update(p: Any, g: Any, sum: Any) -> None:
-            sum += g * g
-            p -= scale * g / (xp.sqrt(sum) + eps)
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, sum: Any, *, scale: Any, eps: Any) -> dict[str, Any]:
+        s = sum + g * g
+        return {"p": p - scale * g / (xp.sqrt(s) + eps), "sum": s}
 
 
 class Adadelta(Fused):
@@ -96,18 +95,18 @@ class Adadelta(Fused):
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
         })  # fmt: skip
 
-    def _kept(self, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, {"square_avg": 0.0, "acc_delta": 0.0}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, rho: float, eps: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        def update(p: Any, g: Any, square_avg: Any, acc_delta: Any) -> None:
-            average(square_avg, g * g, rho)
-            delta = xp.sqrt(acc_delta + eps) / xp.sqrt(square_avg + eps) * g
-            average(acc_delta, delta * delta, rho)
-            p -= lr * delta
+    def _numbers(self, xp: Any, *, step: Any, lr: Any, rho: float, eps: float, **_: Any) -> Any:
+        return {"step": step + 1}, {"lr": lr, "rho": rho, "eps": eps}
 
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, square_avg: Any, acc_delta: Any, *, lr: Any, rho: Any, eps: Any
+              ) -> dict[str, Any]:  # fmt: skip
+        s = average(square_avg, g * g, rho)
+        d = xp.sqrt(acc_delta + eps) / xp.sqrt(s + eps) * g
+        return {"p": p - lr * d, "square_avg": s, "acc_delta": average(acc_delta, d * d, rho)}
 
 
 class RMSprop(Fused):
@@ -145,26 +144,21 @@ class RMSprop(Fused):
             "differentiable": differentiable,
         })  # fmt: skip
 
-    def _kept(self, momentum: float, centered: bool, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, *, momentum: float, centered: bool, **_: Any) -> Any:
         names = ["square_avg", *["momentum_buffer"] * (momentum > 0), *["grad_avg"] * bool(centered)]
         return {"step": 0.0}, dict.fromkeys(names, 0.0)
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, alpha: float, eps: float, momentum: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        def update(p: Any, g: Any, square_avg: Any, momentum_buffer: Any = None, grad_avg: Any = None) -> None:
-            average(square_avg, g * g, alpha)
-            variance = square_avg
-            if grad_avg is not None:
-                average(grad_avg, g, alpha)
-                variance = square_avg - grad_avg * grad_avg
-            step = g / (xp.sqrt(variance) + eps)
-            if momentum_buffer is not None:
-                momentum_buffer *= momentum
-                momentum_buffer += step
-                step = momentum_buffer
-            p -= lr * step
+    def _numbers(self, xp: Any, *, step: Any, lr: Any, alpha: float, eps: float, momentum: float, **_: Any) -> Any:
+        return {"step": step + 1}, {"lr": lr, "alpha": alpha, "eps": eps, "momentum": momentum}
 
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, square_avg: Any, momentum_buffer: Any = None, grad_avg: Any = None, *, lr: Any,
+              alpha: Any, eps: Any, momentum: Any) -> dict[str, Any]:  # fmt: skip
+        s = average(square_avg, g * g, alpha)
+        a = None if grad_avg is None else average(grad_avg, g, alpha)
+        d = g / (xp.sqrt(s if a is None else s - a * a) + eps)
+        b = d if momentum_buffer is None else momentum * momentum_buffer + d
+        return {"p": p - lr * b, "square_avg": s, "momentum_buffer": b, "grad_avg": a}
 
 
 class Rprop(Fused):
@@ -201,19 +195,18 @@ class Rprop(Fused):
             "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _kept(self, lr: float, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, *, lr: float, **_: Any) -> Any:
         return {"step": 0.0}, {"prev": 0.0, "step_size": lr}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, etas: Any, step_sizes: Any, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        shrink, grow = etas
+    def _numbers(self, xp: Any, *, step: Any, etas: Any, step_sizes: Any, **_: Any) -> Any:
+        (shrink, grow), (least, most) = etas, step_sizes
+        return {"step": step + 1}, {"shrink": shrink, "grow": grow, "least": least, "most": most}
 
-        def update(p: Any, g: Any, prev: Any, step_size: Any) -> None:
-            turn = g * prev
-            back = turn < 0
-            grown = xp.where(turn > 0, grow * step_size, step_size)
-            step_size[...] = xp.clip(xp.where(back, shrink * step_size, grown), *step_sizes)
-            prev[...] = xp.where(back, xp.zeros_like(g), g)
-            p -= step_size * xp.sign(prev)
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, prev: Any, step_size: Any, *, shrink: Any, grow: Any, least: Any, most: Any
+              ) -> dict[str, Any]:  # fmt: skip
+        turn = g * prev
+        back = turn < 0
+        s = xp.where(back, shrink * step_size, xp.where(turn > 0, grow * step_size, step_size))
+        s, g = xp.minimum(xp.maximum(s, least), most), xp.where(back, 0.0, g)
+        return {"p": p - s * xp.sign(g), "prev": g, "step_size": s}

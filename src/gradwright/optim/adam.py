@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from gradwright.optim.blocks import number_dtype
-from gradwright.optim.fused import Fused, average
-from gradwright.optim.optimizer import check, check_kind, number
+from gradwright.optim.fused import Fused
+from gradwright.optim.optimizer import check, check_kind
+from gradwright.optim.rules import average
 from gradwright.tensor import Tensor
 
 
@@ -65,25 +65,21 @@ class Adam(Fused):
         })  # fmt: skip
         check_kind(fused, foreach, differentiable)
 
-    def _kept(self, amsgrad: bool, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, *, amsgrad: bool, **_: Any) -> Any:
         return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0, **({"max_exp_avg_sq": 0.0} if amsgrad else {})}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        (beta1, beta2), t = betas, now["step"]
-        root = (1 - beta2**t) ** 0.5
-        scale = lr * root / (1 - beta1**t)  # root, drawn out of both sides of the quotient
+    def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
+        (beta1, beta2), t = betas, step + 1
+        root = (1 - beta2**t) ** 0.5  # drawn out of both sides of the quotient
+        scale = lr * root / (1 - beta1**t)
+        return {"step": t}, {"beta1": beta1, "beta2": beta2, "scale": scale, "least": root * eps}
 
-        def update(p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None) -> None:
-            m, v = exp_avg, exp_avg_sq
-            average(m, g, beta1)
-            average(v, g * g, beta2)
-            if max_exp_avg_sq is not None:
-                max_exp_avg_sq[...] = xp.maximum(max_exp_avg_sq, v)
-                v = max_exp_avg_sq
-            p -= scale * m / (xp.sqrt(v) + root * eps)
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any, max_exp_avg_sq: Any = None, *, beta1: Any,
+              beta2: Any, scale: Any, least: Any) -> dict[str, Any]:  # fmt: skip
+        m, v = average(exp_avg, g, beta1), average(exp_avg_sq, g * g, beta2)
+        top = v if max_exp_avg_sq is None else xp.maximum(max_exp_avg_sq, v)
+        return {"p": p - scale * m / (xp.sqrt(top) + least), "exp_avg": m, "exp_avg_sq": v, "max_exp_avg_sq": top}
 
 
 class AdamW(Adam):
@@ -144,24 +140,24 @@ class NAdam(Fused):
             "capturable": capturable, "differentiable": differentiable,
         })  # fmt: skip
 
-    def _kept(self, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0, "mu_product": 1.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, momentum_decay: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        (beta1, beta2), t = betas, now["step"]
+    def _numbers(self, xp: Any, *, step: Any, mu_product: Any, lr: Any, betas: Any, eps: float, momentum_decay: float,
+                 **_: Any) -> Any:  # fmt: skip
+        (beta1, beta2), t = betas, step + 1
         mu, ahead = (beta1 * (1 - 0.5 * 0.96 ** (k * momentum_decay)) for k in (t, t + 1))
-        stored = number_dtype().dtype.type
-        product = now["mu_product"] = float(stored(now["mu_product"]) * stored(mu))
-        along, now_on = lr * ahead / (1 - product * ahead), lr * (1 - mu) / (1 - product)
+        product = mu_product * mu
+        return {"step": t, "mu_product": product}, {
+            "beta1": beta1, "beta2": beta2, "eps": eps, "seen": 1 - beta2**t,
+            "along": lr * ahead / (1 - product * ahead), "now_on": lr * (1 - mu) / (1 - product),
+        }  # fmt: skip
 
-        def update(p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any) -> None:
-            m, v = exp_avg, exp_avg_sq
-            average(m, g, beta1)
-            average(v, g * g, beta2)
-            p -= (along * m + now_on * g) / (xp.sqrt(v / (1 - beta2**t)) + eps)
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any, *, beta1: Any, beta2: Any, eps: Any, seen: Any,
+              along: Any, now_on: Any) -> dict[str, Any]:  # fmt: skip
+        m, v = average(exp_avg, g, beta1), average(exp_avg_sq, g * g, beta2)
+        return {"p": p - (along * m + now_on * g) / (xp.sqrt(v / seen) + eps), "exp_avg": m, "exp_avg_sq": v}
 
 
 class RAdam(Fused):
@@ -199,27 +195,25 @@ class RAdam(Fused):
             "differentiable": differentiable,
         })  # fmt: skip
 
-    def _kept(self, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        (beta1, beta2), t = betas, now["step"]
+    def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
+        (beta1, beta2), t = betas, step + 1
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * t * beta2**t / (1 - beta2**t)
-        scale = lr / (1 - beta1**t)
-        rectified = number(length) > 5
-        if rectified:
-            known = (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-            scale *= (known * (1 - beta2**t)) ** 0.5
+        enough = xp.maximum(length, 5.0)
+        known = (enough - 4) * (enough - 2) * longest / ((longest - 4) * (longest - 2) * enough)
+        root = (known * (1 - beta2**t)) ** 0.5
+        return {"step": t}, {"beta1": beta1, "beta2": beta2, "eps": eps, "scale": lr / (1 - beta1**t), "root": root,
+                             "length": length}  # fmt: skip
 
-        def update(p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any) -> None:
-            m, v = exp_avg, exp_avg_sq
-            average(m, g, beta1)
-            average(v, g * g, beta2)
-            p -= scale * m / (xp.sqrt(v) + eps) if rectified else scale * m
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, exp_avg: Any, exp_avg_sq: Any, *, beta1: Any, beta2: Any, eps: Any, scale: Any,
+              root: Any, length: Any) -> dict[str, Any]:  # fmt: skip
+        m, v = average(exp_avg, g, beta1), average(exp_avg_sq, g * g, beta2)
+        factor = xp.where(length > 5, root / (xp.sqrt(v) + eps), 1.0)
+        return {"p": p - scale * m * factor, "exp_avg": m, "exp_avg_sq": v}
 
 
 class Adamax(Fused):
@@ -253,17 +247,15 @@ class Adamax(Fused):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _kept(self, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, {"exp_avg": 0.0, "exp_inf": 0.0}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, betas: Any, eps: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        beta1, beta2 = betas
-        scale = lr / (1 - beta1 ** now["step"])
+    def _numbers(self, xp: Any, *, step: Any, lr: Any, betas: Any, eps: float, **_: Any) -> Any:
+        (beta1, beta2), t = betas, step + 1
+        return {"step": t}, {"beta1": beta1, "beta2": beta2, "eps": eps, "scale": lr / (1 - beta1**t)}
 
-        def update(p: Any, g: Any, exp_avg: Any, exp_inf: Any) -> None:
-            average(exp_avg, g, beta1)
-            exp_inf[...] = xp.maximum(beta2 * exp_inf, xp.abs(g) + eps)
-            p -= scale * exp_avg / exp_inf
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, exp_avg: Any, exp_inf: Any, *, beta1: Any, beta2: Any, eps: Any, scale: Any
+              ) -> dict[str, Any]:  # fmt: skip
+        m, u = average(exp_avg, g, beta1), xp.maximum(beta2 * exp_inf, xp.abs(g) + eps)
+        return {"p": p - scale * m / u, "exp_avg": m, "exp_inf": u}

@@ -1,94 +1,75 @@
-"""Optimisers whose formula works element by element: one pass over few large buffers, whatever the formula.
+"""Rules that work entry by entry, over many parameters at once: one pass over few large buffers.
 
-Such an optimiser derives from `Fused`, says what it remembers of each parameter, and writes its formula down once, on
-arrays; how that is run over many parameters is here and in `gradwright.optim.blocks`.
+The state of many parameters of one dtype lies end to end in a few flat buffers, a `Block`; what the user finds in
+``optimizer.state[p]`` are views of these. So it is in NumPy; see `gradwright.backends.fused`. Parameters of other
+libraries are updated one by one.
+
+Nothing is taken for granted from one step to the next: a parameter's memory may be exchanged, and its state replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.backends import namespace
-from gradwright.creation import full_like, tensor
+from gradwright.backends.fused import Memory, is_large, is_numpy, sharing
+from gradwright.backends.in_place import InPlace
 from gradwright.engine import mode
+from gradwright.engine.base import wrap
 from gradwright.engine.version import bump_all
-from gradwright.engine.view import check_writable
-from gradwright.face.complex import view_as_real
-from gradwright.optim.blocks import Block, check_state, laid_out, number_dtype, start_of
-from gradwright.optim.optimizer import Stepping, number
+from gradwright.engine.view import check_writable, writable
+from gradwright.optim.rules import Ruled, check_state, number_dtype, plain, start_of, whole
 
 
-class Fused(Stepping):
-    """An optimiser whose formula works element by element.
-
-    A subclass defines `_kept` and `_rule`; both are given the group's options as keyword arguments.
-    """
-
-    def _kept(self, *args: Any, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
-        """What is remembered of each parameter, with initial values: numbers, and arrays of its shape.
-
-        A number whose name begins with an underscore is not part of the state that users see; it is zero for state
-        that comes from elsewhere.
-        """
-        raise NotImplementedError
-
-    def _rule(self, xp: Any, now: dict[str, float], *args: Any, **options: Any) -> Callable[..., None]:
-        """The formula of one step, as a function ``update(p, g, **arrays)`` that overwrites all but the gradient g.
-
-        Complex numbers come as pairs of real ones. ``now`` holds the numbers that are remembered: "step" has been
-        counted up already, others are changed here.
-        """
-        raise NotImplementedError
-
-    def _update(self, xp: Any, now: dict[str, float], options: dict[str, Any]) -> Callable[..., None]:
-        """The rule, behind what all have in common: the sign of the gradient, and the decay of weights."""
-        if "step" in now:
-            now["step"] += 1
-        rule = self._rule(xp, now, **options)
-        maximize, decay = options["maximize"], options.get("weight_decay", 0)
-        decays = not isinstance(decay, (int, float)) or decay != 0
-        if not maximize and not decays:
-            return rule
-
-        def update(p: Any, g: Any, **arrays: Any) -> None:
-            if maximize:
-                g = -g
-            if decays and options.get("decoupled_weight_decay"):
-                p *= 1 - options["lr"] * decay
-            elif decays:
-                g = g + decay * p
-            rule(p, g, **arrays)
-
-        return update
+class Fused(Ruled):
+    """An optimiser whose rule works element by element, on parameters of any shape."""
 
     def _advance(self, group: dict[str, Any]) -> None:
         params = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
         if group["differentiable"]:
-            for p in params:
-                self._advance_recorded(p, group)
+            super()._advance(group)
             return
+        options = plain(group)
+        places, others = self._places(params, *self._kept(**options))
+        if others:
+            super()._advance({**group, "params": others})
         if mode.now() is not mode.UNRECORDED:  # somebody looks on
-            for p in params:
-                check_writable(p, False)
-        options = {name: number(value) for name, value in group.items()}
-        for block, slots in self._places(params, *self._kept(**options)):
-            for run, now in block.runs(slots):
-                update = self._update(block.xp, now, options)
-                for piece in block.pieces(run):
-                    piece.advance(update)
-                block.remember(run, now)
-        bump_all([p._counter for p in params])
+            for block, slots in places.items():
+                for i in slots:
+                    check_writable(block.params[i], False)
+        for block, slots in places.items():
+            for run, now in block.memory.runs(slots):
+                form, kept, given = self._step(block.xp, now, options)
+                rule = _in_place(form, ("p", "g", *block.memory.buffers), tuple(given))
+                grads = [p._grad.array for p in block.params[run.start : run.stop]]
+                block.memory.update(run, grads, rule, given.values())
+                block.memory.remember(run, kept)
+        bump_all([block.params[i]._counter for block, slots in places.items() for i in slots])
+
+    def _begin(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
+        """Make the state of parameters before the first step."""
+        for p in self._places(params, numbers, arrays)[1]:
+            self.state[p] = self._held(p, numbers, arrays)
 
     def _places(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> Any:
-        """The places of parameters in blocks, as pairs of a block and numbers; new ones are made for strangers."""
+        """The places of parameters, as numbers in blocks, and the parameters that are not NumPy's.
+
+        New blocks are made for strangers.
+        """
         places: dict[int, tuple[Block, int]] = vars(self).setdefault("_where", {})
         names = (*numbers, *arrays)
         strangers = [
             p for p in params
             if (place := places.get(id(p))) is None or place[0].names != names or not place[0].knows(place[1])
         ]  # fmt: skip
-        for block in laid_out(strangers, numbers, arrays):
+        others = [p for p in strangers if not is_numpy(p.array)]
+        if others:
+            apart = set(map(id, others))
+            params, strangers = ([p for p in some if id(p) not in apart] for some in (params, strangers))
+        for block in _laid_out(strangers, numbers, arrays):
             places.update((id(p), (block, i)) for i, p in enumerate(block.params))
         found: dict[Block, list[int]] = {}
         for p in params:
@@ -96,27 +77,83 @@ class Fused(Stepping):
             if block.held[i]:
                 block.settle(i, self.state)
             found.setdefault(block, []).append(i)
-        return found.items()
-
-    def _advance_recorded(self, p: Any, group: dict[str, Any]) -> None:
-        """A step that is itself recorded, so that gradients flow through it: with tensors for arrays."""
-        numbers, arrays = self._kept(**{name: number(value) for name, value in group.items()})
-        held = self.state[p]
-        shapes = {name: () for name in numbers if name[0] != "_"} | dict.fromkeys(arrays, p.array.shape)
-        check_state(held, shapes, p.array.shape)
-        begun = any(held.get(name) is not None for name in arrays)
-        now = {name: 0.0 if name[0] == "_" and begun else float(held.get(name, v)) for name, v in numbers.items()}
-        state = {}
-        for name, value in arrays.items():  # clones: what earlier steps have recorded must stay as it was
-            old = held.get(name)
-            state[name] = full_like(p.detach(), start_of(value, p.array.dtype)) if old is None else old.clone()
-        real = view_as_real if p.is_complex() else lambda t: t
-        update = self._update(namespace(p), now, group)
-        update(real(p), real(p.grad), **{name: real(value) for name, value in state.items()})
-        held.update({name: tensor(v, dtype=number_dtype()) for name, v in now.items() if name[0] != "_"}, **state)
+        return found, others
 
 
-def average(mean: Any, x: Any, keep: float) -> None:
-    """Move an average towards x, in place: ``mean = keep * mean + (1 - keep) * x``."""
-    mean *= keep
-    mean += (1 - keep) * x
+@lru_cache(maxsize=256)
+def _in_place(form: tuple[Any, ...], arrays: tuple[str, ...], numbers: tuple[str, ...]) -> InPlace:
+    return InPlace(whole(*form), arrays, numbers)
+
+
+def _laid_out(params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> Iterator[Block]:
+    """Blocks for these parameters, one for each dtype.
+
+    Large parameters come last, so that the small ones are neighbours; but not where the order could matter.
+    """
+    by_dtype: dict[Any, dict[int, Any]] = {}
+    for p in params:
+        by_dtype.setdefault(p.array.dtype, {})[id(p)] = p
+    for group in by_dtype.values():
+        members = list(group.values())
+        if not sharing([p.array for p in members]):
+            members.sort(key=lambda p: is_large(p.array))
+        yield Block(members, numbers, arrays)
+
+
+class Block:
+    """The state of some parameters of one dtype.
+
+    Attributes:
+        params: the parameters.
+        names: of all that is kept of each.
+        memory: where that lies.
+        xp: the namespace of its arrays.
+        held: for each parameter, what its state consists of: names, tensors and the arrays under these.
+    """
+
+    def __init__(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
+        self.params = params
+        self.names = (*numbers, *arrays)
+        self._start = {**numbers, **arrays}
+        for p in params:
+            check_writable(p, False)
+        self.memory = Memory([writable(p) for p in params], arrays, numbers, number_dtype().dtype)
+        self.xp = namespace(self.memory.numbers)
+        counters: dict[str, list[Any]] = {name: [0] for name in self.names}
+        self.held = [
+            [(name, wrap(a, None, counters[name]), a) for name, a in self.memory.views(i) if name[0] != "_"]
+            for i in range(len(params))
+        ]
+
+    def knows(self, i: int) -> bool:
+        """Whether parameter ``i`` still fits its place; it may have been given other memory."""
+        p = self.params[i]
+        if p.array is not self.memory.arrays[i]:
+            if not self.memory.fits(i, p.array):
+                return False
+            check_writable(p, False)
+            self.memory.place(i, writable(p))
+        return True
+
+    def settle(self, i: int, state: Any) -> None:
+        """See that what ``state`` has for parameter ``i`` are our views; what else it has, is copied into them."""
+        mine = state.get(self.params[i])
+        if mine is None:
+            mine = state[self.params[i]] = {}
+        for name, t, array in self.held[i]:
+            if mine.get(name) is not t or t.array is not array:
+                break
+        else:
+            return
+        check_state(mine, {name: array.shape for name, _, array in self.held[i]}, self.memory.arrays[i].shape)
+        begun = any(mine.get(name) is not None for name in self.memory.buffers)
+        for name, array in self.memory.views(i):
+            if name[0] == "_":
+                array[...] = 0.0 if begun else self._start[name]
+        for name, t, array in self.held[i]:
+            value = mine.get(name)
+            if value is None:
+                array[...] = start_of(self._start[name], dtypes.of(array.dtype))
+            elif value is not t or t.array is not array:
+                array[...] = getattr(value, "array", value)
+            t.array, mine[name] = array, t

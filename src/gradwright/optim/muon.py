@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-from gradwright import dtypes
-from gradwright.creation import zeros_like
 from gradwright.errors import size
-from gradwright.optim.fused import average
-from gradwright.optim.optimizer import Stepping, number
+from gradwright.optim.rules import Ruled, average
 from gradwright.tensor import Tensor
 
 
-class Muon(Stepping):
+class Muon(Ruled):
     """Muon: gradient descent with momentum, whose steps are replaced by nearly orthogonal matrices.
 
     b = momentum b + (1 - momentum) g;  u = orthogonal(momentum b + (1 - momentum) g) or orthogonal(b);
@@ -39,6 +35,8 @@ class Muon(Stepping):
     Raises ValueError for negative settings, or a parameter that is no matrix; RuntimeError in `step` for complex ones.
     """
 
+    _decay, _takes_complex = "decoupled", False
+
     def __init__(self, params: Iterable[Any], lr: Any = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
                  nesterov: bool = True, ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
                  eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:  # fmt: skip
@@ -60,39 +58,36 @@ class Muon(Stepping):
                         f"Muon only supports 2D parameters whereas we found a parameter with size: {size(p.shape)}"
                     )
 
-    def _advance(self, group: dict[str, Any]) -> None:
-        lr, momentum = number(group["lr"]), group["momentum"]
-        for p in group["params"]:
-            if p.grad is None:
-                continue
-            if p.is_complex():
-                raise RuntimeError("Muon does not support complex parameters")
-            state = self.state[p]
-            if "momentum_buffer" not in state:
-                state["momentum_buffer"] = zeros_like(p.grad)
-            b = state["momentum_buffer"]
-            average(b, p.grad, momentum)
-            u = momentum * b + (1 - momentum) * p.grad if group["nesterov"] else b
-            u = _orthogonal(u, group["ns_coefficients"], group["ns_steps"], group["eps"])
-            rows, columns = p.shape
-            factor = math.sqrt(max(1, rows / columns))
-            if group["adjust_lr_fn"] == "match_rms_adamw":
-                factor = 0.2 * math.sqrt(max(rows, columns))
-            p *= 1 - lr * group["weight_decay"]
-            p -= lr * factor * u.to(p.dtype)
+    def _kept(self, shape: Any = None, **_: Any) -> Any:
+        return {}, {"momentum_buffer": 0.0}
+
+    def _numbers(self, xp: Any, *, lr: Any, momentum: float, nesterov: bool, eps: float, ns_coefficients: Any,
+                 ns_steps: int, adjust_lr_fn: str | None, **_: Any) -> Any:  # fmt: skip
+        if ns_steps >= 100:
+            raise ValueError("Number of steps must be less than 100 for computational efficiency")
+        if len(ns_coefficients) != 3:
+            raise ValueError("Coefficients must be a tuple of exactly 3 values")
+        return {}, {
+            "lr": lr, "momentum": momentum, "nesterov": bool(nesterov), "eps": eps,
+            "rounds": (tuple(ns_coefficients),) * ns_steps, "like_adamw": adjust_lr_fn == "match_rms_adamw",
+        }  # fmt: skip
+
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, momentum_buffer: Any, *, lr: Any, momentum: Any, nesterov: bool, eps: Any,
+              rounds: Any, like_adamw: bool) -> dict[str, Any]:  # fmt: skip
+        b = average(momentum_buffer, g, momentum)
+        u = _orthogonal(xp, average(b, g, momentum) if nesterov else b, rounds, eps)
+        rows, columns = p.shape
+        factor = 0.2 * max(rows, columns) ** 0.5 if like_adamw else max(1, rows / columns) ** 0.5
+        return {"p": p - lr * factor * xp.astype(u, p.dtype), "momentum_buffer": b}
 
 
-def _orthogonal(x: Any, coefficients: tuple[float, float, float], steps: int, eps: float) -> Any:
+def _orthogonal(xp: Any, x: Any, rounds: tuple[tuple[float, float, float], ...], eps: Any) -> Any:
     """The orthogonal matrix next to ``x``, roughly: its singular values, once some way below 1, are all pushed to 1."""
-    if steps >= 100:
-        raise ValueError("Number of steps must be less than 100 for computational efficiency")
-    if len(coefficients) != 3:
-        raise ValueError("Coefficients must be a tuple of exactly 3 values")
-    a, b, c = coefficients
     tall = x.shape[0] > x.shape[1]
-    x = (x.t() if tall else x).to(dtypes.float32)
-    x = x / x.norm().clamp(min=eps)
-    for _ in range(steps):
-        y = x @ x.t()
+    x = xp.astype(x.T if tall else x, xp.float32)
+    x = x / xp.maximum(xp.sqrt(xp.sum(x * x)), eps)
+    for a, b, c in rounds:
+        y = x @ x.T
         x = a * x + (b * y + c * (y @ y)) @ x
-    return x.t() if tall else x
+    return x.T if tall else x

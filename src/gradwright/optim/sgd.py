@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from gradwright.optim.fused import Fused
 from gradwright.optim.optimizer import check, check_kind
+from gradwright.optim.rules import average
 
 
 class SGD(Fused):
@@ -49,27 +50,21 @@ class SGD(Fused):
         })  # fmt: skip
         check_kind(fused, foreach, differentiable)
 
-    def _kept(self, momentum: float, **_: Any) -> Any:
-        return ({"_first": 1.0}, {"momentum_buffer": 0.0}) if momentum else ({}, {})
+    def _kept(self, shape: Any = None, *, momentum: float, dampening: float, **_: Any) -> Any:
+        return {"_first": 1.0} if momentum and dampening else {}, {"momentum_buffer": 0.0} if momentum else {}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, momentum: float, dampening: float, nesterov: bool,
-              **_: Any) -> Callable[..., None]:  # fmt: skip
-        first = now.get("_first")
-        if momentum:
-            now["_first"] = 0.0
+    def _numbers(self, xp: Any, *, lr: Any, momentum: float, dampening: float, nesterov: bool, _first: Any = None,
+                 **_: Any) -> Any:  # fmt: skip
+        taken = None if _first is None else 1 - dampening * (1 - _first)
+        return {"_first": 0.0}, {"lr": lr, "momentum": momentum, "taken": taken, "nesterov": bool(nesterov)}
 
-        def update(p: Any, g: Any, momentum_buffer: Any = None) -> None:
-            b = momentum_buffer
-            if first:
-                b[...] = g
-            elif momentum:
-                b *= momentum
-                b += (1 - dampening) * g if dampening else g
-            if momentum:
-                g = g + momentum * b if nesterov else b
-            p -= lr * g
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, momentum_buffer: Any = None, *, lr: Any, momentum: Any, taken: Any,
+              nesterov: bool) -> dict[str, Any]:  # fmt: skip
+        if momentum_buffer is None:
+            return {"p": p - lr * g}
+        b = momentum * momentum_buffer + (g if taken is None else taken * g)
+        return {"p": p - lr * (g + momentum * b if nesterov else b), "momentum_buffer": b}
 
 
 class ASGD(Fused):
@@ -105,20 +100,16 @@ class ASGD(Fused):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })  # fmt: skip
 
-    def _kept(self, lr: float, **_: Any) -> Any:
+    def _kept(self, shape: Any = None, *, lr: float, **_: Any) -> Any:
         return {"step": 0.0, "eta": lr, "mu": 1.0}, {"ax": 0.0}
 
-    def _rule(self, xp: Any, now: dict[str, float], *, lr: Any, lambd: float, alpha: float, t0: float, **_: Any
-              ) -> Callable[..., None]:  # fmt: skip
-        t, eta, mu = now["step"], now["eta"], now["mu"]
-        now["eta"], now["mu"] = lr / (1 + lambd * lr * t) ** alpha, 1 / max(1, t - t0)
+    def _numbers(self, xp: Any, *, step: Any, eta: Any, mu: Any, lr: Any, lambd: float, alpha: float, t0: float,
+                 **_: Any) -> Any:  # fmt: skip
+        t = step + 1
+        kept = {"step": t, "eta": lr / (1 + lambd * lr * t) ** alpha, "mu": 1 / xp.maximum(t - t0, 1.0)}
+        return kept, {"stays": 1 - lambd * eta, "eta": eta, "mu": mu}
 
-        def update(p: Any, g: Any, ax: Any) -> None:
-            p *= 1 - lambd * eta
-            p -= eta * g
-            if mu == 1:
-                ax[...] = p
-            else:
-                ax += mu * (p - ax)
-
-        return update
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, ax: Any, *, stays: Any, eta: Any, mu: Any) -> dict[str, Any]:
+        p = stays * p - eta * g
+        return {"p": p, "ax": average(ax, p, 1 - mu)}

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradwright as gw
-from gradwright.optim import blocks
-from gradwright.optim.blocks import _sharing
+from gradwright.backends import fused
 
 
 def run(lib, program, **options):
@@ -95,7 +94,7 @@ def test_programs(torch, program):
 @settings(max_examples=50)
 def test_whoever_has_gradients(masks, shapes):
     """Parameters together give what each gives alone."""
-    chunk, blocks._CHUNK = blocks._CHUNK, 64
+    chunk, fused._CHUNK = fused._CHUNK, 64
     try:
         together = [gw.full(shape, 1.0 + i, requires_grad=True) for i, shape in enumerate(shapes)]
         alone = [p.detach().clone().requires_grad_() for p in together]
@@ -111,7 +110,7 @@ def test_whoever_has_gradients(masks, shapes):
             assert one.state[p].keys() == optimizer.state[q].keys()
             assert all(gw.equal(one.state[p][name], value) for name, value in optimizer.state[q].items())
     finally:
-        blocks._CHUNK = chunk
+        fused._CHUNK = chunk
 
 
 def test_parameters_that_share_memory(torch):
@@ -216,10 +215,3 @@ def test_who_watches_writes_is_told():
         p.grad = None
         y.backward()
     assert p.grad.tolist() == [2, 2]
-
-
-def test_sharing():
-    whole = np.zeros(10)
-    parts = [whole[5:], np.zeros(3), whole[:5], whole[4:6], np.zeros(0), whole[8:]]
-    assert _sharing(parts) == {0, 2, 3, 5}
-    assert _sharing([whole[:5], whole[5:]]) == set()

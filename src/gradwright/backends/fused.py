@@ -1,0 +1,197 @@
+"""NumPy memory for rules that work entry by entry on many arrays: end to end in few buffers, a cache full at a time.
+
+What is remembered of many arrays lies end to end in a few flat buffers. An update takes neighbours in runs. In a run
+small arrays are gathered to a piece that the processor's cache holds, and written back; large ones are worked on where
+they lie, in chunks of that size. Complex numbers count as pairs of real ones; 16-bit numbers are computed in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from gradwright.backends.in_place import InPlace
+
+_CHUNK = 1 << 18  # bytes of each array: a few fit a second-level cache, and a call is short beside the work on one
+
+_SINGLE = np.dtype(np.float32)
+
+
+def is_numpy(array: Any) -> bool:
+    """Whether this is memory for `Memory`."""
+    return isinstance(array, (np.ndarray, np.generic))
+
+
+def is_large(array: Any) -> bool:
+    """Whether an array is worked on where it lies."""
+    return bool(array.nbytes > 2 * _CHUNK)
+
+
+class Memory:
+    """Arrays of one dtype, and what is remembered of them: numbers, and arrays of the same shapes.
+
+    Attributes:
+        arrays: the arrays as last seen; see `place`.
+        numbers: a row for each number that is remembered, a column for each array.
+        buffers: by name, the flat buffers, of real numbers.
+    """
+
+    def __init__(self, arrays: list[Any], names: Iterable[str], numbers: dict[str, float], number_dtype: Any) -> None:
+        self.arrays = list(arrays)
+        self._shapes = [a.shape for a in arrays]
+        self._dtype = arrays[0].dtype
+        self._real = np.empty(0, self._dtype).real.dtype
+        width = self._dtype.itemsize // self._real.itemsize
+        self._bounds = list(accumulate((width * a.size for a in arrays), initial=0))
+        self.buffers = {name: np.empty(self._bounds[-1], self._real) for name in names}
+        self._names = tuple(numbers)
+        self.numbers = np.empty((len(numbers), len(arrays)), number_dtype)
+        self.numbers[:] = np.reshape([*numbers.values()], (-1, 1))
+        self._pieces: dict[range, list[_Piece]] = {}
+        self._apart: set[int] | None = None
+        self._spares: list[Any] = []
+        self._longest = 0
+
+    def views(self, i: int) -> Iterator[tuple[str, Any]]:
+        """What is remembered of array ``i``, by name."""
+        for name, row in zip(self._names, self.numbers, strict=True):
+            yield name, row[i : i + 1].reshape(())
+        for name, buffer in self.buffers.items():
+            yield name, buffer[self._bounds[i] : self._bounds[i + 1]].view(self._dtype).reshape(self._shapes[i])
+
+    def fits(self, i: int, array: Any) -> bool:
+        """Whether an array may take the place of array ``i``."""
+        return is_numpy(array) and array.shape == self._shapes[i] and array.dtype == self._dtype
+
+    def place(self, i: int, array: Any) -> None:
+        """Array ``i`` lies here from now on."""
+        self.arrays[i] = array
+        self._pieces.clear()
+        self._apart = None
+
+    def runs(self, slots: list[int]) -> Iterator[tuple[range, dict[str, float]]]:
+        """Stretches of neighbours among ``slots`` that have the same numbers and share no memory, and these numbers."""
+        if self._apart is None:
+            self._apart = sharing(self.arrays)
+        apart, slots = self._apart, sorted(slots)
+        alike = (self.numbers[:, 1:] == self.numbers[:, :-1]).all(axis=0).tolist()
+        cuts = [k for k, (i, j) in enumerate(pairwise(slots), 1) if j != i + 1 or not alike[i] or j in apart]
+        again = [slots[k] for k in cuts if slots[k] == slots[k - 1]]
+        if again:
+            yield from self.runs(list({*slots}))
+            yield from self.runs(again)
+            return
+        for i, j in pairwise([0, *cuts, len(slots)]):
+            now = self.numbers[:, slots[i]].tolist()
+            yield range(slots[i], slots[j - 1] + 1), dict(zip(self._names, now, strict=True))
+
+    def remember(self, run: range, numbers: dict[str, float]) -> None:
+        """Keep these numbers of a run."""
+        for name, row in zip(self._names, self.numbers, strict=True):
+            row[run.start : run.stop] = numbers[name]
+
+    def update(self, run: range, grads: list[Any], rule: InPlace, numbers: Iterable[float]) -> None:
+        """Overwrite the arrays of a run, and what is remembered of them, by a rule of these, their gradients and that.
+
+        ``rule`` takes an array, its gradient, and the arrays that are remembered, in order; and these ``numbers``.
+        """
+        pieces = self._pieces.get(run)
+        if pieces is None:
+            if len(self._pieces) > len(self.arrays):  # the runs are ever others
+                self._pieces.clear()
+            pieces = self._pieces[run] = [self._piece(i, j) for i, j in pairwise(self._cuts(run))]
+            self._longest = max(self._longest, *[piece.length for piece in pieces])
+        kind = _SINGLE if self._real.itemsize == 2 else self._real
+        if len(self._spares) < rule.spares or any(a.size < self._longest for a in self._spares):
+            self._spares = [np.empty(self._longest, kind) for _ in range(rule.spares)]
+        update, start = rule.update(kind, *numbers), run.start
+        for piece in pieces:
+            piece.advance(update, grads[piece.first - start : piece.stop - start], self._spares[: rule.spares])
+
+    def _cuts(self, run: range) -> list[int]:
+        """Where to cut a run for pieces of about the size of a chunk, and arrays much larger each for itself."""
+        limit = _CHUNK // self._real.itemsize
+        cuts, size = [run.start], 0
+        for i in run:
+            own = self._bounds[i + 1] - self._bounds[i]
+            if size and (size >= limit or own > 2 * limit):
+                cuts.append(i)
+                size = 0
+            size += own
+        return [*cuts, run.stop]
+
+    def _piece(self, first: int, stop: int) -> _Piece:
+        part = slice(self._bounds[first], self._bounds[stop])
+        return _Piece(first, stop, self.arrays[first:stop], [buffer[part] for buffer in self.buffers.values()],
+                      self._real)  # fmt: skip
+
+
+class _Piece:
+    """Neighbours that are updated together: one array where it lies, or several gathered.
+
+    Attributes:
+        first, stop: which arrays.
+        length: how many numbers of each buffer are worked on at a time.
+    """
+
+    def __init__(self, first: int, stop: int, arrays: list[Any], state: list[Any], real: Any) -> None:
+        self.first, self.stop, self._arrays, self._state = first, stop, arrays, state
+        self._views: list[Any] = []
+        if len(arrays) == 1 and arrays[0].flags.c_contiguous:
+            flat = arrays[0].reshape(-1)
+        else:
+            bounds = list(accumulate((a.size for a in arrays), initial=0))
+            flat = np.empty(bounds[-1], arrays[0].dtype)
+            self._views = [flat[i:j].reshape(a.shape) for a, (i, j) in zip(arrays, pairwise(bounds), strict=True)]
+        self._flat, self._p = flat, flat.view(real)
+        self.length = -(-self._p.size // max(1, round(self._p.nbytes / _CHUNK)))
+
+    def advance(self, update: Callable[..., None], grads: list[Any], spares: list[Any]) -> None:
+        """Let ``update`` overwrite the arrays and what is remembered of them."""
+        if self._views:
+            np.concatenate(self._arrays, axis=None, out=self._flat)
+            g = np.concatenate(grads, axis=None)
+        else:
+            g = np.ravel(grads[0])
+        parts = [self._p, g.view(self._p.dtype), *self._state]
+        if self._p.itemsize == 2:
+            update = _in_single(update)
+        size, length = self._p.size, self.length
+        for start in range(0, size, length or 1):
+            stop = min(start + length, size)
+            if stop - start < size:
+                update(*[a[start:stop] for a in parts], *[a[: stop - start] for a in spares])
+            else:
+                update(*parts, *[a[:size] for a in spares])
+        for array, view in zip(self._arrays, self._views, strict=False):
+            np.copyto(array, view)
+
+
+def _in_single(update: Callable[..., None]) -> Callable[..., None]:
+    """``update`` for arrays of 16-bit numbers, computed in float32 and rounded once at the end."""
+
+    def rounded(*arrays: Any) -> None:
+        wide = [a.astype(np.float32, copy=False) for a in arrays]  # the spare ones are that already
+        update(*wide)
+        for k, (a, new) in enumerate(zip(arrays, wide, strict=True)):
+            if a is not new and k != 1:  # the gradient
+                a[...] = new
+
+    return rounded
+
+
+def sharing(arrays: Iterable[Any]) -> set[int]:
+    """Which of these arrays may share memory with another."""
+    bounds = sorted((*byte_bounds(a), i) for i, a in enumerate(map(np.asarray, arrays)) if a.size)
+    found = set()
+    end, last = 0, -1
+    for low, high, i in bounds:
+        if low < end:
+            found |= {i, last}
+        if high > end:
+            end, last = high, i
+    return found

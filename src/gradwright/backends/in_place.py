@@ -1,0 +1,158 @@
+"""Rules that return new arrays, run in NumPy so that they write into the arrays they were given.
+
+A rule is run once on stand-ins, which note what is done to them. What was noted becomes a function of NumPy calls, each
+with a place for its result: the array that the result replaces, where the old entries are no longer needed, or else
+one of a few spare arrays. No call allocates, but for the few that cannot write into an array.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends.numpy import namespace
+
+_OPERATORS = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+              "less": operator.lt, "greater": operator.gt, "negative": operator.neg}  # fmt: skip
+_WRITING = {
+    "abs", "add", "divide", "maximum", "minimum", "multiply", "negative", "positive", "sign", "sqrt", "subtract",
+}  # fmt: skip
+
+
+class _Value:
+    """A stand-in for an array or a number of a rule, which has a name."""
+
+    def __init__(self, notes: _Notes, name: str, is_array: bool) -> None:
+        self.notes, self.name, self.is_array = notes, name, is_array
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[..., _Value]:
+    def noted(x: _Value, *other: Any) -> _Value:
+        return x.notes.note(name, *((*other, x) if swapped else (x, *other)))
+
+    return noted
+
+
+for _name, _f in _OPERATORS.items():
+    setattr(_Value, f"__{_f.__name__.strip('_')}__", _operator(_name))
+    if _name in ("add", "subtract", "multiply", "divide"):
+        setattr(_Value, f"__r{_f.__name__.strip('_')}__", _operator(_name, swapped=True))
+
+
+class _Notes:
+    """The `xp` of a rule that is noted.
+
+    Attributes:
+        scope: what names stand for: functions, constants.
+        numbers: the calls on numbers alone: the names of the result, the function and the arguments.
+        calls: those on arrays.
+        used: the numbers that these take; there, their names end with an underscore.
+    """
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {"copyto": np.copyto}
+        self.numbers: list[tuple[str, str, list[str]]] = []
+        self.calls: list[tuple[str, str, list[str]]] = []
+        self.used: dict[str, None] = {}
+
+    def note(self, name: str, *given: Any) -> _Value:
+        parts = [x if isinstance(x, _Value) else self._constant(x) for x in given]
+        is_array = any(x.is_array for x in parts)
+        out = _Value(self, f"v{len(self.calls) + len(self.numbers)}", is_array)
+        if is_array:
+            self.scope[name] = getattr(namespace, name)
+            self.used |= dict.fromkeys(x.name for x in parts if not x.is_array)
+            self.calls.append((out.name, name, [x.name + "_" * (not x.is_array) for x in parts]))
+        else:
+            self.scope[f"number_{name}"] = _OPERATORS[name]
+            self.numbers.append((out.name, f"number_{name}", [x.name for x in parts]))
+        return out
+
+    def _constant(self, value: float) -> _Value:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return _Value(self, name, False)
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(self.note, name)
+
+
+class InPlace:
+    """A rule, ``rule(xp, **arrays, **numbers) -> {name: new array}``, as a function that overwrites the arrays.
+
+    Args:
+        rule: works entry by entry, on floating-point arrays of one length and dtype.
+        arrays: their names. Those for which the rule returns nothing are only read.
+        numbers: the names of its numbers.
+
+    Attributes:
+        text: the function, inside one that takes the numbers.
+        spares: how many more arrays it needs.
+    """
+
+    def __init__(self, rule: Callable[..., dict[str, Any]], arrays: tuple[str, ...], numbers: tuple[str, ...]) -> None:
+        notes = _Notes()
+        given = {name: _Value(notes, name, True) for name in arrays}
+        new = rule(notes, **given, **{name: _Value(notes, name, False) for name in numbers})
+        targets: dict[str, str] = {}
+        for name in arrays:
+            out = new.get(name, given[name])
+            if out is not given[name]:
+                copied = out.name in given or out.name in targets
+                targets[(notes.note("positive", out) if copied else out).name] = name
+        lines, spares = _placed(notes.calls, targets)
+        self.text = "\n    ".join([
+            f"def given({', '.join(['of', *numbers])}):",
+            *(f"{out} = {f}({', '.join(at)})" for out, f, at in notes.numbers),
+            *(f"{x}_ = of({x})" for x in notes.used),
+            f"def update({', '.join([*arrays, *spares])}):",
+            *(f"    {line}" for line in lines),
+            "return update",
+        ])  # fmt: skip
+        self.spares = len(spares)
+        exec(compile(self.text, "<rule>", "exec"), notes.scope)  # noqa: S102 - the text is written here
+        self._given = notes.scope["given"]
+
+    def update(self, dtype: Any, *numbers: Any) -> Callable[..., None]:
+        """The function of the arrays and the spare ones, all of one NumPy dtype, for these numbers."""
+        return self._given(dtype.type, *numbers)  # type: ignore[no-any-return]
+
+
+def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Lines of program, with places to write to, and the names of the spare arrays.
+
+    Args:
+        calls: as noted.
+        targets: for each result that is to be kept, the array that it replaces.
+    """
+    last = {x: k for k, (_, _, at) in enumerate(calls) for x in at}
+    replaced, place = set(targets.values()), {}
+    unused = replaced - last.keys()
+    lines, spares, free = [], [], []
+    for k, (out, f, at) in enumerate(calls):
+        where = ", ".join(place.get(x, x) for x in at)
+        ending = [place.get(x, x) for x in dict.fromkeys(at) if last[x] == k and x not in targets]
+        free += [x for x in ending if x in spares]
+        unused |= replaced.intersection(ending)
+        if f not in _WRITING:
+            lines.append(f"{out} = {f}({where})")
+            continue
+        if out in targets:
+            mine = [targets[out]] if targets[out] in unused else free[-1:]
+        else:
+            mine = [x for x in ending if x in free or x in unused] or free[-1:]
+        if not mine:
+            mine = [f"s{len(spares)}"]
+            spares += mine
+        place[out] = mine[0]
+        free = [x for x in free if x != mine[0]]
+        unused.discard(mine[0])
+        lines.append(f"{f}({where}, out={mine[0]})")
+    for out, target in targets.items():
+        if place.get(out, out) != target:
+            lines.append(f"copyto({target}, {place.get(out, out)})")
+    return lines, spares

@@ -1,0 +1,177 @@
+"""Optimisers as rules: functions of a parameter, its gradient, state and settings, that return new values.
+
+A rule is written once, in the language of the formulas: against `xp`, without writing in place, without a branch on a
+value. Here it is run for one parameter after another, on arrays of any library, or on tensors, where the step is
+recorded; `gradwright.optim.fused` runs it over many parameters at once in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwright import dtypes, xp
+from gradwright.backends import namespace
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.view import assign
+from gradwright.errors import size
+from gradwright.optim.optimizer import Stepping, number
+
+_FORMS = {bool, tuple, type(None)}
+
+
+class Ruled(Stepping):
+    """An optimiser that has a rule. A subclass defines `_kept`, `_numbers` and `_rule`."""
+
+    _decay = "added"
+    """What ``weight_decay`` does unless an option says it: "added" to the gradient, "decoupled", or the rule "itself"."""
+    _takes_complex = True
+
+    def _kept(self, shape: Any = None, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
+        """What is remembered of a parameter of some shape, with initial values: numbers, and arrays.
+
+        A number whose name begins with an underscore is not part of the state that users see; it is zero for state
+        that comes from elsewhere.
+        """
+        raise NotImplementedError
+
+    def _shape(self, name: str, shape: Any) -> Any:
+        """The shape of what is kept under a name: that of the parameter."""
+        return shape
+
+    def _numbers(self, xp: Any, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The numbers of one step: the new ones of those that are kept, and those that the rule is given.
+
+        ``given`` are the options, and the numbers that are kept, as floats or as values of `xp` in float64. What is
+        None, a bool or a tuple says which formula is meant; all else is handed to the rule in the dtype of its arrays.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def _rule(xp: Any, p: Any, g: Any, **given: Any) -> dict[str, Any]:
+        """The formula: the new parameter, "p", and the new arrays of its state, by name.
+
+        ``given`` are the arrays and the numbers. Complex numbers come as pairs of real ones, 16-bit ones as float32.
+        """
+        raise NotImplementedError
+
+    def _step(self, xp: Any, now: dict[str, Any], options: dict[str, Any]) -> tuple[Any, ...]:
+        """What `whole` needs to know, the numbers to keep, and those that the rule is given."""
+        kept, given = self._numbers(xp, **now, **options)
+        decay = options.get("weight_decay", 0)
+        decays = "decoupled" if options.get("decoupled_weight_decay") else self._decay
+        if decays == "itself" or (isinstance(decay, (int, float)) and decay == 0):
+            decays = ""
+        else:
+            given["decay"] = 1 - options["lr"] * decay if decays == "decoupled" else decay
+        forms: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
+        for name, value in given.items():
+            (forms if type(value) in _FORMS else numbers)[name] = value
+        return (self._rule, bool(options.get("maximize")), decays, tuple(forms.items())), kept, numbers
+
+    def _advance(self, group: dict[str, Any]) -> None:
+        recorded = bool(group.get("differentiable"))
+        options = group if recorded else plain(group)
+        for p in group["params"]:
+            if getattr(p, "_grad", None) is not None:
+                self._advance_one(p, options, recorded)
+
+    def _held(self, p: Any, numbers: dict[str, float], arrays: dict[str, float]) -> dict[str, Any]:
+        """What users see of a parameter's state: what they have put there, in the parameter's library, or the start."""
+        held, shape = self.state[p], tuple(p.shape)
+        starts = {name: start for name, start in (numbers | arrays).items() if name[0] != "_"}
+        shapes = {name: () if name in numbers else self._shape(name, shape) for name in starts}
+        check_state(held, shapes, shape)
+        space, found = namespace(p.array), {}
+        for name, start in starts.items():
+            value = held.get(name)
+            if isinstance(value, TensorBase):
+                found[name] = value if namespace(value.array) is space else wrap(space.asarray(value.array))
+            else:
+                dtype, start = (number_dtype(), start) if name in numbers else (p.dtype, start_of(start, p.dtype))
+                found[name] = xp.zeros_like(p, shape=shapes[name], dtype=dtype) + (start if value is None else value)
+        return found
+
+    def _advance_one(self, p: Any, options: dict[str, Any], recorded: bool) -> None:
+        """A step for one parameter, of tensors; gradients flow through it if it is ``recorded``."""
+        if p.is_complex() and not self._takes_complex:
+            raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
+        numbers, arrays = self._kept(tuple(p.shape), **options)
+        held = self.state[p]
+        begun = any(held.get(name) is not None for name in arrays)
+        found = self._held(p, numbers, arrays)
+        kind = dtypes.float32 if p.dtype.itemsize == 2 else p.dtype.to_real()
+
+        def wide(t: Any) -> Any:
+            return xp.astype(xp.view_as_real(t) if p.is_complex() else t, kind, copy=False)
+
+        def narrow(t: Any) -> Any:
+            return xp.astype(xp.view_as_complex(t) if p.is_complex() else t, p.dtype, copy=False)
+
+        now: dict[str, Any] = {"dtype": p.dtype}
+        for name, start in numbers.items():
+            hidden = 0.0 if begun else start
+            now[name] = xp.reshape(xp.astype(found[name], dtypes.float64), ()) if name in found else hidden
+        form, kept, given = self._step(xp, now, options)
+        given = {name: xp.reshape(xp.astype(value, kind), ()) if isinstance(value, TensorBase) else value
+                 for name, value in given.items()}  # fmt: skip
+        state = {name: wide(found[name]) for name in arrays}
+        new = whole(*form)(xp, p=wide(p), g=wide(p._grad), **state, **given)
+        assign(p, narrow(new["p"]))
+        for name in found:
+            value = narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())
+            if recorded or held.get(name) is not found[name]:
+                held[name] = value
+            else:
+                assign(found[name], value)
+
+
+def plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Options in which what may be a tensor of one element is a Python number."""
+    return {name: value if name == "params" else number(value) for name, value in options.items()}
+
+
+def whole(rule: Callable[..., Any], maximize: bool, decays: str, forms: tuple[Any, ...]) -> Callable[..., Any]:
+    """The rule, behind what all have in common: the sign of the gradient, and the decay of weights."""
+
+    def step(xp: Any, p: Any, g: Any, decay: Any = None, **given: Any) -> dict[str, Any]:
+        g = -g if maximize else g
+        if decays == "decoupled":
+            p = decay * p
+        elif decays:
+            g = g + decay * p
+        return rule(xp, p, g, **dict(forms), **given)
+
+    return step
+
+
+def average(mean: Any, x: Any, keep: Any) -> Any:
+    """An average, moved towards x."""
+    return keep * mean + (1 - keep) * x
+
+
+def number_dtype() -> dtypes.dtype:
+    """The dtype in which "step" and other numbers are kept."""
+    return dtypes.float64 if dtypes.default() is dtypes.float64 else dtypes.float32
+
+
+def start_of(value: float, dtype: dtypes.dtype) -> complex:
+    """An initial value for arrays of a dtype: both parts of a complex number begin there."""
+    return complex(value, value) if dtype.is_complex else value
+
+
+def check_state(held: dict[str, Any], shapes: dict[str, Any], shape: Any) -> None:
+    """Raise KeyError if of what is kept of a parameter some is missing, RuntimeError if some has another shape."""
+    missing = [name for name in shapes if name not in held]
+    if 0 < len(missing) < len(shapes):
+        raise KeyError(
+            f"{', '.join(missing)}: missing in the state of a parameter of shape {size(shape)}, which has "
+            f"{', '.join(name for name in shapes if name in held)}: empty it to begin anew"
+        )
+    for name, expected in shapes.items():
+        value = held.get(name)
+        found = expected if value is None else tuple(getattr(value, "shape", ()))
+        if found != expected and (expected or found != (1,)):
+            raise RuntimeError(f"The size of {name} {size(found)}, in the state of a parameter of shape {size(shape)}, "
+                               f"must be {size(expected)}: is it another parameter's?")  # fmt: skip
