@@ -119,7 +119,7 @@ class InPlace:
 
     def update(self, dtype: Any, *numbers: Any) -> Callable[..., None]:
         """The function of the arrays and the spare ones, all of one NumPy dtype, for these numbers."""
-        return self._given(dtype.type, *numbers)  # type: ignore[no-any-return]
+        return self._given(dtype.type, *numbers)
 
 
 def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -130,9 +130,12 @@ def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) ->
         targets: for each result that is to be kept, the array that it replaces.
     """
     last = {x: k for k, (_, _, at) in enumerate(calls) for x in at}
-    replaced, place = set(targets.values()), {}
+    place: dict[str, str] = {}
+    replaced = set(targets.values())
     unused = replaced - last.keys()
-    lines, spares, free = [], [], []
+    lines: list[str] = []
+    spares: list[str] = []
+    free: list[str] = []
     for k, (out, f, at) in enumerate(calls):
         where = ", ".join(place.get(x, x) for x in at)
         ending = [place.get(x, x) for x in dict.fromkeys(at) if last[x] == k and x not in targets]

@@ -35,7 +35,7 @@ class Adafactor(Ruled):
     Raises ValueError for settings outside these bounds, RuntimeError in `step` for complex parameters.
     """
 
-    _decay, _takes_complex = "itself", False
+    _decay, _takes_complex = "the rule's", False
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,

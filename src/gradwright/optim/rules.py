@@ -24,10 +24,10 @@ class Ruled(Stepping):
     """An optimiser that has a rule. A subclass defines `_kept`, `_numbers` and `_rule`."""
 
     _decay = "added"
-    """What ``weight_decay`` does unless an option says it: "added" to the gradient, "decoupled", or the rule "itself"."""
+    """What ``weight_decay`` does unless an option says it: "added" to the gradient, "decoupled", or the rule's."""
     _takes_complex = True
 
-    def _kept(self, shape: Any = None, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
+    def _kept(self, *shape: Any, **options: Any) -> tuple[dict[str, float], dict[str, float]]:
         """What is remembered of a parameter of some shape, with initial values: numbers, and arrays.
 
         A number whose name begins with an underscore is not part of the state that users see; it is zero for state
@@ -39,7 +39,7 @@ class Ruled(Stepping):
         """The shape of what is kept under a name: that of the parameter."""
         return shape
 
-    def _numbers(self, xp: Any, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _numbers(self, xp: Any, *args: Any, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The numbers of one step: the new ones of those that are kept, and those that the rule is given.
 
         ``given`` are the options, and the numbers that are kept, as floats or as values of `xp` in float64. What is
@@ -48,7 +48,7 @@ class Ruled(Stepping):
         raise NotImplementedError
 
     @staticmethod
-    def _rule(xp: Any, p: Any, g: Any, **given: Any) -> dict[str, Any]:
+    def _rule(xp: Any, p: Any, g: Any, *args: Any, **given: Any) -> dict[str, Any]:
         """The formula: the new parameter, "p", and the new arrays of its state, by name.
 
         ``given`` are the arrays and the numbers. Complex numbers come as pairs of real ones, 16-bit ones as float32.
@@ -60,7 +60,7 @@ class Ruled(Stepping):
         kept, given = self._numbers(xp, **now, **options)
         decay = options.get("weight_decay", 0)
         decays = "decoupled" if options.get("decoupled_weight_decay") else self._decay
-        if decays == "itself" or (isinstance(decay, (int, float)) and decay == 0):
+        if decays == "the rule's" or (isinstance(decay, (int, float)) and decay == 0):
             decays = ""
         else:
             given["decay"] = 1 - options["lr"] * decay if decays == "decoupled" else decay
@@ -89,8 +89,9 @@ class Ruled(Stepping):
             if isinstance(value, TensorBase):
                 found[name] = value if namespace(value.array) is space else wrap(space.asarray(value.array))
             else:
-                dtype, start = (number_dtype(), start) if name in numbers else (p.dtype, start_of(start, p.dtype))
-                found[name] = xp.zeros_like(p, shape=shapes[name], dtype=dtype) + (start if value is None else value)
+                dtype = number_dtype() if name in numbers else p.dtype
+                first = start_of(start, dtype) if value is None else value
+                found[name] = xp.zeros_like(p, shape=shapes[name], dtype=dtype) + first
         return found
 
     def _advance_one(self, p: Any, options: dict[str, Any], recorded: bool) -> None:
