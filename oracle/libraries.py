@@ -216,7 +216,7 @@ def _check_optimizer(record: Record, info: Any, build: Callable[..., Any], xp: A
                 for optimizer, parameters in zip(optimizers, (here, there), strict=True):
                     optimizer.step(closure_of(gradwright, optimizer, parameters))
             record.note("value", difference(here, there, xp), case.desc)
-            states = [[*_tensors(o.state_dict())] for o in optimizers]
+            states = [[*_tensors(o.state_dict()["state"])] for o in optimizers]
             record.note("state", difference(*states, xp), case.desc)
 
 

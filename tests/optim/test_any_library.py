@@ -46,7 +46,7 @@ def go(name, space, options, dtype, steps=4):
             p.grad = g
         return loss
 
-    for _ in range(steps):
+    for _ in range(1 if name == "LBFGS" else steps):
         optimizer.step(closure)
     return params, optimizer
 

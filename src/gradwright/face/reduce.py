@@ -42,7 +42,7 @@ def widened(x: Any, dtype: Any) -> Any:
     """Integers and booleans add up in int64, unless a dtype is named."""
     if dtype is not None:
         return to_dtype(x, dtype)
-    return to_dtype(x, dtypes.int64) if x.array.dtype.kind in "biu" else x
+    return to_dtype(x, dtypes.int64) if dtypes.kind(x.array.dtype) in "biu" else x
 
 
 def inexact(x: Any) -> Any:

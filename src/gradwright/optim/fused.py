@@ -19,8 +19,9 @@ from gradwright.backends.fused import Memory, is_large, is_numpy, sharing
 from gradwright.backends.in_place import InPlace
 from gradwright.engine import mode
 from gradwright.engine.base import wrap
+from gradwright.engine.memory import writable
 from gradwright.engine.version import bump_all
-from gradwright.engine.view import check_writable, writable
+from gradwright.engine.view import check_writable
 from gradwright.optim.rules import Ruled, check_state, number_dtype, plain, start_of, whole
 
 
