@@ -1,4 +1,5 @@
 import copy
+import importlib
 import inspect
 import re
 import threading
@@ -455,3 +456,14 @@ def test_it_goes_with_saved_tensors_hooks():
         with pytest.raises(AnomalyError, match="saved out: float64") as caught:
             y.backward()
     assert caught.value.inputs["saved out"].low == 0.0
+
+
+def test_numbers_of_another_library_are_looked_at():
+    strict = pytest.importorskip("array_api_strict")
+    importlib.import_module("gradwright.backends.strict")
+    x = gradwright.tensor([-1.0, 2.0], device=strict.Device("device1"), requires_grad=True)
+    with (
+        pytest.raises(AnomalyError, match=r"sqrt made NaN, of inputs without\.\n  1 of 2 values"),
+        detect_anomaly(),
+    ):
+        x.sqrt()

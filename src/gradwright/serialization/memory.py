@@ -12,6 +12,7 @@ from gradwright import dtypes
 from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import layout
 from gradwright.errors import kind
 from gradwright.nn.parameter import Buffer, Parameter, is_lazy
 from gradwright.tensor import Tensor
@@ -51,7 +52,7 @@ class Store:
         are stored once. Of several that overlap, the one that holds them all is stored, or else the memory from the
         first byte to the last; the others are places in it.
         """
-        arrays = [np.asarray(to_host(v.array) if isinstance(v, TensorBase) else v) for v, _ in self.found]
+        arrays = [np.asarray(_on_host(v) if isinstance(v, TensorBase) else v) for v, _ in self.found]
         self._arrays = arrays  # of other libraries, copies that nobody else holds
         same: dict[Any, list[int]] = {}
         for i, a in enumerate(arrays):
@@ -81,6 +82,15 @@ class Store:
         what = type(value).__name__ if isinstance(value, TensorBase) else "ndarray"
         record = {"is": what, "dtype": dtypes.of(array.dtype).name, "grad": getattr(value, "requires_grad", False)}
         return record | {"persistent": value.persistent} if isinstance(value, Buffer) else record
+
+
+def _on_host(t: Any) -> Any:
+    """The array of a tensor; of another library's, a copy that lies in its memory as it does."""
+    array = layout(t)
+    if array is not t.array:
+        array.flags.writeable = True  # NumPy locks whatever has been broadcast
+        array[...] = to_host(t.array)
+    return array
 
 
 def check(value: Any) -> None:

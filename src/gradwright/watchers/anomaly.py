@@ -219,7 +219,7 @@ def _first(what: str, results: Sequence[Any]) -> _Found:
             bad = np.isnan(values) if what == "nan" else np.isinf(values)
             if bad.any():
                 index = tuple(int(i) for i in np.unravel_index(bad.argmax(), bad.shape))
-                return _Found(what, k, index, int(bad.sum()), bad.size, np.asarray(array)[index])
+                return _Found(what, k, index, int(bad.sum()), bad.size, np.asarray(to_host(array))[index])
     raise AssertionError(what)
 
 
