@@ -264,6 +264,7 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind(value)}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
+            backends.common("assigned .grad", (self.array, value.array))
             if value.array.shape != self.array.shape:
                 raise RuntimeError(
                     f"attempting to assign a gradient of size '{size(value.array.shape)}' to a tensor of size "

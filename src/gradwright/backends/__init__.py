@@ -107,22 +107,22 @@ def common(name: str, arrays: Sequence[Any]) -> Library:
 
     Raises RuntimeError if they are of several, or on several devices of one.
     """
-    first = arrays[0]
-    one = library(first)
-    for array in arrays[1:]:
-        if array.__class__ is not first.__class__ and library(array) is not one:
-            raise RuntimeError(
-                f"{name}(): expected all tensors to be of one array library, but found two, {one.name} and "
-                f"{library(array).name}. Move one: with x.to(y.device), with gradwright.xp.asarray of an array of the "
-                "other library, or with gradwright.from_dlpack"
-            )
-    if not one.host and any(array.device != first.device for array in arrays):
-        found = " and ".join(map(str, dict.fromkeys(array.device for array in arrays)))
-        raise RuntimeError(
-            f"{name}(): expected all tensors to be on the same device, but found at least two devices of {one.name}: "
-            f"{found}. Move one with x.to(y.device)"
-        )
+    one = library(arrays[0])
+    for array in arrays:
+        other = one if array.__class__ is arrays[0].__class__ else library(array)
+        if other is not one:
+            raise _apart(name, "of one array library", one.name, other.name)
+        if not one.host and array.device != arrays[0].device:
+            raise _apart(name, f"on one device of {one.name}", arrays[0].device, array.device)
     return one
+
+
+def _apart(name: str, wanted: str, *found: Any) -> RuntimeError:
+    return RuntimeError(
+        f"{name}{'()' * name.isidentifier()}: expected all tensors to be {wanted}, but found two, "
+        f"{' and '.join(map(str, found))}. Move one of them: with x.to(y.device), or by gradwright.xp.asarray or "
+        "gradwright.from_dlpack of an array of the library where it is wanted"
+    )
 
 
 def libraries() -> list[Library]:

@@ -37,6 +37,16 @@ from gradwright.engine.node import Node, routing
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
 
 
+
+class _Passes:
+    mixed = False
+
+
+passes = _Passes()
+"""``passes.mixed``: whether a tensor has gone from one array library to another, so that the cotangents of one pass may
+be of several."""
+
+
 def run(
     roots: Iterable[tuple[Node, Any]],
     *,
@@ -70,7 +80,7 @@ def run(
     found: dict[Node, Any] = {}
     waiting: dict[Any, Any] = {}
     before = recording(create_graph)
-    watched = before.watches
+    watched = before.watches or passes.mixed
     partial = None if targets is None else accumulating.set(False)
     way, aim = routing.get(), (route, wanted) if wanted else None
     if aim is not way:
@@ -95,12 +105,12 @@ def run(
                 leaves.append((node, g if hooks is None else hooks.ahead(node, g)))
                 continue
             if hooks is None:
-                results: Any = watch.run(node, xp, g) if watched else node._run(xp, g)
+                results: Any = watch.run(node, g) if watched else node._run(xp, g)
             else:
                 g = hooks.ahead(node, g)
                 results = ()
                 if g is not None:
-                    results = hooks.after(node, watch.run(node, xp, g) if watched else node._run(xp, g), g)
+                    results = hooks.after(node, watch.run(node, g) if watched else node._run(xp, g), g)
             if not keep_graph:
                 node._saved = None
             for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop
@@ -141,7 +151,7 @@ Not while hooks run, which may wait for another thread's pass. (A finalizer may 
 
 def _accumulate(xp: Any, leaves: list[tuple[Any, Any]]) -> None:
     leaves.reverse()
-    watched = now().watches
+    watched = now().watches or passes.mixed
     _lock()
     try:
         while leaves:
@@ -149,7 +159,7 @@ def _accumulate(xp: Any, leaves: list[tuple[Any, Any]]) -> None:
             if g is None:
                 continue
             if watched:
-                watch.run(node, xp, g)
+                watch.run(node, g)
             else:
                 node._run(xp, g)
             hooks = node._hooks

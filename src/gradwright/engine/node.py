@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.memory import is_kept, unwritten, write
@@ -222,6 +222,7 @@ class AccumulateGrad(Node):
                 f"{want} is of shape {size(g.shape)} and {have}. Unless the leaf was given other .data since, "
                 "gradcheck of each operation on the way shows which one it is."
             )
+        backends.common("backward", (self._array, getattr(g, "array", g)))
         return g if have is want else xp.astype(g, self._array.dtype)
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from gradwright import backends
 from gradwright.backends.generic import overlapping
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
@@ -260,6 +261,8 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     node = out._node
     if new.shape != old.shape:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
+    if is_kept(old) or is_kept(new):
+        backends.common("a write in place", (old, new))
     check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gradwright import backends
 from gradwright.backends.quiet import quietly
 from gradwright.engine.mode import now, switch
 from gradwright.op import Op
@@ -94,8 +95,9 @@ def parted(t: Any, how: str) -> None:
         watch.parted(t, how)
 
 
-def run(node: Any, xp: Any, g: Any) -> Any:
-    """What ``node`` makes of the cotangent ``g``, seen by all watches."""
+def run(node: Any, g: Any) -> Any:
+    """What ``node`` makes of the cotangent ``g``, or of several, whatever library they are of; seen by all watches."""
+    xp = backends.namespace(next(iter(g.values())) if isinstance(g, dict) else g)
     call = partial(node._run, xp, g)
     for watch in now().watches:
         call = partial(watch.run, node, g, call)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.backends import common
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
@@ -237,6 +238,7 @@ def set_(self: Any, source: Any = None) -> Any:
     """
     x = tensor_arg("set_", self)
     source = x.new_empty(0) if source is None else tensor_arg("set_", source, "source", 2)
+    common("set_", (x.array, source.array))
     if source.array.dtype != x.array.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {dtypes.of(source.array.dtype)} to a tensor of type "

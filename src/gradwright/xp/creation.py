@@ -9,6 +9,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.engine.apply import apply_one
+from gradwright.engine.backward import passes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.op import table
@@ -43,6 +44,7 @@ def moved(x: Any, device: Any) -> Any:
     if to == source:
         return x
     native(to.library.xp, x.array.dtype)
+    passes.mixed = passes.mixed or to.library is not source.library
     return apply_one(table["to_device"], x, {"device": to, "source": source})
 
 
