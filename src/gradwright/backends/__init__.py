@@ -69,9 +69,14 @@ _by_type = _ByType()
 
 
 def register(namespace: Any, *types: type, name: str = "", **abilities: Any) -> Library:
-    """Make ``namespace`` the `xp` of arrays of these types; what the library can do is said as in `Library`."""
+    """Make ``namespace`` the `xp` of arrays of these types; what the library can do is said as in `Library`.
+
+    A library that was registered under the same name before is forgotten.
+    """
     name = name or getattr(namespace, "__name__", types[0].__module__.partition(".")[0])
     library = Library(name, namespace, **abilities)
+    for cls in [cls for cls, one in _by_type.items() if one.name == name]:
+        del _by_type[cls]
     _by_type.update(dict.fromkeys(types, library))
     return library
 

@@ -125,7 +125,7 @@ def device_of(array: Any) -> device:
     if array.__class__ is np.ndarray:
         return CPU
     one = library(array)
-    return CPU if one.name == "NumPy" else device(array.device)
+    return CPU if one is NUMPY else device(one.name, one.devices().index(array.device))
 
 
 CPU = device()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import to_host
 from gradwright.backends.generic_linalg import Linalg
 from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
@@ -68,7 +69,7 @@ def _positions(xp: Any, x: Any) -> Any:
 
 def _at(xp: Any, x: Any, key: Any) -> Any:
     """The places in row-major order of the entries at an index: NumPy's, as the standard's indexing does less."""
-    parts = tuple(np.asarray(k) if hasattr(k, "dtype") else k for k in key)
+    parts = tuple(to_host(k) if hasattr(k, "dtype") else k for k in key)
     return xp.asarray(np.arange(prod(x.shape)).reshape(x.shape)[parts], device=x.device)
 
 

@@ -52,7 +52,8 @@ def cat(tensors: Any, dim: int = 0) -> Any:
 
 def _of_one_dtype(items: list[Any]) -> list[Any]:
     """The tensors converted to the dtype they promote to."""
-    if len({x.array.dtype for x in items}) == 1:
+    first = items[0].array.dtype
+    if all(x.array.dtype is first for x in items):
         return items
     common = result_type(*items)
     return [to_dtype(x, common) for x in items]

@@ -370,8 +370,8 @@ def _fitted(node: BackwardNode, i: int, r: Any, shape: tuple[int, ...], dtype: A
             argument, got, shape, mend,
         ))  # fmt: skip
         r = r.sum_to_size(shape)
-    if r.array.dtype != dtype:
-        had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
+    had, wants = (dtypes.of(d) for d in (r.array.dtype, dtype))
+    if had is not wants:
         mend = node._function._cast.format(argument=argument)
         warn(MisfitGradient(
             f"{name} returned a gradient of {had} for input {i} ({argument!r}) of {wants}: it is converted.\n  {at}\n"

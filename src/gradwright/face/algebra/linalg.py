@@ -24,7 +24,7 @@ _dot, _mm = _linalg.matmul.variant("DotBackward0"), _linalg.matmul
 def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, second: str) -> Any:
     a, b = tensor_arg(name, a), tensor_arg(name, b, second, 2)
     x, y = a.array, b.array
-    if x.dtype != y.dtype:
+    if x.dtype is not y.dtype and a.dtype is not b.dtype:
         raise RuntimeError(
             f"{name}(): expected m1 and m2 to have the same dtype, but got {a.dtype} and {b.dtype}: convert one, with "
             f".to({b.dtype}) or .to({a.dtype})"
