@@ -256,10 +256,10 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         condition = to_dtype(condition, dtypes.boolean)
     if condition.array.dtype != bool:
         raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.dtype}")
-    values = [input, other]
-    if isinstance(input, NUMBER) and isinstance(other, NUMBER):  # which are to lie beside the condition
-        values.append(beside(condition.array, 0, result_type(input, other)))
-    return apply(_piecewise.where, (condition, *alike(_piecewise.where, *values)[:2]), {})
+    if not isinstance(input, TensorBase) and isinstance(input, NUMBER) and isinstance(other, NUMBER):
+        near = beside(condition.array, 0, result_type(input, other))  # where the results are to be
+        return apply(_piecewise.where, (condition, *alike(_piecewise.where, input, other, near)[:2]), {})
+    return apply(_piecewise.where, (condition, *alike(_piecewise.where, input, other)), {})
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
