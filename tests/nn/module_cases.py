@@ -95,11 +95,11 @@ def compare(mine: Any, theirs: Any, args: Any, kwargs: Any = None, convert: Call
     seen = []
     for module, lib, change in ((mine, gradwright, convert), (theirs, torch, lambda value: value)):
         given, named = translated((args, kwargs or {}), change, lib)
-        outputs = list(_tensors(module(*given, **named)))
+        outputs = list(tensors_in(module(*given, **named)))
         real = [o for o in outputs if o.requires_grad]
         if real:
             sum((o * o.detach().cos()).sum() for o in real).backward()
-        leaves = [t for t in _tensors((given, named)) if t.requires_grad]
+        leaves = [t for t in tensors_in((given, named)) if t.requires_grad]
         grads = [(n, p.grad) for n, p in module.named_parameters()] + [(f"input {i}", t.grad)
                                                                        for i, t in enumerate(leaves)]  # fmt: skip
         state = list(module.state_dict().items())
@@ -131,13 +131,24 @@ def translated(value: Any, convert: Callable[[Any], Any] = lambda value: value, 
     return convert(value)
 
 
-def _tensors(value: Any) -> Iterator[Any]:
+def tensors_in(value: Any) -> Iterator[Any]:
     """The tensors in nested results, in order."""
     if hasattr(value, "requires_grad"):
         yield value
     elif isinstance(value, (tuple, list, dict)):
         for v in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(v)
+            yield from tensors_in(v)
+
+
+def layer_of(value: Any) -> Any:
+    """A layer like PyTorch's; anything else as it is."""
+    if type(value).__name__ != "TransformerEncoderLayer":
+        return value
+    return gradwright.nn.TransformerEncoderLayer(
+        value.self_attn.embed_dim, value.self_attn.num_heads, value.linear1.out_features, value.dropout.p,
+        value.activation.__name__, batch_first=value.self_attn.batch_first, norm_first=value.norm_first,
+        bias=value.linear1.bias is not None,
+    )  # fmt: skip
 
 
 def _info(torch: ModuleType, name: str) -> Any:

@@ -134,9 +134,9 @@ def unstride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) ->
     """
 
     def places(shape: Any, strides: Any, start: int) -> Any:
-        where = xp.full(shape, start - low, dtype=xp.int64)
+        where = xp.full(shape, start - low, dtype=xp.int64, device=x.device)
         for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
-            where = where + xp.reshape(xp.arange(n) * stride, (n,) + (1,) * (len(shape) - axis - 1))
+            where = where + xp.reshape(xp.arange(n, device=x.device) * stride, (n,) + (1,) * (len(shape) - axis - 1))
         return where
 
     low = min(source[2], target[2])

@@ -181,7 +181,7 @@ minimum.vjp(
 @builtin(kind="elementwise", node="ReluBackward0", samples=_APART)
 def relu(xp, x):
     """Rectifier, y = max(x, 0); the slope at the kink x = 0 is taken as 0."""
-    return xp.maximum(x, xp.zeros((), dtype=x.dtype))
+    return xp.maximum(x, xp.zeros((), dtype=x.dtype, device=x.device))
 
 
 relu.vjp(x=lambda xp, g, out: unless(xp, out <= 0, g))  # at NaN: g

@@ -215,7 +215,8 @@ def constant_pad_nd(xp, x, *, pad, value):
     room = [(max(a, 0), max(b, 0)) for a, b in pad]
     if not any(map(any, room)):
         return xp.asarray(x, copy=True)
-    whole = xp.full(tuple(a + n + b for (a, b), n in zip(room, x.shape, strict=True)), value, dtype=x.dtype)
+    shape = tuple(a + n + b for (a, b), n in zip(room, x.shape, strict=True))
+    whole = xp.full(shape, value, dtype=x.dtype, device=x.device)
     return xp.put(whole, x, key=tuple(slice(a, a + n) for (a, _), n in zip(room, x.shape, strict=True)))
 
 

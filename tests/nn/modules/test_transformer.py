@@ -4,22 +4,11 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from tests.nn.module_cases import compare, run
+from tests.nn.module_cases import compare, layer_of, run
 
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # PyTorch's
 
 draw = np.random.default_rng(0)
-
-
-def layer_of(value):
-    """A layer like PyTorch's."""
-    if type(value).__name__ != "TransformerEncoderLayer":
-        return value
-    return gw.nn.TransformerEncoderLayer(
-        value.self_attn.embed_dim, value.self_attn.num_heads, value.linear1.out_features, value.dropout.p,
-        value.activation.__name__, batch_first=value.self_attn.batch_first, norm_first=value.norm_first,
-        bias=value.linear1.bias is not None,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "every"), [
