@@ -111,3 +111,11 @@ def test_to_complex_keeps_infinities_and_the_signs_of_zeros(dtype: str) -> None:
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, wanted)
         np.testing.assert_array_equal(np.signbit(found[~np.isnan(found)]), np.signbit(wanted[~np.isnan(wanted)]))
+
+
+def test_a_zero_beside_an_array() -> None:
+    for xp in (generic, numpy):
+        for dtype in ("float32", "int64", "bool"):
+            zero = xp.zero(np.ones((2, 3), dtype))
+            assert (zero.shape, zero.dtype, zero.item()) == ((), np.dtype(dtype), 0)
+    assert not numpy.zero(X).flags.writeable

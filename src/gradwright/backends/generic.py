@@ -26,6 +26,11 @@ def zeros_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     return xp.zeros(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=x.device)
 
 
+def zero(xp: Any, x: Any) -> Any:
+    """A 0 to set beside ``x``."""
+    return zeros_like(xp, x, shape=())
+
+
 def ones_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Ones on the device of ``x``, of its shape and dtype unless others are named."""
     return xp.ones(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=x.device)
@@ -228,7 +233,7 @@ class Extended:
         for f in (
             at, batch_last, conj, einsum, exp2, fmod, may_hold, ones_like, put, scatter, scatter_add, scatter_max,
             scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view,
-            zeros_like,
+            zero, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)

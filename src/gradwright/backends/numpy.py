@@ -186,6 +186,20 @@ def zeros_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     return np.zeros(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
 
 
+def zero(x: Any) -> Any:
+    """A 0 to set beside ``x``, which is not to be written: there is one for each dtype."""
+    return _zeros[x.dtype]
+
+
+class _Zeros(dict[Any, Any]):
+    def __missing__(self, dtype: Any) -> Any:
+        self[dtype] = broadcast_to(dtype.type(0), ())
+        return self[dtype]
+
+
+_zeros = _Zeros()
+
+
 def ones_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Ones of the shape and dtype of ``x``, unless others are named."""
     return np.ones(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
@@ -269,8 +283,8 @@ class _Namespace(SimpleNamespace):
 namespace = _Namespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
     sum, prod, max, min, all, any, isdtype, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims,
-    floor_divide, fmod, remainder, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex, write_view,
-    einsum, where, tril, triu, may_hold,
+    floor_divide, fmod, remainder, zero, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex,
+    write_view, einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 for _name in scatter.__all__:

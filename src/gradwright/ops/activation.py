@@ -6,7 +6,7 @@ At a kink each takes the slope that PyTorch takes; the docstring says which. Whe
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
-from gradwright.ops.piecewise import unless, zero
+from gradwright.ops.piecewise import unless
 from gradwright.ops.shape import sum_to
 
 _REAL = [Sample(A(3, 4)), Sample(A())]
@@ -33,7 +33,7 @@ sigmoid.vjp(x=lambda xp, g, out: g * (out * (1 - out)))
 @builtin(kind="elementwise", node="LogSigmoidBackward0", samples=_REAL)
 def log_sigmoid(xp, x):
     """y = log sigmoid(x) without overflow, dy/dx = sigmoid(-x)."""
-    return xp.minimum(x, zero(xp, x)) - log1p_exp(xp, -xp.abs(x))
+    return xp.minimum(x, xp.zero(x)) - log1p_exp(xp, -xp.abs(x))
 
 
 log_sigmoid.vjp(x=lambda xp, g, x: g * sigmoid(-x))
@@ -47,7 +47,7 @@ log_sigmoid.vjp(x=lambda xp, g, x: g * sigmoid(-x))
 def softplus(xp, x, *, beta, threshold):
     """y = log(1 + e**(beta x)) / beta, the line y = x where beta x > threshold; dy/dx = sigmoid(beta x)."""
     z = beta * x
-    bend = log1p_exp(xp, -xp.abs(z)) + xp.maximum(z, zero(xp, z))
+    bend = log1p_exp(xp, -xp.abs(z)) + xp.maximum(z, xp.zero(z))
     return xp.where(z > threshold, x, bend / beta)
 
 
@@ -117,18 +117,18 @@ gelu_tanh.vjp(x=_gelu_tanh_slope)
 )
 def elu(xp, x, *, alpha, scale, input_scale):
     """y = scale x above 0, scale alpha (e**(input_scale x) - 1) below, whose slope is taken at x = 0."""
-    t = xp.tanh((0.5 * input_scale) * xp.minimum(x, zero(xp, x)))  # e**z - 1 = 2 t/(1 - t), exact near 0
+    t = xp.tanh((0.5 * input_scale) * xp.minimum(x, xp.zero(x)))  # e**z - 1 = 2 t/(1 - t), exact near 0
     below = (2 * alpha * scale) * (t / (1 - t))
-    above = xp.maximum(x, zero(xp, x))
+    above = xp.maximum(x, xp.zero(x))
     return below + (above if scale == 1 else scale * above)
 
 
 def _elu_slope(xp, g, x, alpha, scale, input_scale):
-    z = xp.minimum(x, zero(xp, x))
+    z = xp.minimum(x, xp.zero(x))
     e = xp.exp(z if input_scale == 1 else input_scale * z)
     if alpha * input_scale == 1:
         return g * (e if scale == 1 else scale * e)
-    return g * xp.where(x > 0, zero(xp, x) + scale, (alpha * scale * input_scale) * e)
+    return g * xp.where(x > 0, xp.zero(x) + scale, (alpha * scale * input_scale) * e)
 
 
 elu.vjp(x=_elu_slope)
@@ -171,7 +171,7 @@ def hardtanh(xp, x, *, min, max):
     return xp.clip(x, min, max)
 
 
-hardtanh.vjp(x=lambda xp, g, x, min, max: xp.where((x > min) & (x < max), g, zero(xp, g)))
+hardtanh.vjp(x=lambda xp, g, x, min, max: xp.where((x > min) & (x < max), g, xp.zero(g)))
 
 _THREE = [Sample(A(3, 4, low=-5.0, high=5.0, avoid=[-3.0, 3.0]))]
 
@@ -182,7 +182,7 @@ def hardsigmoid(xp, x):
     return xp.clip(x / 6 + 0.5, 0.0, 1.0)
 
 
-hardsigmoid.vjp(x=lambda xp, g, x: xp.where((x > -3) & (x < 3), g / 6, zero(xp, g)))
+hardsigmoid.vjp(x=lambda xp, g, x: xp.where((x > -3) & (x < 3), g / 6, xp.zero(g)))
 
 
 @builtin(kind="elementwise", node="HardswishBackward0", samples=_THREE)
@@ -192,7 +192,7 @@ def hardswish(xp, x):
 
 
 hardswish.vjp(
-    x=lambda xp, g, x: g * xp.where(x >= 3, zero(xp, x) + 1, unless(xp, x <= -3, x / 3 + 0.5)),
+    x=lambda xp, g, x: g * xp.where(x >= 3, xp.zero(x) + 1, unless(xp, x <= -3, x / 3 + 0.5)),
 )
 
 _SHRINK = [Sample(A(3, 4, avoid=[-0.7, 0.7]), lambd=0.7), Sample(A(avoid=[0.0]), lambd=0.0)]
@@ -211,7 +211,7 @@ def softshrink(xp, x, *, lambd):
 
 
 for _shrink in (hardshrink, softshrink):
-    _shrink.vjp(x=lambda xp, g, x, lambd: xp.where(xp.abs(x) > lambd, g, zero(xp, g)))
+    _shrink.vjp(x=lambda xp, g, x, lambd: xp.where(xp.abs(x) > lambd, g, xp.zero(g)))
 
 
 @builtin(
@@ -219,7 +219,7 @@ for _shrink in (hardshrink, softshrink):
 )
 def threshold(xp, x, *, threshold, value):
     """y = x above the threshold, else ``value``, with slope 0."""
-    return xp.where(x <= threshold, zero(xp, x) + value, x)
+    return xp.where(x <= threshold, xp.zero(x) + value, x)
 
 
 threshold.vjp(x=lambda xp, g, x, threshold: unless(xp, x <= threshold, g))

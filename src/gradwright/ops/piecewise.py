@@ -9,14 +9,9 @@ from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
 
 
-def zero(xp, x):
-    """A 0 of the dtype of ``x``, to set beside it."""
-    return xp.zeros_like(x, shape=())
-
-
 def unless(xp, condition, g):
     """``g`` where the condition does not hold, else 0."""
-    return xp.where(condition, zero(xp, g), g)
+    return xp.where(condition, xp.zero(g), g)
 
 
 _APART = [Sample(A(3, 4, avoid=[0.0])), Sample(A(avoid=[0.0]))]
@@ -101,7 +96,7 @@ def _clip_slope(xp, g, x, min, max):
         inside = x >= min
     if max is not None:
         inside = x <= max if inside is None else inside & (x <= max)
-    return g if inside is None else xp.where(inside, g, zero(xp, g))
+    return g if inside is None else xp.where(inside, g, xp.zero(g))
 
 
 clip.vjp(x=_clip_slope)
@@ -121,11 +116,11 @@ def clamp_max(xp, x, high):
 
 clamp_min.vjp(
     x=lambda xp, g, x, low: unless(xp, x < low, g),
-    low=lambda xp, g, x, low: xp.where(x < low, g, zero(xp, g)),
+    low=lambda xp, g, x, low: xp.where(x < low, g, xp.zero(g)),
 )
 clamp_max.vjp(
     x=lambda xp, g, x, high: unless(xp, x > high, g),
-    high=lambda xp, g, x, high: xp.where(x > high, g, zero(xp, g)),
+    high=lambda xp, g, x, high: xp.where(x > high, g, xp.zero(g)),
 )
 
 
@@ -144,7 +139,7 @@ def where(xp, condition, x, y):
 
 
 where.vjp(
-    x=lambda xp, g, condition: xp.where(condition, g, zero(xp, g)),
+    x=lambda xp, g, condition: xp.where(condition, g, xp.zero(g)),
     y=lambda xp, g, condition: unless(xp, condition, g),
 )
 
@@ -181,7 +176,7 @@ minimum.vjp(
 @builtin(kind="elementwise", node="ReluBackward0", samples=_APART)
 def relu(xp, x):
     """Rectifier, y = max(x, 0); the slope at the kink x = 0 is taken as 0."""
-    return xp.maximum(x, xp.zeros((), dtype=x.dtype, device=x.device))
+    return xp.maximum(x, xp.zero(x))
 
 
 relu.vjp(x=lambda xp, g, out: unless(xp, out <= 0, g))  # at NaN: g

@@ -14,6 +14,7 @@ from gradwright.op import table
 from gradwright.reading import standard
 from gradwright.xp import fft, info, linalg
 from gradwright.xp.creation import *
+from gradwright.xp.creation import zero
 from gradwright.xp.data_types import *
 from gradwright.xp.elementwise import *
 from gradwright.xp.info import *

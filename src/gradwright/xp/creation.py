@@ -154,6 +154,11 @@ def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any =
     return out if device is None else moved(out, device)
 
 
+def zero(x: Any) -> Any:
+    """A 0 to set beside ``x``."""
+    return zeros_like(x, shape=())
+
+
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
     """Ones of the dtype and on the device of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
