@@ -166,14 +166,14 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
-    """Copy ``src``, broadcast and converted, into this tensor; gradients flow to ``src``."""
+    """Copy ``src``, broadcast, converted and moved, into this tensor; gradients flow to ``src``."""
     shape, source = self.array.shape, tensor_arg("copy_", src, "other", 2)
     if source.array.ndim > len(shape):
         got = _text(source.array.shape)
         raise RuntimeError(f"output with shape {_text(shape)} doesn't match the broadcast shape {got}")
     if overwrite.copy(self, source):
         return self
-    return assign(self, _fitted("copy_", source, self, shape))
+    return assign(self, _fitted("copy_", source.to(self.device), self, shape))
 
 
 def _spread(function: str, x: Any, value: Any) -> Any:
