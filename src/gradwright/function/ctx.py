@@ -23,7 +23,7 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import noted, written_at
 from gradwright.errors import MisfitGradient, kind, size
 from gradwright.guards.in_backward import Guard
-from gradwright.guards.left_by_backward import Earlier
+from gradwright.guards.left_by_backward import LeftByBackward
 from gradwright.guards.replay import Replay, again
 from gradwright.interpreter.references import alone, count
 from gradwright.ops.shape import broadcasts
@@ -239,7 +239,7 @@ class BackwardNode(Declaring, Node):
         """What the user's backward returns while it is recorded, watched by ``guard``."""
         before, quiet = now(), users_own()
         switch(before.but(listener=guard))
-        earlier = Earlier(self) if self.__dict__ else None
+        earlier = LeftByBackward(self) if self.__dict__ else None
         try:
             function = self._function
             derivative = function.backward if function._usual else function._derivative()

@@ -16,7 +16,7 @@ from gradwright.engine.base import TensorBase
 _ABSENT: Any = object()
 
 
-class Earlier:
+class LeftByBackward:
     """What was taken off a ctx.
 
     Attributes:

@@ -71,13 +71,13 @@ class Spot:
 
 
 UNREAD: Any = object()
-"""What stands for the `Outer` of a Function whose code has not been read yet."""
+"""What stands for the `NamedSpots` of a Function whose code has not been read yet."""
 
 
-def of(cls: Any) -> Outer:
-    """The `Outer` of a Function, which from now on has it as ``_outer`` if backward may read anything there."""
+def of(cls: Any) -> NamedSpots:
+    """The `NamedSpots` of a Function, read once; with none that backward reads its ``_outer`` is None from then on."""
     if "_places" not in cls.__dict__:
-        cls._places = Outer(cls)
+        cls._places = NamedSpots(cls)
         if not (cls._places.read or cls._places.streams):
             cls._outer = None
     return cls._places
@@ -92,7 +92,7 @@ def enter(inside: Any) -> None:
         inside.drawing(stream)
 
 
-class Outer:
+class NamedSpots:
     """The spots that the code of a Function names.
 
     Attributes:
@@ -135,12 +135,12 @@ class Unchanged(Watch):
     graph needs their new values. What is put into a list or dictionary, or taken out, is left as it is.
     """
 
-    def __init__(self, outer: Outer) -> None:
-        self.spots = [*outer.read, *outer.written]
+    def __init__(self, named: NamedSpots) -> None:
+        self.spots = [*named.read, *named.written]
         for spot in [*self.spots]:
             value = spot.get()
             if _is_object(value) and hasattr(value, "__dict__"):
-                self.spots += [Spot(f"{spot.name}.{key}", vars(value), key) for key in outer.stored & {*vars(value)}]
+                self.spots += [Spot(f"{spot.name}.{key}", vars(value), key) for key in named.stored & {*vars(value)}]
         self.before = [spot.get() for spot in self.spots]
         self.after: list[Any] = []
         parts = [part for value in self.before for _, part in reachable("", _newest(value))]

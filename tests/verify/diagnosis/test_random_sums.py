@@ -6,7 +6,7 @@ import pytest
 import gradwright
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.grid_of_entries import Grid
-from gradwright.verify.diagnosis.random_sums import Sums, overall, search
+from gradwright.verify.diagnosis.random_sums import RandomSums, overall, search
 from tests.verify.diagnosis.wrong import function, t
 
 
@@ -41,7 +41,7 @@ def test_a_wrong_entry_is_found(size):
     it = case(spot((30, 2), (7, 5), size), t(100), t(50, 6))
     off, room = overall(it)
     assert off > room
-    sums = Sums(it, 0.0)
+    sums = RandomSums(it, 0.0)
     row, column = 100 + 30 * 6 + 2, 100 + 7 * 6 + 5
     assert (sums.wrong_row(), sums.wrong_column(row)) == (row, column)
     grid = search(it)

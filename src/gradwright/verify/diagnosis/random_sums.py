@@ -28,12 +28,12 @@ LEAST = (0.0, 0.05)
 
 def overall(case: Case) -> tuple[float, float] | None:
     """How far a random sum of all entries is off, and how far it may be: the worst. None if that cannot be had."""
-    found = [Sums(case, least).off() for least in LEAST]
+    found = [RandomSums(case, least).off() for least in LEAST]
     known = [(abs(off), room) for off, room in found if np.isfinite(off) and np.isfinite(room)]
     return max(known, key=lambda k: k[0] / (k[1] or 1.0), default=None)
 
 
-class Sums:
+class RandomSums:
     """Sums of entries of the Jacobians, with random weights, both ways."""
 
     def __init__(self, case: Case, least: float) -> None:
@@ -122,7 +122,7 @@ def only(array: Any, entries: Any) -> Any:
 def search(case: Case) -> Grid | None:
     """The grid of a case with what makes a random sum of all be off on it, too; None if all such sums are right."""
     for least in LEAST:
-        sums = Sums(case, least)
+        sums = RandomSums(case, least)
         off, room = sums.off()
         if abs(off) > room:
             row = sums.wrong_row()
