@@ -78,7 +78,7 @@ class Memory:
         if self._apart is None:
             self._apart = sharing(self.arrays)
         apart, slots = self._apart, sorted(slots)
-        alike = (self.numbers[:, 1:] == self.numbers[:, :-1]).all(axis=0).tolist()
+        alike = np.logical_and.reduce(self.numbers[:, 1:] == self.numbers[:, :-1]).tolist()
         cuts = [k for k, (i, j) in enumerate(pairwise(slots), 1) if j != i + 1 or not alike[i] or j in apart]
         again = [slots[k] for k in cuts if slots[k] == slots[k - 1]]
         if again:
@@ -106,7 +106,7 @@ class Memory:
             pieces = self._pieces[run] = [self._piece(i, j) for i, j in pairwise(self._cuts(run))]
             self._longest = max(self._longest, *[piece.length for piece in pieces])
         kind = _SINGLE if self._real.itemsize == 2 else self._real
-        if len(self._spares) < rule.spares or any(a.size < self._longest for a in self._spares):
+        if len(self._spares) < rule.spares or (rule.spares and self._spares[0].size < self._longest):
             self._spares = [np.empty(self._longest, kind) for _ in range(rule.spares)]
         update, start = rule.update(kind, *numbers), run.start
         for piece in pieces:

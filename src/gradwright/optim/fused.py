@@ -37,10 +37,10 @@ class Fused(Ruled):
         places, others = self._places(params, *self._kept(**options))
         if others:
             super()._advance({**group, "params": others})
+            params = [p for p in params if is_numpy(p.array)]
         if mode.now() is not mode.UNRECORDED:  # somebody looks on
-            for block, slots in places.items():
-                for i in slots:
-                    check_writable(block.params[i], False)
+            for p in params:
+                check_writable(p, False)
         for block, slots in places.items():
             for run, now in block.memory.runs(slots):
                 form, kept, given = self._step(block.xp, now, options)
@@ -48,7 +48,7 @@ class Fused(Ruled):
                 grads = [p._grad.array for p in block.params[run.start : run.stop]]
                 block.memory.update(run, grads, rule, given.values())
                 block.memory.remember(run, kept)
-        bump_all([block.params[i]._counter for block, slots in places.items() for i in slots])
+        bump_all([p._counter for p in params])
 
     def _begin(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
         """Make the state of parameters before the first step."""
