@@ -116,8 +116,9 @@ def shows(t: Any, x: Any, op: Any, static: dict[str, Any], *which: int) -> bool:
 
     Where memory is kept here, it shows it from now on.
     """
-    if not is_kept(t.array):
-        return shares(t.array, x.array)
+    array = t.array
+    if array.__class__ is np.ndarray or not is_kept(array):
+        return shares(array, x.array)
     part = _part(x)
     layout = read(part.layout, ((), (op, static, *which)))
     if not shares(layout, part.layout):
