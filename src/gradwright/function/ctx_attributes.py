@@ -20,7 +20,6 @@ from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
 from gradwright.function.ctx import BackwardNode
-from gradwright.guards.replay import is_intermediate
 
 _DEPTH = 8
 """Lists in lists deeper than this are not looked into."""
@@ -127,24 +126,24 @@ class _Attributes(dict[str, Any]):
                 del own[name]
 
 
-def keep(node: Any, args: Sequence[Any], outputs: Sequence[Any], start: int) -> bool:
+def keep(node: Any, args: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
     """Pack the attributes of ``node`` that hold tensors, or the memory of what forward was given and has returned.
 
-    Returns whether an intermediate is among them: see `replay.is_intermediate`.
+    Returns the tensors that were found.
     """
     own, packed, packing = node.__dict__, None, None
     for name, value in own.items():
         if value.__class__ in TENSORLESS:
             continue
         if packing is None:
-            packing = _Packing(node, args, outputs, start)
+            packing = _Packing(node, args, outputs)
         one = packing.packed(f"ctx.{name}", value, _DEPTH)
         if one is not value:
             if packed is None:
                 packed = _Attributes()
             packed[name] = one
     if packing is None:
-        return False
+        return []
     if packed is not None:
         for name in packed:
             del own[name]
@@ -159,18 +158,19 @@ class _Packing:
     """Packs the attributes of one ctx.
 
     Attributes:
-        found: whether there was an intermediate.
+        found: the tensors among them.
     """
 
-    __slots__ = ("args", "found", "node", "outputs", "start")
+    __slots__ = ("args", "found", "node", "outputs")
 
-    def __init__(self, node: Any, args: Sequence[Any], outputs: Sequence[Any], start: int) -> None:
-        self.node, self.args, self.outputs, self.start, self.found = node, args, outputs, start, False
+    def __init__(self, node: Any, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.node, self.args, self.outputs = node, args, outputs
+        self.found: list[Any] = []
 
     def packed(self, name: str, value: Any, depth: int) -> Any:
         """``value`` with its tensors packed; ``value`` itself if there are none in it."""
         if isinstance(value, TensorBase):
-            self.look(value)
+            self.found.append(value)
             return value if value._counter[0] is UNTRACKED else _Tensor(self.node, self.outputs, name, value)
         if not isinstance(value, _CONTAINERS) or not depth:
             shared = _Shared(name, value, self)
@@ -188,17 +188,13 @@ class _Packing:
         rebuilt = isinstance(value, tuple) or any(map(_owned, parts))
         return _Rebuilt(value, parts) if rebuilt else _Shared(name, value, self)
 
-    def look(self, t: Any) -> None:
-        """Find out whether a tensor is an intermediate."""
-        self.found = self.found or is_intermediate(t, self.node, self.start, self.args, self.outputs)
-
     def source(self, part: Any) -> Any:
         """What is to be checked of a tensor, or of an array whose memory is that of one: array, counter, version, node.
 
         None if nothing is.
         """
         if isinstance(part, TensorBase):
-            self.look(part)
+            self.found.append(part)
             if part._counter[0] is UNTRACKED:
                 return None
             return (*pack(part)[:3], None if _is_newer(part, self.node) else part._node)

@@ -18,30 +18,25 @@ The ctx *is* the node of the graph: what forward leaves on it, backward finds, a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from gradwright.contract import signature
 from gradwright.contract.containers import TENSORLESS, holds_tensors
-from gradwright.contract.contents import among, only_tensors, reachable
 from gradwright.contract.declarations import Declarations, root
 from gradwright.contract.surrogate import declared
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, Mode, now, switch
 from gradwright.engine.node import ticket
-from gradwright.engine.strict import warn
-from gradwright.engine.version import bump, noted, written_at
-from gradwright.engine.view import check_writable, refresh
-from gradwright.errors import kind
+from gradwright.engine.version import noted
+from gradwright.engine.view import refresh
 from gradwright.function import of_containers
 from gradwright.function.ctx import BackwardNode
-from gradwright.function.outputs import attach, attach_all, owned
+from gradwright.function.outputs import recorded, unrecorded
 from gradwright.guards.in_forward import Inside
-from gradwright.guards.outside_ctx import UNREAD, enter
+from gradwright.guards.outside_ctx import UNREAD
 
 _new, _made = object.__new__, tuple.__new__
 
@@ -170,15 +165,9 @@ class Function(Declarations, metaclass=FunctionMeta):
                 versions.append(None)
                 metas.append(None)
         node._needs = needs = tuple([n is not None for n in nodes])
-        mode = now()
+        mode, inside = now(), None
         if mode.records:
-            inside = Inside()
-            inside.call = cls, args, nodes, ticket()
-            inside.known = (*nodes, None)
-            inside.left = False
-            inside.found = None
-            if cls._outer is not None and True in needs:
-                enter(inside)
+            inside = Inside(cls, args, nodes, True in needs)
             switch(_made(Mode, (False, mode.watches, inside, mode.inference, mode.interpreter, mode.quick)))
         try:
             if mode is not PLAIN and mode.watches:
@@ -189,33 +178,17 @@ class Function(Declarations, metaclass=FunctionMeta):
                 result = cls.forward(*args)
                 cls.setup_context(node, args, result)
         finally:
-            if mode.records:
+            if inside is not None:
                 switch(mode)
-        single = isinstance(result, TensorBase)
-        tensors = single or only_tensors(result)
-        needed = mode.records and True in needs
-        outputs = (result,) if single else result if tensors else of_containers.outputs(cls, node, result)
-        if needed:
-            if not tensors:
-                _check_arrays(cls, node, result)
-            for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
-                if version is not None and a._counter[0] != version:
-                    _check_changed(cls, node, args, a, version, outputs)
-            node._seq = ticket()
-            node._next = tuple([n for n in nodes if n is not None])
-            node._metas = metas
-        if node._dirty:
-            _check_dirty(node, outputs, needed)
-        if needed:
-            if single and not (node._dirty or node._flat or result._view is not None or among(result, args)):
-                attach(node, args, result, inside)
-            else:
-                outputs = attach_all(node, args, outputs, inside)
-            if mode is not PLAIN and mode.watches:
-                watch.recorded(node)
-        else:
-            outputs = owned(node, args, outputs)
-        return outputs[0] if single else of_containers.returned(node, result, outputs)
+        if inside is None or True not in needs:
+            return unrecorded(node, args, result)
+        node._seq = ticket()
+        node._next = tuple([n for n in nodes if n is not None])
+        node._metas = metas
+        out = recorded(node, inside, versions, result)
+        if mode is not PLAIN and mode.watches:
+            watch.recorded(node)
+        return out
 
 
 def _forward(cls: type[Function], node: BackwardNode, args: tuple[Any, ...]) -> Any:
@@ -251,57 +224,7 @@ def _with_defaults(cls: type[Function], args: tuple[Any, ...]) -> tuple[Any, ...
         cls._defaults = tuple([p.default for p in inspect.signature(cls.forward).parameters.values()
                                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)])  # fmt: skip
     rest = cls._defaults[len(args) :]
-    return args if among(inspect.Parameter.empty, rest) else (*args, *rest)
-
-
-def _check_changed(cls: type[Function], node: BackwardNode, args: Sequence[Any], changed: Any, version: int,
-                   outputs: Sequence[Any]) -> None:  # fmt: skip
-    """Raise RuntimeError for an input that forward has changed in place, unless that was declared.
-
-    What needs no gradient and is not returned may be changed: it is a buffer, such as a running mean.
-    """
-    counter = changed._counter
-    if any(t._counter is counter for t in node._dirty):
-        return
-    k = next(k for k, a in enumerate(args) if a is changed)
-    if not node._needs[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
-        return
-    name = node._argument(k)
-    how = "through an array that was handed out" if int(counter[0]) == int(version) else "changed"
-    raise RuntimeError(
-        f"{cls.__name__}: forward changed its input {name!r} in place and did not say so.\n"
-        f"  {how} at {written_at(counter, int(version)) or 'a line that is not known'}\n"
-        f"Change a clone() of it; or call ctx.mark_dirty({name}) and return {name}, if the caller is to see the change."
-    )
-
-
-def _check_arrays(cls: type[Function], node: BackwardNode, result: Any) -> None:
-    """Warn of outputs that are arrays, through which no gradient flows; TypeError if there are no others."""
-    found = [part for _, part in reachable("", result)]
-    numbers = [part for part in found if not isinstance(part, TensorBase)]
-    arrays = [part for part in numbers if isinstance(part, (np.ndarray, np.generic)) and part.dtype.kind in "fc"]
-    if not arrays:
-        return
-    message = (
-        f"{cls.__name__}: forward returned a NumPy {kind(arrays[0])}, through which no gradient flows.\n"
-        f"  forward is at {node._written()}\n"
-        "Return gradwright.from_numpy(...) of it, if one is to."
-    )
-    if len(numbers) == len(found):
-        raise TypeError(message)
-    warn(message)
-
-
-def _check_dirty(node: BackwardNode, outputs: Sequence[Any], needed: bool) -> None:
-    for t in node._dirty:
-        if not among(t, outputs):
-            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
-                               "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
-        check_writable(t, needed)
-        bump(t._counter)  # whatever it was written with
-    if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
-        raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
-                           "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip
+    return args if any(d is inspect.Parameter.empty for d in rest) else (*args, *rest)
 
 
 class InplaceFunction(Function):

@@ -1,112 +1,190 @@
-"""What becomes of a Function's forward that has run: its outputs get their history, and what it has saved is packed."""
+"""What becomes of a Function's forward that has run, in one step: from what it returned to what `apply` returns.
+
+Its outputs get their history, what it saved is packed, and what a second derivative will take is kept.
+"""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.contract.contents import among
+from gradwright.contract.contents import only_tensors, reachable
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.engine.node import Node, Output
-from gradwright.engine.view import View, rebase
-from gradwright.function import ctx_attributes
+from gradwright.engine.strict import warn
+from gradwright.engine.version import bump, written_at
+from gradwright.engine.view import View, check_writable, rebase
+from gradwright.errors import kind
+from gradwright.function import ctx_attributes, of_containers
 from gradwright.guards import replay
 from gradwright.guards.in_forward import Inside
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-def attach(node: Any, args: Sequence[Any], out: Any, inside: Inside) -> None:
-    """`attach_all` where there is one output, which forward has made, and nothing is declared of it."""
-    array = out.array
-    d = array.dtype
-    node._outputs = [(array.shape, d)]
-    if d is _F32 or d is _F64 or dtypes.of(d).category >= dtypes.FLOAT:
-        out._node = node
-    packs: list[Any] = []
-    for t in node._to_save:
-        if t is None:
-            packs.append(None)
-        else:
-            made = t._node
-            packs.append((t.array, t._counter, +t._counter[0], 0 if made is node else made))
-    _keep(node, args, (out,), inside, packs)
+def unrecorded(node: Any, args: Sequence[Any], result: Any) -> Any:
+    """What `apply` returns where nothing is recorded."""
+    outputs, _ = _outputs(node, result)
+    if node._dirty:
+        _check_dirty(node, outputs, False)
+    return _returned(node, result, _owned(outputs, args, node._dirty))
 
 
-def attach_all(node: Any, args: Sequence[Any], outputs: tuple[Any, ...], inside: Inside) -> tuple[Any, ...]:
-    """The outputs with ``node`` as their history, since forward ran ``inside``; what was saved is packed."""
+def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) -> Any:
+    """What `apply` returns, with ``node`` for its history, since forward ran ``inside``.
+
+    Raises RuntimeError if an argument, which was at one of the ``versions``, was changed in place and that was not
+    declared.
+    """
+    args, (outputs, tensors) = inside.args, _outputs(node, result)
+    if not tensors:
+        _check_arrays(node, result)
+    for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
+        if version is not None and a._counter[0] != version:
+            _check_changed(node, args, a, version, outputs)
     saved, dirty, flat = node._to_save, node._dirty, node._flat
-    mine = owned(node, args, outputs)
-    packs: list[Any] = [None if t is None else (t.array, t._counter, +t._counter[0], t._node) for t in saved]
-    node._outputs = [(o.array.shape, o.array.dtype) if isinstance(o, TensorBase) else None for o in mine]
+    if dirty:
+        _check_dirty(node, outputs, True)
+    mine = _owned(outputs, args, dirty)
     if len(outputs) > 1:
         node._ports = {}
+    metas: list[Any] = []
+    node._outputs = metas
     numbers: dict[int, int] = {}
-    for k, original in enumerate(outputs):
-        out = mine[k]
+    for k, out in enumerate(mine):
         if not isinstance(out, TensorBase):
+            metas.append(None)
             continue
-        d = out.array.dtype
+        array = out.array
+        d = array.dtype
+        metas.append((array.shape, d))
         if d is not _F32 and d is not _F64 and dtypes.of(d).category < dtypes.FLOAT:
             continue
-        if flat and among(original, flat):
+        original = outputs[k]
+        if flat and any(t is original for t in flat):
             continue
+        numbers[id(original)] = k
         history: Node = node
         if node._ports is not None:
             history = Output(node, k)
             node._ports[k] = weakref.ref(history)
-        if dirty and out._view is not None and among(original, dirty):
-            rebase(out._view.base, out._view.steps, wrap(out.array, history, out._counter))
+        if dirty and out._view is not None and any(t is original for t in dirty):
+            rebase(out._view.base, out._view.steps, wrap(array, history, out._counter))
         else:
             out._node = history
-        numbers[id(original)] = k
-    for j, t in enumerate(saved):
-        k = numbers.get(id(t), -1)
-        if k >= 0:
-            packs[j] = (*packs[j][:3], k)
-    _keep(node, args, outputs, inside, packs)
-    if dirty or flat:  # they may be this node's own outputs, which would then keep it alive
-        node._dirty = node._flat = ()
-    return mine
-
-
-def _keep(node: Any, args: Sequence[Any], outputs: tuple[Any, ...], inside: Inside, packs: list[Any]) -> None:
-    """Keep for backward what was saved, and is packed, and the attributes; for its replay what that takes."""
+    start = inside.start
+    unknown: list[Any] = []  # what was saved and has no history from before
+    packs: list[Any] = []
     node._saved = packs
-    start, found = inside.call[3], False
-    for t, packed in zip(node._to_save, packs):  # noqa: B905 - the check costs as much as the loop
-        if packed is not None and (made := packed[3]).__class__ is not int and (made is None or made._seq >= start):
-            found = found or replay.is_intermediate(t, node, start, args, outputs)
-    own = node.__dict__
-    if own:
-        found = ctx_attributes.keep(node, args, outputs, start) or found
+    for t in saved:
+        if t is None:
+            packs.append(None)
+            continue
+        made = t._node
+        k = numbers.get(id(t), -1)
+        packs.append((t.array, t._counter, +t._counter[0], made if k < 0 else k))
+        if k < 0 and (made is None or made._seq >= start):
+            unknown.append(t)
+    if own := node.__dict__:
+        unknown += ctx_attributes.keep(node, args, outputs)
         if own:
             node._left = own.copy()
-    if found or inside.left or inside.found is not None:
-        node._replay = replay.keep(node, inside, packs, outputs, found)
+    if unknown or inside.left or inside.found is not None:
+        node._replay = replay.keep(node, inside, packs, outputs, unknown)
     node._to_save = ()
+    if dirty or flat:  # they may be this node's own outputs, which would then keep it alive
+        node._dirty = node._flat = ()
+    return _returned(node, result, mine)
 
 
-def owned(node: Any, args: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
+def _outputs(node: Any, result: Any) -> tuple[tuple[Any, ...], bool]:
+    """The outputs, and whether they are tensors and nothing else."""
+    if isinstance(result, TensorBase):
+        return (result,), True
+    if only_tensors(result):
+        return result, True
+    return of_containers.outputs(node._function, node, result), False
+
+
+def _returned(node: Any, result: Any, mine: tuple[Any, ...]) -> Any:
+    return mine[0] if isinstance(result, TensorBase) else of_containers.returned(node, result, mine)
+
+
+def _owned(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs as they may bear this Function's history: an input returned as it came becomes a view of itself."""
     for o in outputs:
-        if isinstance(o, TensorBase) and (o._view is not None or among(o, args)):
-            return tuple([_own(o, args, node._dirty) if isinstance(o, TensorBase) else o for o in outputs])
-    return tuple(outputs)
+        if isinstance(o, TensorBase):
+            if o._view is not None:
+                break
+            for a in args:
+                if a is o:
+                    return tuple(_own(outputs, args, dirty))
+    else:
+        return outputs
+    return tuple(_own(outputs, args, dirty))
 
 
-def _own(o: Any, args: Sequence[Any], dirty: Sequence[Any]) -> Any:
-    returned = among(o, args)
-    if not returned and o._view is None:
-        return o
-    if among(o, dirty):
-        return o
-    base = o if o._view is None else o._view.base
-    o = share(wrap(o.array, None, o._counter), o) if returned else o
-    o._view = View(base, (), "function")
-    return o
+def _own(outputs: Sequence[Any], args: Sequence[Any], dirty: Sequence[Any]) -> Iterator[Any]:
+    for o in outputs:
+        returned = any(a is o for a in args)
+        if not isinstance(o, TensorBase) or (not returned and o._view is None) or any(t is o for t in dirty):
+            yield o
+            continue
+        base = o if o._view is None else o._view.base
+        o = share(wrap(o.array, None, o._counter), o) if returned else o
+        o._view = View(base, (), "function")
+        yield o
+
+
+def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, outputs: Sequence[Any]) -> None:
+    """Raise RuntimeError for an input that forward has changed in place, unless that was declared.
+
+    What needs no gradient and is not returned may be changed: it is a buffer, such as a running mean.
+    """
+    counter = changed._counter
+    if any(t._counter is counter for t in node._dirty):
+        return
+    k = next(k for k, a in enumerate(args) if a is changed)
+    if not node._needs[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
+        return
+    name = node._argument(k)
+    how = "through an array that was handed out" if int(counter[0]) == int(version) else "changed"
+    raise RuntimeError(
+        f"{node._function.__name__}: forward changed its input {name!r} in place and did not say so.\n"
+        f"  {how} at {written_at(counter, int(version)) or 'a line that is not known'}\n"
+        f"Change a clone() of it; or call ctx.mark_dirty({name}) and return {name}, if the caller is to see the change."
+    )
+
+
+def _check_arrays(node: Any, result: Any) -> None:
+    """Warn of outputs that are arrays, through which no gradient flows; TypeError if there are no others."""
+    found = [part for _, part in reachable("", result)]
+    numbers = [part for part in found if not isinstance(part, TensorBase)]
+    arrays = [part for part in numbers if isinstance(part, (np.ndarray, np.generic)) and part.dtype.kind in "fc"]
+    if not arrays:
+        return
+    message = (
+        f"{node._function.__name__}: forward returned a NumPy {kind(arrays[0])}, through which no gradient flows.\n"
+        f"  forward is at {node._written()}\n"
+        "Return gradwright.from_numpy(...) of it, if one is to."
+    )
+    if len(numbers) == len(found):
+        raise TypeError(message)
+    warn(message)
+
+
+def _check_dirty(node: Any, outputs: Sequence[Any], needed: bool) -> None:
+    for t in node._dirty:
+        if not any(t is o for o in outputs):
+            raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
+                               "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
+        check_writable(t, needed)
+        bump(t._counter)  # whatever it was written with
+    if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
+        raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
+                           "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip

@@ -11,11 +11,13 @@ from typing import Any
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.memory import unwritten
+from gradwright.engine.node import ticket
 from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.view import is_severed
 from gradwright.errors import CapturedTensor
 from gradwright.interpreter.frames import file_of, frame
+from gradwright.guards.outside_ctx import enter
 
 
 class Inside:
@@ -23,7 +25,8 @@ class Inside:
 
     Attributes:
         follows: whether a tensor takes up the history of what is written into it, although nothing is recorded.
-        call: the Function, its arguments, their nodes, and the sequence number from which on nodes are made inside.
+        function, args, nodes: the Function, its arguments and their nodes.
+        start: the sequence number from which on nodes are made inside.
         known: the nodes of what need not be told of, and None.
         written: by number, a copy of each argument as it was before forward wrote it in place; unset if none was.
         random: the state of each source of random numbers before forward drew from it; unset if it drew none.
@@ -31,19 +34,22 @@ class Inside:
         found: what backward would have found outside of ctx before forward ran, if its code looks there: see `outer`.
     """
 
-    __slots__ = ("call", "found", "known", "left", "random", "written")
-    call: tuple[Any, tuple[Any, ...], list[Any], int]
-    known: tuple[Any, ...]
+    __slots__ = ("args", "found", "function", "known", "left", "nodes", "random", "start", "written")
     written: dict[int, Any]
     random: dict[Any, bytes]
-    left: bool
-    found: dict[int, tuple[str, Any, int]] | None
     follows = False
     replaying = None
 
+    def __init__(self, function: Any, args: tuple[Any, ...], nodes: list[Any], needed: bool) -> None:
+        self.function, self.args, self.nodes, self.start = function, args, nodes, ticket()
+        self.known, self.left = (*nodes, None), False
+        self.found: dict[int, tuple[str, Any, int]] | None = None
+        if needed and function._outer is not None:
+            enter(self)
+
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""
-        cls, _, _, start = self.call
+        cls, start = self.function, self.start
         for t in tensors:
             node = t._node
             if node in self.known or node._seq >= start or cls.captures_tensors or is_severed(node):
@@ -58,7 +64,7 @@ class Inside:
 
     def writing(self, t: Any) -> None:
         """An argument may be about to be written in place: keep a copy."""
-        for k, a in enumerate(self.call[1]):
+        for k, a in enumerate(self.args):
             if isinstance(a, TensorBase) and a._counter is t._counter:
                 if not hasattr(self, "written"):
                     self.written = {}

@@ -85,7 +85,7 @@ def of(cls: Any) -> NamedSpots:
 
 def enter(inside: Any) -> None:
     """Forward is about to run: note what its backward would find now, and what random numbers forward would draw."""
-    places = of(inside.call[0])
+    places = of(inside.function)
     if places.read:
         inside.found = places.look()
     for stream in places.streams:

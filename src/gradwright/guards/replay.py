@@ -50,13 +50,14 @@ class Replay:
         self.arguments, self.count, self.fresh, self.random, self.outside = arguments, count, fresh, random, outside
 
 
-def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], found: bool) -> Replay | None:
+def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], unknown: Sequence[Any]) -> Replay | None:
     """What the replay of ``node`` takes, if it has intermediates; the arguments are added to ``packs``.
 
-    They may have been ``found`` on ctx already; if values have left, numbers and arrays there are such, too.
+    They may be among the tensors ``unknown``, which forward has kept and which have no history from before; if values
+    have left, numbers and arrays on ctx are such, too.
     """
-    _, args, nodes, start = inside.call
-    outside = []
+    args, nodes, start = inside.args, inside.nodes, inside.start
+    found, outside = any(_is_intermediate(t, node, start, args, outputs) for t in unknown), []
     if inside.left or inside.found is not None:
         known = (*args, *(o for o in outputs if not among(o, node._flat)))
         if inside.found is not None:
@@ -76,7 +77,7 @@ def keep(node: Any, inside: Any, packs: list[Any], outputs: Sequence[Any], found
     return Replay(arguments, count, frozenset(written), getattr(inside, "random", {}), outside)
 
 
-def is_intermediate(t: Any, node: Any, start: int, args: Sequence[Any], outputs: Sequence[Any]) -> bool:
+def _is_intermediate(t: Any, node: Any, start: int, args: Sequence[Any], outputs: Sequence[Any]) -> bool:
     """Whether ``t``, which forward has kept, has no history, being neither an argument nor an output."""
     made = t._node  # that of a view that was made without recording has been made inside, too
     if (made is not None and made._seq < start) or among(t, args):
