@@ -60,17 +60,12 @@ made = _Made()
 _new = object.__new__
 
 
-def fresh_counter() -> list[Any]:
-    """The counter of memory that no other tensor shares."""
-    return [UNTRACKED if now().inference else 0]
-
-
 def wrap(array: Any, node: Any = None, counter: list[Any] | None = None) -> Any:
     """A tensor over ``array`` with this history; a fresh version counter unless it shares another's memory."""
     t = _new(made.cls)
     t.array = array
     t._node = node
-    t._counter = counter if counter is not None else fresh_counter()
+    t._counter = counter if counter is not None else [UNTRACKED if now().inference else 0]
     t._view = None
     return t
 

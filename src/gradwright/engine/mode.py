@@ -64,13 +64,27 @@ def stop_recording() -> Mode:
     return before
 
 
+_made = tuple.__new__
+
+
+def listening(mode: Mode, listener: Any) -> Mode:
+    """``mode``, which does not record then, with this listener; as each call of a Function needs one, it is quick."""
+    if mode is PLAIN:
+        return _made(Mode, (False, (), listener, False, None, True))
+    return mode._replace(records=False, listener=listener)
+
+
 def recording_as(before: Mode) -> None:
     """Record, or not, as in the mode ``before``; a watch that was turned on or off meanwhile stays so."""
     mode = _mode.get()
-    if mode.watches is before.watches and mode.inference == before.inference:
+    if (mode is UNRECORDED and before is PLAIN) or _differ_in_recording_alone(mode, before):
         _mode.set(before)
     else:
         _mode.set(mode.but(records=before.records, listener=before.listener))
+
+
+def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:
+    return mode.watches is other.watches and mode.inference == other.inference
 
 
 def _stays(listener: Any) -> Any:

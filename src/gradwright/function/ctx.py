@@ -15,7 +15,7 @@ from gradwright.backends.quiet import restore, users_own
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
-from gradwright.engine.mode import now, switch
+from gradwright.engine.mode import UNRECORDED, now, switch
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
 from gradwright.engine.nodes_of_ops import freed, unpack
 from gradwright.engine.saved_hooks import raw
@@ -201,7 +201,8 @@ class BackwardNode(Declaring, Node):
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
-        if now().records:
+        mode = now()
+        if mode is not UNRECORDED and mode.records:
             return self._recorded(grads, g)
         function = self._function
         derivative = function.backward if function._usual else function._derivative()

@@ -28,17 +28,17 @@ from gradwright.contract.declarations import Declarations, root
 from gradwright.contract.surrogate import declared
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import PLAIN, Mode, now, switch
+from gradwright.engine.mode import PLAIN, listening, now, switch
 from gradwright.engine.node import ticket
 from gradwright.engine.version import noted
 from gradwright.engine.view import refresh
 from gradwright.function import of_containers
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.outputs import recorded, unrecorded
-from gradwright.guards.in_forward import Inside
+from gradwright.guards.in_forward import inside
 from gradwright.guards.outside_ctx import UNREAD
 
-_new, _made = object.__new__, tuple.__new__
+_new = object.__new__
 
 
 class FunctionMeta(type):
@@ -165,10 +165,10 @@ class Function(Declarations, metaclass=FunctionMeta):
                 versions.append(None)
                 metas.append(None)
         node._needs = needs = tuple([n is not None for n in nodes])
-        mode, inside = now(), None
-        if mode.records:
-            inside = Inside(cls, args, nodes, True in needs)
-            switch(_made(Mode, (False, mode.watches, inside, mode.inference, mode.interpreter, mode.quick)))
+        mode, listener = now(), None
+        if mode is PLAIN or mode.records:
+            listener = inside(cls, args, nodes, True in needs)
+            switch(listening(mode, listener))
         try:
             if mode is not PLAIN and mode.watches:
                 result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
@@ -178,14 +178,14 @@ class Function(Declarations, metaclass=FunctionMeta):
                 result = cls.forward(*args)
                 cls.setup_context(node, args, result)
         finally:
-            if inside is not None:
+            if listener is not None:
                 switch(mode)
-        if inside is None or True not in needs:
+        if listener is None or True not in needs:
             return unrecorded(node, args, result)
         node._seq = ticket()
         node._next = tuple([n for n in nodes if n is not None])
         node._metas = metas
-        out = recorded(node, inside, versions, result)
+        out = recorded(node, listener, versions, result)
         if mode is not PLAIN and mode.watches:
             watch.recorded(node)
         return out

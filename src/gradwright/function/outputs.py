@@ -29,10 +29,11 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 def unrecorded(node: Any, args: Sequence[Any], result: Any) -> Any:
     """What `apply` returns where nothing is recorded."""
-    outputs, _ = _outputs(node, result)
+    outputs = _outputs(node, result)
     if node._dirty:
         _check_dirty(node, outputs, False)
-    return _returned(node, result, _owned(outputs, args, node._dirty))
+    mine = _owned(outputs, args, node._dirty)
+    return mine[0] if isinstance(result, TensorBase) else of_containers.returned(node, result, mine)
 
 
 def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) -> Any:
@@ -41,8 +42,9 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     Raises RuntimeError if an argument, which was at one of the ``versions``, was changed in place and that was not
     declared.
     """
-    args, (outputs, tensors) = inside.args, _outputs(node, result)
-    if not tensors:
+    args, single = inside.args, isinstance(result, TensorBase)
+    outputs = (result,) if single else _outputs(node, result)
+    if not single and not only_tensors(result):
         _check_arrays(node, result)
     for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
         if version is not None and a._counter[0] != version:
@@ -86,10 +88,11 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
             packs.append(None)
             continue
         made = t._node
-        k = numbers.get(id(t), -1)
-        packs.append((t.array, t._counter, +t._counter[0], made if k < 0 else k))
-        if k < 0 and (made is None or made._seq >= start):
-            unknown.append(t)
+        if made is None or made._seq >= start or mine is not outputs:
+            made = numbers.get(id(t), made)
+            if made is None or (made.__class__ is not int and made._seq >= start):
+                unknown.append(t)
+        packs.append((t.array, t._counter, +t._counter[0], made))
     if own := node.__dict__:
         unknown += ctx_attributes.keep(node, args, outputs)
         if own:
@@ -99,20 +102,13 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     node._to_save = ()
     if dirty or flat:  # they may be this node's own outputs, which would then keep it alive
         node._dirty = node._flat = ()
-    return _returned(node, result, mine)
+    return mine[0] if single else of_containers.returned(node, result, mine)
 
 
-def _outputs(node: Any, result: Any) -> tuple[tuple[Any, ...], bool]:
-    """The outputs, and whether they are tensors and nothing else."""
+def _outputs(node: Any, result: Any) -> tuple[Any, ...]:
     if isinstance(result, TensorBase):
-        return (result,), True
-    if only_tensors(result):
-        return result, True
-    return of_containers.outputs(node._function, node, result), False
-
-
-def _returned(node: Any, result: Any, mine: tuple[Any, ...]) -> Any:
-    return mine[0] if isinstance(result, TensorBase) else of_containers.returned(node, result, mine)
+        return (result,)
+    return result if only_tensors(result) else of_containers.outputs(node._function, node, result)
 
 
 def _owned(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) -> tuple[Any, ...]:

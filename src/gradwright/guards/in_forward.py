@@ -35,17 +35,17 @@ class Inside:
     """
 
     __slots__ = ("args", "found", "function", "known", "left", "nodes", "random", "start", "written")
+    function: Any
+    args: tuple[Any, ...]
+    nodes: list[Any]
+    start: int
+    known: tuple[Any, ...]
     written: dict[int, Any]
     random: dict[Any, bytes]
+    left: bool
+    found: dict[int, tuple[str, Any, int]] | None
     follows = False
     replaying = None
-
-    def __init__(self, function: Any, args: tuple[Any, ...], nodes: list[Any], needed: bool) -> None:
-        self.function, self.args, self.nodes, self.start = function, args, nodes, ticket()
-        self.known, self.left = (*nodes, None), False
-        self.found: dict[int, tuple[str, Any, int]] | None = None
-        if needed and function._outer is not None:
-            enter(self)
 
     def met(self, tensors: Sequence[Any], out: Any = None) -> None:
         """Tell of an operation that is not recorded: one of its operands has a history."""
@@ -77,6 +77,24 @@ class Inside:
             self.random = {}
         if source not in self.random:
             self.random[source] = source.get_state()
+
+
+_new = object.__new__
+
+
+def inside(function: Any, args: tuple[Any, ...], nodes: list[Any], needed: bool) -> Inside:
+    """The `Inside` of one call of a Function, some of whose arguments are ``needed``: require grad."""
+    made = _new(Inside)
+    made.function = function
+    made.args = args
+    made.nodes = nodes
+    made.start = ticket()
+    made.known = (*nodes, None)
+    made.left = False
+    made.found = None
+    if needed and function._outer is not None:
+        enter(made)
+    return made
 
 
 def _name(t: Any) -> str:
