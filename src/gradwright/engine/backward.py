@@ -31,11 +31,10 @@ from gradwright import backends
 from gradwright.backends.quiet import pass_begins, pass_ends
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
-from gradwright.engine.mode import now, recording, recording_as
+from gradwright.engine.mode import recording, recording_as
 from gradwright.engine.node import Node, routing
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
-
 
 
 class _Passes:
@@ -128,7 +127,7 @@ def run(
         if waiting:
             finish(waiting)
         if leaves:
-            _accumulate(xp, leaves)
+            _accumulate(xp, leaves, watched)
     finally:
         pass_ends(quiet)
         if recorded is not None:
@@ -149,9 +148,8 @@ Not while hooks run, which may wait for another thread's pass. (A finalizer may 
 """
 
 
-def _accumulate(xp: Any, leaves: list[tuple[Any, Any]]) -> None:
+def _accumulate(xp: Any, leaves: list[tuple[Any, Any]], watched: Any) -> None:
     leaves.reverse()
-    watched = now().watches or passes.mixed
     _lock()
     try:
         while leaves:

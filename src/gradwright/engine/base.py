@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gradwright.engine.memory import anew
 from gradwright.engine.mode import now
 from gradwright.engine.version import UNTRACKED
 
@@ -37,13 +36,6 @@ class TensorBase:
     _view: Any
     _part: Any
     _grad: Any
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "array" and hasattr(self, "_part"):
-                return anew(self)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __reduce__(self) -> Any:
         """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""

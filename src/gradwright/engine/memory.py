@@ -2,8 +2,8 @@
 
 An array of such a library never changes, but tensors over it do: a view shows a part of what its base shows, and an
 alias all of it, whatever is written later. Each has a `Part`: which memory, and the chain of views from all of it. A
-write makes a new array of the whole memory; the tensors over it forget theirs, and read it anew when they are asked for
-it (`TensorBase.__getattr__`). A tensor that shares its memory with nobody has no part, and takes the new array.
+write makes a new array of the whole memory, which the tensors over it read anew. A tensor that shares its memory with
+nobody has no part, and takes the new array.
 
 How tensors lie in that memory (which operations make views, what overlaps, strides and offsets) is what NumPy says of
 a stand-in that nobody reads or writes.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import Any
@@ -160,13 +159,16 @@ def layout(t: Any) -> Any:
     return np.empty(array.shape, dtypes.of(array.dtype).dtype) if found is None else found.layout
 
 
-def anew(t: Any) -> Any:
-    """The array of a tensor that has forgotten it."""
+def _anew(t: Any) -> None:
+    """Read the array of a tensor from the memory that it shows a part of."""
     part = t._part
-    t.array = array = read(part.memory.array, part.steps)
+    _hold(t, read(part.memory.array, part.steps))
+
+
+def _hold(t: Any, array: Any) -> None:
+    t.array = array
     if t._node is not None and t._node._array is not None:
         t._node._array = array
-    return array
 
 
 def check(t: Any) -> None:
@@ -207,11 +209,9 @@ def write(t: Any, new: Any) -> None:
         memory = part.memory
         memory.array = backends.namespace(new).write_view(memory.array, new, steps=part.steps) if part.steps else new
         for other in memory.tensors():
-            with suppress(AttributeError):  # it has forgotten it already
-                del other.array
-    t.array = new
-    if t._node is not None and t._node._array is not None:
-        t._node._array = new
+            if other is not t:
+                _anew(other)
+    _hold(t, new)
 
 
 def unwritten(array: Any) -> Any:

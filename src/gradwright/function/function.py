@@ -147,13 +147,17 @@ class Function(Declarations, metaclass=FunctionMeta):
         node._saved = node._to_save = node._dirty = node._flat = ()
         node._materialize = True
         nodes: list[Any] = []
+        before: list[Any] = []  # those that are there
         versions: list[Any] = []
         metas: list[Any] = []
         for a in args:
             if isinstance(a, TensorBase):
                 if a._view is not None:
                     refresh(a)
-                nodes.append(a._node)
+                made = a._node
+                nodes.append(made)
+                if made is not None:
+                    before.append(made)
                 version = a._counter[0]
                 versions.append(version if version.__class__ is int else noted(version))
                 array = a.array
@@ -164,10 +168,10 @@ class Function(Declarations, metaclass=FunctionMeta):
                 nodes.append(None)
                 versions.append(None)
                 metas.append(None)
-        node._needs = needs = tuple([n is not None for n in nodes])
+        node._needs = (True,) * len(nodes) if len(before) == len(nodes) else tuple([n is not None for n in nodes])
         mode, listener = now(), None
         if mode is PLAIN or mode.records:
-            listener = inside(cls, args, nodes, True in needs)
+            listener = inside(cls, args, nodes, bool(before))
             switch(listening(mode, listener))
         try:
             if mode is not PLAIN and mode.watches:
@@ -180,10 +184,10 @@ class Function(Declarations, metaclass=FunctionMeta):
         finally:
             if listener is not None:
                 switch(mode)
-        if listener is None or True not in needs:
+        if listener is None or not before:
             return unrecorded(node, args, result)
         node._seq = ticket()
-        node._next = tuple([n for n in nodes if n is not None])
+        node._next = tuple(before)
         node._metas = metas
         out = recorded(node, listener, versions, result)
         if mode is not PLAIN and mode.watches:

@@ -44,7 +44,8 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     """
     args, single = inside.args, isinstance(result, TensorBase)
     outputs = (result,) if single else _outputs(node, result)
-    if not single and not only_tensors(result):
+    tensors = single or only_tensors(result)
+    if not tensors:
         _check_arrays(node, result)
     for a, version in zip(args, versions):  # noqa: B905 - the check costs as much as the loop
         if version is not None and a._counter[0] != version:
@@ -53,13 +54,14 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     if dirty:
         _check_dirty(node, outputs, True)
     mine = _owned(outputs, args, dirty)
+    ports = None
     if len(outputs) > 1:
-        node._ports = {}
+        ports = node._ports = {}
     metas: list[Any] = []
     node._outputs = metas
     numbers: dict[int, int] = {}
     for k, out in enumerate(mine):
-        if not isinstance(out, TensorBase):
+        if not tensors and not isinstance(out, TensorBase):
             metas.append(None)
             continue
         array = out.array
@@ -72,9 +74,9 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
             continue
         numbers[id(original)] = k
         history: Node = node
-        if node._ports is not None:
+        if ports is not None:
             history = Output(node, k)
-            node._ports[k] = weakref.ref(history)
+            ports[k] = weakref.ref(history)
         if dirty and out._view is not None and any(t is original for t in dirty):
             rebase(out._view.base, out._view.steps, wrap(array, history, out._counter))
         else:

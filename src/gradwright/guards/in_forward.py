@@ -16,8 +16,8 @@ from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.view import is_severed
 from gradwright.errors import CapturedTensor
-from gradwright.interpreter.frames import file_of, frame
 from gradwright.guards.outside_ctx import enter
+from gradwright.interpreter.frames import file_of, frame
 
 
 class Inside:
