@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends import numpy as numpy_backend
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import shows, writable
 from gradwright.engine.mode import now
@@ -35,7 +36,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     if mode.interpreter is not None:
         return mode.interpreter(op, inputs, static)
     arrays = []
-    needs = complex_ = half = False
+    needs = complex_ = half = others = False
     for x in inputs:
         if not isinstance(x, TensorBase):
             raise TypeError(f"{op.name}(): expected a Tensor, but got {kind(x)}")
@@ -43,6 +44,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
             refresh(x)
         a = writable(x) if op.kind == "view" else x.array
         arrays.append(a)
+        others = others or a.__class__ is not np.ndarray
         needs = needs or x._node is not None
         d = a.dtype
         if d is not _F32 and d is not _F64:
@@ -52,7 +54,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         raise not_for_complex(op)
     if half and not op.moves:
         return _in_single(op, inputs, static)
-    xp = backends.common(op.name, arrays).xp
+    xp = backends.common(op.name, arrays).xp if others else _NUMPY
     try:
         result = (op.unheard if op.direct and not mode.watches else partial(computed, op))(xp, *arrays, **static)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
@@ -83,6 +85,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+_NUMPY = numpy_backend.namespace
 
 
 def _attach(node: Any, out: Any) -> None:

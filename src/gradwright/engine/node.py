@@ -19,6 +19,8 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
@@ -203,7 +205,7 @@ class AccumulateGrad(Node):
                     f"one of shape {size(old.array.shape)} and {dtypes.of(old.array.dtype)}, from before it was given "
                     "other .data: set .grad to None then"
                 )
-            if is_kept(g):
+            if g.__class__ is not np.ndarray and is_kept(g):
                 write(old, old.array + g)
             else:
                 old.array += g
