@@ -9,8 +9,9 @@
 
 Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exponents). A derivative names what it
 needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several), or
-``x_shape`` (only the shape of input ``x``). `xp` is an array namespace: NumPy's in an ordinary backward pass,
-`gradwright.xp` when the backward pass is itself recorded, so one derivative serves every order.
+``x_shape`` (only the shape of input ``x``). ``*xs`` stands for any number of arrays, alone or after others (those of an
+index); its derivative is that of array ``i`` among them. `xp` is an array namespace: NumPy's in an ordinary backward
+pass, `gradwright.xp` when the backward pass is itself recorded, so one derivative serves every order.
 
 Complex numbers: a cotangent g stands for dL = Re(conj(g) dy), PyTorch's convention. A holomorphic operation says
 ``complex="holomorphic"``, and its derivative is written as for real numbers, dx = g f'(x): the node conjugates around
@@ -134,6 +135,10 @@ class Op:
         self.ways.clear()
         return self
 
+    def names_of(self, count: int) -> tuple[str, ...]:
+        """The name of each of ``count`` inputs; those of ``*xs`` are all called ``xs``."""
+        return self.inputs + self.inputs[-1:] * (count - len(self.inputs)) if self.variadic else self.inputs
+
     def variant(self, node: str) -> Op:
         """The same operation under another node name, as PyTorch names its overloads."""
         return replace(self, node=node, samples=())
@@ -179,7 +184,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         name = forward.__name__
         default = "".join(w.title() for w in name.split("_")) + "Backward0"
         variadic = any(p.kind is p.VAR_POSITIONAL for p in arrays)
-        joins = variadic and kind == "linear"
+        joins = variadic and len(arrays) == 1 and kind == "linear"
         direct = kind in ("elementwise", "reduction", "view") or joins
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,

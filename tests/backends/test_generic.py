@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import basic_indices
 
 from gradwright import backends
-from gradwright.backends.generic import Extended
+from gradwright.backends.generic import HERE, Extended
 from gradwright.backends.numpy import namespace as numpy
 from gradwright.backends.steps import chain, read
 from gradwright.backends.strict import namespace as strict
@@ -39,12 +39,26 @@ def test_put_at_any_basic_index(key: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 5,), (np.zeros(0, int),)]
-)
-def test_put_at_index_arrays(key: Any) -> None:
+    "key",
+    [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 5,), (np.zeros(0, int),), (np.array(True),),
+     (slice(1, 3), np.array([[0, -1], [1, 1]])), (np.array([0, -2]), None, np.array([1, 1])), (..., np.array([3, 0])),
+     (np.array([True, False, True]), slice(0, 4, 2)), (None, np.array([2, 2]), slice(None))],
+)  # fmt: skip
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_at_and_put_with_arrays(key: Any, accumulate: bool) -> None:
+    places = [k for k in key if isinstance(k, np.ndarray)]
+    here = tuple(HERE if isinstance(k, np.ndarray) else k for k in key)
+    np.testing.assert_array_equal(generic.at(X, *places, key=here), X[key])
+    np.testing.assert_array_equal(numpy.at(X, *places, key=here), X[key])
     value = np.random.standard_normal(X[key].shape)
-    out = generic.put(X, value, key=key, accumulate=True)
-    np.testing.assert_allclose(out, numpy.put(X, value, key=key, accumulate=True), rtol=1e-15)
+    expected = X.copy()
+    if accumulate:
+        np.add.at(expected, key, value)
+    else:
+        expected[key] = value
+    for library in (generic, numpy):
+        out = library.put(X, value, *places, key=here, accumulate=accumulate)
+        np.testing.assert_allclose(out, expected, rtol=1e-15)
 
 
 def test_nothing_else_is_touched_by_nan() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradwright.backends import generic, scatter
+from gradwright.backends.generic import HERE
 
 X = np.arange(60.0).reshape(3, 4, 5)
 I = np.array([[[0, 2], [1, 1]]])
@@ -30,7 +31,7 @@ def test_put_adds_up(n: int) -> None:
     where, value = np.arange(n) % 3, np.ones((n, 4, 5))
     expected = X.copy()
     np.add.at(expected, where, value)
-    assert np.array_equal(scatter.put(X, value, key=(where,), accumulate=True), expected)
+    assert np.array_equal(scatter.put(X, value, where, key=(HERE,), accumulate=True), expected)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,8 @@ def test_put_adds_up(n: int) -> None:
     [(X > 7,), (np.array([2, 0]),), (slice(None), np.array([[1, -1]])), (np.array([0]), slice(1, 3), np.array([2]))],
 )
 def test_at(key: Any) -> None:
-    out = scatter.at(X, key=key)
+    places = [k for k in key if isinstance(k, np.ndarray)]
+    out = scatter.at(X, *places, key=tuple(HERE if isinstance(k, np.ndarray) else k for k in key))
     assert np.array_equal(out, X[key])
     assert out.flags.c_contiguous
 
@@ -65,7 +67,8 @@ def test_put_adds_up_at_one_vector_along_an_axis(axis: int) -> None:
     value = np.random.standard_normal(x[key].shape)
     expected = x.copy()
     np.add.at(expected, key, value)
-    np.testing.assert_allclose(scatter.put(x, value, key=key, accumulate=True), expected, atol=1e-12)
+    out = scatter.put(x, value, where, key=(*key[:-1], HERE), accumulate=True)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["scatter_add", "scatter_max", "scatter_prod"])

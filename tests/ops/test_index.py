@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright.backends.generic import HERE
+from gradwright.backends.scatter import filled
 from gradwright.ops import index as i
 
 X = np.arange(20.0).reshape(4, 5)
@@ -16,12 +18,20 @@ KEYS: list[Any] = [
 ]  # fmt: skip
 
 
+def apart(key: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    arrays = [k for k in key if isinstance(k, np.ndarray)]
+    return tuple(HERE if isinstance(k, np.ndarray) else k for k in key), tuple(arrays)
+
+
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_index_and_unindex_are_adjoint(key: Any) -> None:
-    part = i.index(X, key=key)
+    key, places = apart(key)
+    part = i.at(X, *places, key=key) if places else i.index(X, key=key)
+    key = filled(key, places)
     assert np.array_equal(part, X[key])
     y = np.random.standard_normal(part.shape)
-    back = i.unindex(y, shape=X.shape, key=key)
+    key, places = apart(key)
+    back = i.unindex(y, *places, shape=X.shape, key=key)
     assert np.sum(part * y) == pytest.approx(np.sum(X * back))
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 EXTRAS = (
-    "at", "batch_last", "conj", "einsum", "exp2", "fmod", "may_hold", "ones_like", "put", "restride", "scatter",
-    "scatter_add", "scatter_max", "scatter_prod", "to_complex", "unstride", "unwindows", "view_as_complex",
-    "view_as_real", "windows", "write_view", "zero", "zeros_like",
+    "argselect", "argtop", "at", "batch_last", "bincount", "conj", "einsum", "exp2", "fmod", "frexp", "gcd",
+    "histogram", "isin", "lcm", "ldexp", "may_hold", "ones_like", "put", "restride", "running_extremum", "scatter",
+    "scatter_add", "scatter_max", "scatter_prod", "sorted_lines", "to_complex", "unstride", "unwindows",
+    "view_as_complex", "view_as_real", "windows", "write_view", "zero", "zeros_like",
 )  # the `_like`s take a shape; `conj` takes real arrays too
 
 

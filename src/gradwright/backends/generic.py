@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import to_host
+from gradwright.backends import order
 from gradwright.backends.generic_linalg import Linalg
 from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
@@ -72,29 +72,65 @@ def _positions(xp: Any, x: Any) -> Any:
     return xp.reshape(xp.arange(prod(x.shape), device=x.device), x.shape)
 
 
-def _at(xp: Any, x: Any, key: Any) -> Any:
-    """The places in row-major order of the entries at an index: NumPy's, as the standard's indexing does less."""
-    parts = tuple(to_host(k) if hasattr(k, "dtype") else k for k in key)
-    return xp.asarray(np.arange(prod(x.shape)).reshape(x.shape)[parts], device=x.device)
+HERE = "array"
+"""Stands in a key for an index array or a mask; the arrays themselves are apart."""
+
+
+def at(xp: Any, x: Any, *places: Any, key: Any) -> Any:
+    """``x[key]``, with ``places``, index arrays in range and masks, where the key says `HERE`; ints are taken first."""
+    masks = [xp.isdtype(p.dtype, "bool") for p in places]
+    dims = [p.ndim if mask else 1 for p, mask in zip(places, masks, strict=True)]
+    rest = x.ndim - sum(dims) - sum(k is not None and k is not ... and k is not HERE for k in key)
+    basic: list[Any] = []
+    arrays: list[tuple[int, Any]] = []
+    given = zip(places, masks, strict=True)
+    for k in key:
+        if k is not HERE:
+            basic += [slice(None)] * rest if k is ... else [k]
+            continue
+        place, mask = next(given)
+        new = mask and not place.ndim  # a mask without dimensions is one of a new axis
+        for one in xp.nonzero(xp.reshape(place, (1,)) if new else place) if mask else (place,):
+            arrays.append((sum(type(b) is not int for b in basic), one))
+            basic.append(None if new else slice(None))
+    x = x[(*basic, ...)]
+    return _gathered(xp, x, *zip(*arrays, strict=True)) if arrays else x
+
+
+def _gathered(xp: Any, x: Any, axes: Sequence[int], arrays: Sequence[Any]) -> Any:
+    """The entries of ``x`` at index arrays that stand for these axes; the result stands there if they are together."""
+    arrays = xp.broadcast_arrays(*arrays)
+    others = [i for i in range(x.ndim) if i not in axes]
+    flat: Any = 0
+    for n, place in zip([x.shape[i] for i in axes], arrays, strict=True):
+        flat = flat * n + xp.remainder(place, xp.asarray(max(n, 1), dtype=place.dtype, device=place.device))
+    shape = [x.shape[i] for i in others]
+    lines = xp.reshape(xp.permute_dims(x, (*axes, *others)), (prod(x.shape[i] for i in axes), *shape))
+    out = xp.reshape(xp.take(lines, xp.reshape(flat, (-1,)), axis=0), (*flat.shape, *shape))
+    if axes[-1] - axes[0] != len(axes) - 1:
+        return out
+    n = flat.ndim
+    return xp.permute_dims(out, (*range(n, n + axes[0]), *range(n), *range(n + axes[0], out.ndim)))
+
+
+def put(xp: Any, x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) -> Any:
+    """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
+    return _write(xp, x, value, at(xp, _positions(xp, x), *places, key=key), accumulate=accumulate)
 
 
 def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
-    """``x`` with ``value`` written, or added, at the positions ``at``."""
-    value = xp.reshape(xp.broadcast_to(xp.astype(value, x.dtype), at.shape), (-1, 1))
+    """``x`` with ``value`` written, the last where several go to one place, or added, at the positions ``at``."""
+    value = xp.reshape(xp.broadcast_to(xp.astype(value, x.dtype), at.shape), (-1,))
+    if not value.shape[0]:
+        return xp.asarray(x, copy=True)
     hit = xp.reshape(at, (-1, 1)) == xp.reshape(_positions(xp, x), (1, -1))
-    written = xp.reshape(xp.sum(xp.where(hit, value, xp.zeros_like(value)), axis=0), x.shape)
-    return x + written if accumulate else xp.where(xp.reshape(xp.any(hit, axis=0), x.shape), written, x)
-
-
-def at(xp: Any, x: Any, *, key: Any) -> Any:
-    """``x[key]`` for a key with index arrays or masks."""
-    where = _at(xp, x, key)
-    return xp.reshape(xp.take(xp.reshape(x, (-1,)), xp.reshape(where, (-1,))), where.shape)
-
-
-def put(xp: Any, x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
-    """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
-    return _write(xp, x, value, _at(xp, x, key), accumulate=accumulate)
+    if accumulate:
+        sent = xp.where(hit, xp.reshape(value, (-1, 1)), zeros_like(xp, value, shape=(1, 1)))
+        return x + xp.reshape(xp.sum(sent, axis=0, dtype=x.dtype), x.shape)
+    order = xp.reshape(xp.arange(value.shape[0], device=x.device), (-1, 1))
+    last = xp.max(xp.where(hit, order, -1), axis=0)
+    written = xp.where(last < 0, xp.reshape(x, (-1,)), xp.take(value, xp.where(last < 0, 0, last)))
+    return xp.reshape(written, x.shape)
 
 
 def _named(xp: Any, x: Any, index: Any, axis: int) -> Any:
@@ -116,6 +152,20 @@ def scatter(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
 def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
     """A copy of ``x`` with ``src`` added at ``index`` along ``axis``."""
     return _write(xp, x, src, _named(xp, x, index, axis), accumulate=True)
+
+
+def bincount(xp: Any, x: Any, weights: Any = None, *, length: int) -> Any:
+    """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
+    weights = xp.ones(x.shape, dtype=xp.int64, device=x.device) if weights is None else weights
+    return scatter_add(xp, xp.zeros((length,), dtype=weights.dtype, device=x.device), x, weights)
+
+
+def histogram(xp: Any, x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
+    """How many entries fall into each of so many equal parts of a range, and the edges between them."""
+    edges = xp.linspace(*range, bins + 1, dtype=x.dtype, device=x.device)
+    x = xp.reshape(x, (-1,))
+    place = xp.where(x == edges[bins], bins, xp.searchsorted(edges, x, side="right"))
+    return bincount(xp, xp.where(xp.isnan(x), 0, place), length=bins + 2)[1 : bins + 1], edges
 
 
 def scatter_max(xp: Any, x: Any, index: Any, src: Any, *, axis: int) -> Any:
@@ -148,7 +198,7 @@ def unstride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) ->
     room = 1 + max(start - low + sum(max(n - 1, 0) * s for n, s in zip(shape, strides, strict=True))
                    for shape, strides, start in (source, target))  # fmt: skip
     memory = zeros_like(xp, x, shape=(room,))
-    memory = (write or partial(put, xp))(memory, x, key=(places(*source),), accumulate=True)
+    memory = (write or partial(put, xp))(memory, x, places(*source), key=(HERE,), accumulate=True)
     return xp.reshape(xp.take(memory, xp.reshape(places(*target), (-1,)), axis=0), target[0])
 
 
@@ -231,11 +281,13 @@ class Extended:
         self.linalg = Linalg(xp)
         self.special = Hosted(xp, Special())
         for f in (
-            at, batch_last, conj, einsum, exp2, fmod, may_hold, ones_like, put, scatter, scatter_add, scatter_max,
-            scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex, view_as_real, write_view,
-            zero, zeros_like,
+            at, batch_last, bincount, conj, einsum, exp2, fmod, histogram, may_hold, ones_like, put, scatter,
+            scatter_add, scatter_max, scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex,
+            view_as_real, write_view, zero, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
+        for name in order.GENERIC:
+            setattr(self, name, partial(order.GENERIC[name], xp))
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)
 
     def __getattr__(self, name: str) -> Any:

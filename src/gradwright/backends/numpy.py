@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import approximations, elementary, generic_linalg, linalg, register, scatter, windows
+from gradwright.backends import approximations, elementary, generic_linalg, linalg, order, register, scatter, windows
 from gradwright.backends.einsum import einsum
 from gradwright.backends.fft import Transforms
 from gradwright.backends.normal import ndtr
@@ -289,6 +289,8 @@ for _f in (
     setattr(namespace, _f.__name__, _f)
 for _name in scatter.__all__:
     setattr(namespace, _name, getattr(scatter, _name))
+for _name in order.__all__:
+    setattr(namespace, _name, getattr(order, _name))
 for _name in elementary.__all__:
     setattr(namespace, _name, getattr(elementary, _name))
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends import generic
+from gradwright.backends.generic import HERE
 
 __all__ = [
     "at", "put", "restride", "scatter", "scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "unstride",
@@ -16,33 +17,44 @@ _ALL = slice(None)
 _FEW, _MANY = 4096, 32
 
 
-def _is_line(key: Any) -> bool:
-    """Whether a key is one array of indices along an axis, and takes all of those before it."""
+def _is_line(key: Any, places: Any) -> bool:
+    """Whether an index is one array of numbers along an axis, and takes all of those before it."""
     *others, last = key
-    return isinstance(last, np.ndarray) and last.dtype != bool and all(type(k) is slice and k == _ALL for k in others)
+    return last is HERE and places[0].dtype != bool and all(type(k) is slice and k == _ALL for k in others)
 
 
-def at(x: Any, *, key: Any) -> Any:
-    """``x[key]`` for a key with index arrays or masks, in row-major order."""
-    first = key[0]
+def filled(key: Any, places: Any) -> tuple[Any, ...]:
+    """A key with its arrays."""
+    if len(key) == len(places):
+        return places
+    rest = iter(places)
+    return tuple([next(rest) if k is HERE else k for k in key])
+
+
+def at(x: Any, *places: Any, key: Any) -> Any:
+    """``x[key]``, with ``places``, index arrays and masks, where the key says `HERE`; in row-major order."""
+    first = places[0]
     if len(key) == 1 and first.dtype == bool and first.shape == x.shape:
         return x.reshape(-1).take(np.flatnonzero(first))
-    if _is_line(key) and x.ndim:
-        return x.take(key[-1], axis=len(key) - 1)
-    return np.asarray(x[key], order="C")
+    if len(places) == 1 and _is_line(key, places) and x.ndim:
+        return x.take(first, axis=len(key) - 1)
+    return np.asarray(x[filled(key, places)], order="C")
 
 
-def put(x: Any, value: Any, *, key: Any, accumulate: bool = False) -> Any:
+def put(x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) -> Any:
     """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
-    if accumulate and len(key) > 1 and _is_line(key) and key[-1].ndim == 1 and np.size(value) > _FEW:
-        axis = len(key) - 1
-        index = (key[-1] % x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
-        shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
-        return scatter_add(x, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis=axis)
+    if accumulate and len(key) > 1 and len(places) == 1 and np.size(value) > _FEW and _is_line(key, places):
+        (index,) = places
+        if index.ndim == 1:
+            axis = len(key) - 1
+            index = (index % x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+            shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
+            return scatter_add(x, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis=axis)
     out = np.array(x, order="C")
+    key = filled(key, places)
     if not accumulate:
         out[key] = value
-    elif not any(isinstance(k, np.ndarray) and k.dtype != bool for k in key):
+    elif all(p.dtype == bool for p in places):
         out[key] += value
     elif np.size(value) < max(out.size // 8, _FEW):
         np.add.at(out, key, value)

@@ -88,7 +88,9 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     """The callable ``f(*tensors, static)`` of an operation, made once; without promotion, for any dtype."""
     found = op.ways.get(inputs)
     if found is None:
-        bind = _compiled(inputs, True, True, op.kind == "elementwise", bool(op.rules), op.kind == "view")
+        places = "".join(k for k, n in zip("abc", op.names_of(inputs), strict=False) if op.rules and n not in op.rules)
+        bind = _compiled(inputs, True, True, op.kind == "elementwise", bool(op.rules), op.kind == "view", places=places,
+                         variadic=op.variadic)  # fmt: skip
         found = op.ways[inputs] = bind(op, _formula(op), lambda *given: general(op, given[:-1], given[-1]))
     return found
 
@@ -96,7 +98,7 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
 def apply(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     """``op`` of tensors, with these static arguments: the quick way if it can be, else `general`."""
     n = len(inputs)
-    if op.several or op.variadic or n > _MANY:
+    if op.several or n > _MANY or (op.variadic and len(op.inputs) == 1):
         return general(op, inputs, static)
     return (op.ways.get(n) or direct(op, n))(*inputs, static)
 
@@ -128,8 +130,11 @@ def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
 
 
 def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool, views: bool, numbers: bool,
-          reflected: bool) -> list[str]:  # fmt: skip
-    """The lines of the quick callable for one shape of call."""
+          reflected: bool, places: str, variadic: bool) -> list[str]:  # fmt: skip
+    """The lines of the quick callable for one shape of call.
+
+    ``places``: which arrays have no derivatives, and may be of any whole or boolean dtype: indices, masks.
+    """
     tensors, arrays = [*"xyz"[:inputs]], [*"abc"[:inputs]]
     given = ", ".join([*tensors, *["static"] * static])
     if numbers:
@@ -139,13 +144,14 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
     xs = ", ".join(tensors)
     elsewhere = f"return general(op, ({xs},), {'static' if static else '{}'})"
     scalars = "" if views else " or {0}.__class__ in SCALARS"  # one that is viewed becomes an array first
+    first = next(a for a in "abc" if a not in places)
     plain = [*(f"({a}.__class__ is ndarray{scalars.format(a)})" for a in sorted(arrays)),
              f"(t is F32 or t is F64{' or t in INTEGERS' * whole})",
-             *(f"{a}.dtype is t" for a in arrays if a != "a")]  # fmt: skip
+             *(f"{a}.dtype in INTEGERS" if a in places else f"{a}.dtype is t" for a in arrays if a != first)]
     ask = f"if not ({' and '.join(plain)}): return slow({given})"
     otherwise = elsewhere if static else "raise no_input(op, x) from None"
     read = ["try:", *[f"    {a} = {x}.array" for a, x in zip(arrays, tensors, strict=True)],
-            f"except AttributeError: {otherwise}", "t = a.dtype", ask]  # fmt: skip
+            f"except AttributeError: {otherwise}", f"t = {first}.dtype", ask]  # fmt: skip
     if numbers:
         read = [
             "a = x.array",
@@ -189,7 +195,7 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
             f"        case = {case}",
             *[f"        if {'not number and ' * numbers}({differ}): case += {1 << inputs}"] * broadcasts,
             f"        record = records[case] or recorded_as(op, records, case, {inputs})",
-            f"        out._node = record({xs}, out{', static' * static})",
+            f"        out._node = record({f'({xs},)' if variadic else xs}, out{', static' * static})",
             f"    elif (listener := mode.listener) is not None and not ({known}):",
             f"        listener.met(({xs},), out)",
         ]
@@ -203,9 +209,10 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
 
 @functools.cache
 def _compiled(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool, views: bool,
-              numbers: bool = False, reflected: bool = False) -> Callable[..., Any]:  # fmt: skip
+              numbers: bool = False, reflected: bool = False, places: str = "",
+              variadic: bool = False) -> Callable[..., Any]:  # fmt: skip
     """The function ``bind`` of `_text`."""
-    text = "\n".join(_text(inputs, static, whole, broadcasts, rules, views, numbers, reflected))
+    text = "\n".join(_text(inputs, static, whole, broadcasts, rules, views, numbers, reflected, places, variadic))
     filename = f"<gradwright quick way of {inputs}, number {_compiled.cache_info().currsize}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = dict(_SCOPE)

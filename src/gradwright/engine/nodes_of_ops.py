@@ -40,7 +40,8 @@ from gradwright.op import Op
 from gradwright.ops.shape import sum_to
 
 # How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`.
-SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index"}
+SAVED_AS = {"x": "self", "y": "other", "out": "result", "axis": "dim", "keepdims": "keepdim", "indices": "index",
+            "places": "indices"}  # fmt: skip
 
 
 class OpNode(Node):
@@ -163,7 +164,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
     If the inputs ``broadcast``, their cotangents are summed back. With ``conjugate``, for a holomorphic operation on
     complex numbers, the derivatives, which are written as for real numbers, get and give conjugates.
     """
-    text, scope, names, packed = (_variadic if op.variadic else _fixed)(op, mask, broadcast, conjugate)
+    text, scope, names, packed = _written(op, mask, broadcast, conjugate)
     name = op.node
     filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}{' conjugate' * conjugate}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -203,20 +204,28 @@ _Written = tuple[str, dict[str, Any], tuple[str, ...], int]
 """The text of a node's functions, the names in it, what is saved, and how much of that is tensors."""
 
 
-def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
-    needed = [n for n, m in zip(op.inputs, mask, strict=True) if m]
-    tensors, others = _saved_names(op, needed, broadcast)
-    outs = "out" in tensors and op.several
-    packs = [f"({n}.array, {n}._counter, +{n}._counter[0], {'None' if n == 'out' else f'{n}._node'})"
-             if n != "out" or not outs else "tuple([pack(o) for o in out])" for n in tensors]  # fmt: skip
-    values = [f"{n[:-6]}.array.shape" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
+def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
+    named, rest = (op.inputs[:-1], op.inputs[-1]) if op.variadic else (op.inputs, "")
+    needed = [n for n, m in zip(named, mask, strict=False) if m]
+    which = [i for i, m in enumerate(mask[len(named) :]) if m]
+    tensors, others = _saved_names(op, [*needed, rest] if which else needed, broadcast)
+    none = rest in tensors and len(mask) == len(named)
+    tensors = [n for n in tensors if not (none and n == rest)]
+    outs, many = op.several and "out" in tensors, rest in tensors
+    single = [n for n in tensors if n != rest and not (outs and n == "out")]
+    packs = [f"({n}.array, {n}._counter, +{n}._counter[0], {'None' if n == 'out' else f'{n}._node'})" if n in single
+             else f"tuple([pack(x) for x in {n}])" for n in tensors]  # fmt: skip
+    values = [f"static[{n!r}]" if not n.endswith("_shape") else f"{n[:-6]}.array.shape" if n[:-6] != rest
+              else f"tuple([x.array.shape for x in {rest}])" for n in others]  # fmt: skip
     where = "_saved" if tensors else "_kept"
+    after = [f"{n}._node, " for n in needed] + [f"{rest}[{i}]._node, " for i in which]
     lines = [
-        f"def record({', '.join(op.inputs)}, out, static=None):",
+        f"def record({'inputs' if rest else ', '.join(op.inputs)}, out, static=None):",
+        *([f"    {''.join(f'{n}, ' for n in named)}*{rest}, = inputs"] if rest else []),
         "    node = new(Class)",
         "    node._seq = ticket()",
         "    node._hooks = None",
-        f"    node._next = ({''.join(f'{n}._node, ' for n in needed)})",
+        f"    node._next = ({''.join(after)})",
         f"    node.{where} = ({''.join(f'{v}, ' for v in packs + values)})",
         "    return node",
         "",
@@ -224,73 +233,41 @@ def _fixed(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _W
     ]
     if tensors:
         lines += ["    saved = self._saved", "    if saved is None: raise freed(self)"]
-    single = [n for n in tensors if n != "out" or not outs]
     if tensors or others:
         parts = [f"({n}, {n}_counter, {n}_version, {n}_node)" if n in single else n for n in tensors]
         lines += [f"    {', '.join(parts + others)}, = {'saved' if tensors else 'self._kept'}"]
     for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
+    if many:
+        lines += [f"    for one in {rest}:", f"        if one[1][0] != one[2]: raise modified(self, {rest!r}, one)"]
     if op.several:
         lines += ["    g = filled(self, xp, g)"]
     if tensors:
         lines += [f"    if xp is not plain and isinstance({'g[0]' if op.several else 'g'}, TensorBase):"]
         lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in single]
-        if outs:
-            lines += ["        out = outputs(self, out, True)", "    else:", "        out = outputs(self, out, False)"]
+        lines += [f"        {rest} = [wrap(x[0], x[3], x[1]) for x in {rest}]"] * many
+        lines += ["        out = outputs(self, out, True)"] * outs
+        lines += ["    else:"] * (outs or many)
+        lines += [f"        {rest} = [x[0] for x in {rest}]"] * many
+        lines += ["        out = outputs(self, out, False)"] * outs
+    if none:
+        lines += [f"    {rest} = ()"]
     if conjugate:
         lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
-    results = []
-    for n in needed:
-        if n not in op.rules:
-            results.append(f"underived({op.name!r}, {n!r})")
-            continue
-        result = f"rule_{n}({', '.join(['xp', 'g', *op.rules[n].names])})"
-        result = f"xp.conj({result})" if conjugate else result
-        results.append(f"sum_to(xp, {result}, {n}_shape)" if broadcast else result)
+    results = [_result(op, n, broadcast, conjugate) for n in needed]
+    results += [f"*[{_result(op, rest, False, conjugate)} for i in {which!r}]"] if which else []
     lines += [f"    return ({', '.join(results)},)", ""]
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
 
 
-def _variadic(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
-    (xs,) = op.inputs
-    tensors, others = _saved_names(op, [xs], False)
-    values = ["pack(out)" if n == "out" else f"tuple([pack(x) for x in {xs}])" for n in tensors]
-    values += [f"tuple([x.array.shape for x in {xs}])" if n.endswith("_shape") else f"static[{n!r}]" for n in others]
-    where, source = ("_saved", "saved") if tensors else ("_kept", "self._kept")
-    which = [i for i, m in enumerate(mask) if m]
-    lines = [
-        f"def record({xs}, out, static):",
-        "    node = new(Class)",
-        "    node._seq = ticket()",
-        "    node._hooks = None",
-        f"    node._next = ({''.join(f'{xs}[{i}]._node, ' for i in which)})",
-        f"    node.{where} = ({''.join(f'{v}, ' for v in values)})",
-        "    return node",
-        "",
-        "def _run(self, xp, g):",
-        *(["    saved = self._saved", "    if saved is None: raise freed(self)"] if tensors else []),
-        *([f"    {', '.join([*tensors, *others])}, = {source}"] if tensors or others else []),
-        *(["    g = filled(self, xp, g)"] if op.several else []),
-        *(["    g = xp.conj(g)"] if conjugate else []),
-    ]
-    if "out" in tensors:
-        lines += [
-            "    if out[1][0] != out[2]: raise modified(self, 'out', out)",
-            "    out = wrap(out[0], self, out[1]) if xp is not plain and isinstance(g, TensorBase) else out[0]",
-        ]
-    if xs in tensors:
-        lines += [
-            f"    for saved in {xs}:",
-            f"        if saved[1][0] != saved[2]: raise modified(self, {xs!r}, saved)",
-            "    if xp is not plain and isinstance(g, TensorBase):",
-            f"        {xs} = [wrap(a, node, counter) for a, counter, _, node in {xs}]",
-            "    else:",
-            f"        {xs} = [saved[0] for saved in {xs}]",
-        ]
-    result = f"rule_{xs}({', '.join(['xp', 'g', *op.rules[xs].names])})"
-    lines += [f"    return [{f'xp.conj({result})' if conjugate else result} for i in {which!r}]", ""]
-    return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
+def _result(op: Op, name: str, broadcast: bool, conjugate: bool) -> str:
+    """The cotangent of an input, as text."""
+    if name not in op.rules:
+        return f"underived({op.name!r}, {name!r})"
+    result = f"rule_{name}({', '.join(['xp', 'g', *op.rules[name].names])})"
+    result = f"xp.conj({result})" if conjugate else result
+    return f"sum_to(xp, {result}, {name}_shape)" if broadcast else result
 
 
 def outputs(node: Any, packed: Any, recorded: bool) -> list[Any]:

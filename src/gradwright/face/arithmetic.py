@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, unary
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.face import elementwise as e
 from gradwright.face.complex import view_as_complex, view_as_real
@@ -20,6 +20,7 @@ from gradwright.op import Op
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
+from gradwright.reading.common import beside
 from gradwright.reading.torch import number_as, result_type, tensor_arg, to_dtype
 
 __all__ = [
@@ -184,12 +185,14 @@ def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None
     if _category(x) == dtypes.COMPLEX:
         return view_as_complex(nan_to_num(view_as_real(x), nan, posinf, neginf))
     top = float(dtypes.finfo(x.array.dtype).max)
-    with np.errstate(over="ignore"):
-        zero, high, low = (
-            wrap(np.asarray(d if v is None else v).astype(x.array.dtype))
-            for v, d in ((nan, 0.0), (posinf, top), (neginf, -top))
-        )
+    given = ((nan, 0.0), (posinf, top), (neginf, -top))
+    zero, high, low = (beside(x.array, _held(d if v is None else v, top), x.dtype) for v, d in given)
     return e.where(e.isfinite(x), x, e.where(e.isnan(x), zero, e.where(e.gt(x, 0), high, low)))
+
+
+def _held(number: float, top: float) -> float:
+    """A number as a dtype whose largest is ``top`` holds it."""
+    return number if abs(number) <= top or number != number else math.copysign(math.inf, number)
 
 
 def ldexp(input: Any, other: Any) -> Any:
@@ -202,24 +205,25 @@ def frexp(input: Any) -> Any:
     x = tensor_arg("frexp", input)
     if not x.dtype.is_floating_point:
         raise RuntimeError("frexp() only supports floating-point dtypes")
-    exponent = np.frexp(x.array)[1]
+    exponent = apply(_arithmetic.exponent, (x,), {})
     half = -exponent // 2  # in two steps, because 2**-exponent may be too large or too small for the dtype
-    steps = (wrap(np.ldexp(np.ones_like(x.array), n)) for n in (half, -exponent - half))
-    return _frexp(e.mul(e.mul(x, next(steps)), next(steps)), wrap(np.asarray(exponent)))
+    one = beside(x.array, 1.0, x.dtype)
+    first, second = (apply(_arithmetic.ldexp, (one, n), {}) for n in (half, -exponent - half))
+    return _frexp(e.mul(e.mul(x, first), second), exponent)
 
 
-def _of_integers(name: str, compute: Any) -> Any:
+def _of_integers(name: str, op: Any) -> Any:
     def call(input: Any, other: Any) -> Any:
         x, y = alike(_arithmetic.add, tensor_arg(name, input), tensor_arg(name, other, "other", 2))
         if _category(x) != dtypes.INT:
             raise NotImplementedError(f"{name}(): not implemented for {x.dtype}; expected whole numbers")
-        return wrap(compute(x.array, y.array))
+        return apply(op, (x, y), {})
 
     call.__name__ = call.__qualname__ = name
     return call
 
 
-gcd, lcm = _of_integers("gcd", np.gcd), _of_integers("lcm", np.lcm)
+gcd, lcm = _of_integers("gcd", _arithmetic.gcd), _of_integers("lcm", _arithmetic.lcm)
 gcd.__doc__ = "Greatest common divisor of whole numbers."
 lcm.__doc__ = "Least common multiple of whole numbers."
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase
+from gradwright.ops import piecewise as _piecewise
 from gradwright.reading.torch import tensor_arg
 
 __all__ = [
@@ -33,7 +33,7 @@ def numel(input: Any) -> int:
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have the same size and the same elements (NaN equals nothing)."""
     a, b = tensor_arg("equal", input), tensor_arg("equal", other, "other", 2)
-    return a.array.shape == b.array.shape and bool((a.array == b.array).all())
+    return a.array.shape == b.array.shape and bool((a == b).all())
 
 
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
@@ -47,9 +47,10 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
             raise RuntimeError(f"isclose(): {name} must be greater than or equal to zero, but got {tolerance}")
     if a.array.dtype != b.array.dtype:
         raise RuntimeError(f"isclose(): {a.dtype} did not match {b.dtype}: convert one with .to(dtype)")
-    return wrap(np.isclose(a.array, b.array, rtol, atol, equal_nan))
+    given = {"rtol": float(rtol), "atol": float(atol), "equal_nan": bool(equal_nan)}
+    return apply(_piecewise.isclose, (a, b), given)
 
 
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether `isclose` holds for every pair of elements."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())

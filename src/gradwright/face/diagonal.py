@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.backends.devices import place
+from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.face.reduce import sum as _sum
@@ -44,14 +43,16 @@ def _indices(name: str, find: Any) -> Any:
              layout: Any = None) -> Any:  # fmt: skip
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
-        return wrap(place(device).hold(np.stack(find(row, offset, col)).astype(dtypes.numpy_dtype(dtype))))
+        there = find(xp.ones((row, col), dtype=bool), k=offset)
+        rows = xp.astype(xp.stack(xp.nonzero(there)), dtypes.numpy_dtype(dtype))
+        return wrap(place(device).hold(rows))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The rows and columns of the entries of a {name[:4]} triangle, in row-major order, as two rows."
     return call
 
 
-tril_indices, triu_indices = _indices("tril_indices", np.tril_indices), _indices("triu_indices", np.triu_indices)
+tril_indices, triu_indices = _indices("tril_indices", xp.tril), _indices("triu_indices", xp.triu)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
 from gradwright.face.reduce import norm
+from gradwright.face.shape import broadcast_shapes
 from gradwright.ops import distance as _distance
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
@@ -46,7 +45,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         raise RuntimeError(f"cdist only supports non-negative p values, got {p}")
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
-    lead, rows = np.broadcast_shapes(a.array.shape[:-2], b.array.shape[:-2]), (a.array.shape[-2], b.array.shape[-2])
+    lead, rows = broadcast_shapes(a.array.shape[:-2], b.array.shape[:-2]), (a.array.shape[-2], b.array.shape[-2])
     mode = _MODES[compute_mode]
     if p == 2 and (max(rows) > _LARGE if mode is None else mode):
         a, b = (x.expand(*lead, *x.array.shape[-2:]) for x in (a, b))

@@ -5,20 +5,19 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, unary
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.face.forms import alike, counting, floating, function, logical, operator
 from gradwright.ops import activation as _activation
 from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
+from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading.common import beside
-from gradwright.reading.torch import NUMBER, number_as, result_type, tensor_arg, to_dtype
+from gradwright.reading.torch import NUMBER, number_as, number_beside, result_type, tensor_arg, to_dtype
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
@@ -103,7 +102,6 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
             f"div(): expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
         )
     if result_type(input, other).category < dtypes.FLOAT:
-        input = input if isinstance(input, TensorBase) else wrap(np.array(input))
         return floor_divide(sub(input, fmod(input, other)), other)
     return _trunc_divide(input, other)
 
@@ -177,7 +175,7 @@ def pow(input: Any, exponent: Any) -> Any:
         common = result_type(exponent, input)
         if common.is_floating_point:
             return apply_one(_arithmetic.exponential, to_dtype(exponent, common), {"base": input})
-        input = to_dtype(wrap(np.array(input)), common)
+        input = to_dtype(beside(exponent.array, input, result_type(input)), common)
     common = result_type(tensor_arg("pow", input), exponent)
     if common is dtypes.boolean:
         raise RuntimeError("pow(): a power of booleans is not defined; convert 'input' with .to(dtype)")
@@ -201,7 +199,7 @@ def float_power(input: Any, exponent: Any) -> Any:
         tensor_arg("float_power", exponent, "exponent", 2)
     wide = dtypes.complex128 if result_type(input, exponent).is_complex else dtypes.float64
     values = [to_dtype(v, wide) if isinstance(v, TensorBase) else v for v in (input, exponent)]
-    return pow(*values) if isinstance(input, TensorBase) else pow(to_dtype(wrap(np.array(input)), wide), values[1])
+    return pow(values[0] if isinstance(input, TensorBase) else beside(exponent.array, input, wide), values[1])
 
 
 _at_least = operator(_piecewise.clamp_min.variant("ClampBackward0"))
@@ -251,10 +249,10 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """``input`` where the condition holds, ``other`` elsewhere; with a condition alone, the indices of its Trues."""
     condition = tensor_arg("where", condition, "condition")
     if input is None and other is None:
-        return tuple(wrap(i) for i in np.nonzero(condition.array))
-    if condition.array.dtype == np.uint8:
+        return tuple(apply(_sets.nonzero, (condition,), {}))
+    if dtypes.of(condition.array.dtype) is dtypes.uint8:
         condition = to_dtype(condition, dtypes.boolean)
-    if condition.array.dtype != bool:
+    if dtypes.of(condition.array.dtype) is not dtypes.boolean:
         raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.dtype}")
     if not isinstance(input, TensorBase) and isinstance(input, NUMBER) and isinstance(other, NUMBER):
         near = beside(condition.array, 0, result_type(input, other))  # where the results are to be
@@ -265,10 +263,10 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with ``value`` (a number or 0-d tensor, which must fit its dtype) where ``mask`` is True."""
     x, mask = tensor_arg("masked_fill", input), tensor_arg("masked_fill", mask, "mask", 2)
-    if mask.array.dtype != bool:
+    if dtypes.of(mask.array.dtype) is not dtypes.boolean:
         raise RuntimeError(f"masked_fill() only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, NUMBER):
-        value = wrap(np.asarray(number_as("masked_fill", value, x.array.dtype)))
+        value = number_beside("masked_fill", value, x)
     elif tensor_arg("masked_fill", value, "value", 3).array.ndim:
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got {value.array.ndim} dims")
     elif not value.requires_grad:

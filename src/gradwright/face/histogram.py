@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from gradwright import dtypes
+from gradwright import backends, dtypes
+from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.face.returns import opaque, return_type
-from gradwright.reading.torch import tensor_arg
+from gradwright.face.shape import flatten, reshape
+from gradwright.ops import sets as _sets
+from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = ["histc", "histogram", "histogramdd"]
 
@@ -18,18 +19,18 @@ _HISTOGRAM, _HISTOGRAMDD = (return_type(name, "hist", "bin_edges") for name in (
 
 
 def _floats(function: str, x: Any) -> Any:
-    a = tensor_arg(function, x).array
-    if dtypes.kind(a.dtype) != "f":
-        raise NotImplementedError(f"{function}(): not implemented for {dtypes.of(a.dtype)}; expected a floating dtype")
-    return a
+    d = dtypes.of(tensor_arg(function, x).array.dtype)
+    if not d.is_floating_point:
+        raise NotImplementedError(f"{function}(): not implemented for {d}; expected a floating dtype")
+    return x.detach()
 
 
 def _span(function: str, x: Any, low: float, high: float, margin: float) -> tuple[float, float]:
     """The range of the bins: that of the entries if none is given, widened by ``margin`` if it is a point."""
-    if low == high and x.size:
+    if low == high and x.array.size:
         low, high = float(x.min()), float(x.max())
     if low == high:
-        low, high = (low - margin, high + margin) if x.size or low else (0.0, 1.0)
+        low, high = (low - margin, high + margin) if x.array.size or low else (0.0, 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.{function}: range of [{low}, {high}] is not finite")
     if low > high:
@@ -46,8 +47,8 @@ def _counts(bins: int) -> int:
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many entries fall into each of ``bins`` equal parts of [min, max]; of the range of the entries if equal."""
     x = _floats("histc", input)
-    counts, _ = np.histogram(x, _counts(bins), _span("histc", x, min, max, 1))
-    return wrap(counts.astype(x.dtype))
+    low, high = _span("histc", x, min, max, 1)
+    return to_dtype(apply(_sets.histc, (x,), {"bins": _counts(bins), "low": low, "high": high}), x.dtype)
 
 
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
@@ -57,44 +58,44 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     """
     x = _floats("histogram", input)
     given = [bins] if isinstance(bins, TensorBase) else [int(bins)]
-    hist, edges = _histogram("histogram", input, x.reshape(-1, 1), given, range, weight, density)
+    hist, edges = _histogram("histogram", input, reshape(x, (-1, 1)), given, range, weight, density)
     return _HISTOGRAM(hist, edges[0])
 
 
 def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     """`histogram` of points: the last dim holds their coordinates, each of which has its bins."""
     x = _floats("histogramdd", input)
-    if x.ndim < 2:
+    if x.array.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
-    n = x.shape[-1]
+    n = x.array.shape[-1]
     given = list(bins) if isinstance(bins, (tuple, list)) else [bins] * n
     if len(given) != n:
         raise RuntimeError(f"torch.histogramdd: expected {n} bins or sequences of bin edges, but got {len(given)}")
-    return _HISTOGRAMDD(*_histogram("histogramdd", input, x.reshape(-1, n), given, range, weight, density))
+    return _HISTOGRAMDD(*_histogram("histogramdd", input, reshape(x, (-1, n)), given, range, weight, density))
 
 
 def _histogram(function: str, input: Any, points: Any, bins: Any, span: Any, weight: Any,
                density: bool) -> tuple[Any, Any]:  # fmt: skip
-    d = points.dtype
+    d, n = points.dtype, points.array.shape[0]
     if span is not None and len(span) != 2 * len(bins):
         raise RuntimeError(f"torch.{function}: range should have {2 * len(bins)} elements, but got {len(span)}")
     if weight is not None:
-        weight = tensor_arg(function, weight, "weight").array
-        if weight.dtype != d:
+        if tensor_arg(function, weight, "weight").dtype != d:
             raise RuntimeError(f"torch.{function}: input tensor and weight tensor should have the same dtype")
-        if weight.size != len(points):
-            raise RuntimeError(f"torch.{function}: weight tensor should have one entry for each of {len(points)}")
+        if weight.array.size != n:
+            raise RuntimeError(f"torch.{function}: weight tensor should have one entry for each of {n}")
     edges = []
     for k, b in enumerate(bins):
         if isinstance(b, TensorBase):
-            if b.array.ndim != 1 or b.array.dtype != d:
+            if b.array.ndim != 1 or dtypes.of(b.array.dtype) is not d:
                 raise RuntimeError(f"torch.{function}: bin edges should be 1-d tensors of the dtype of input")
-            edges.append(b.array)
+            edges.append(b)
         else:
             low, high = span[2 * k : 2 * k + 2] if span else (0, 0)
             low, high = _span(function, points[:, k], low, high, 0.5)
-            edges.append(np.linspace(low, high, _counts(b) + 1, dtype=d))
-    with np.errstate(all="ignore"):
-        hist, _ = np.histogramdd(points, edges, density=density, weights=None if weight is None else weight.reshape(-1))
-    hist, *edges = (opaque(function, "NotImplemented", input, a) for a in (hist.astype(d), *edges))
+            xp = backends.namespace(points.array)
+            edges.append(wrap(xp.linspace(low, high, _counts(b) + 1, dtype=points.array.dtype)))
+    weights = () if weight is None else (flatten(weight.detach()),)
+    hist = apply(_sets.histogram, (points, *edges, *weights), {"dims": len(edges), "density": bool(density)})
+    hist, *edges = (opaque(function, "NotImplemented", input, a) for a in (to_dtype(hist, d), *edges))
     return hist, tuple(edges)

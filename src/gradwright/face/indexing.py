@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends.generic import HERE
 from gradwright.engine import overwrite
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.require import within
 from gradwright.engine.view import assign, unhooked
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.forms import inplace
+from gradwright.face.join import stack
+from gradwright.face.keys import in_range, key_of, located, shape_at, winning
+from gradwright.face.rearrange import constant_pad_nd
 from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
 from gradwright.ops import index as _index
-from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
+from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import NUMBER, number_as, one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import NUMBER, counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
 
 __all__ = [
     "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put",
@@ -33,118 +38,35 @@ _copied = _shape.copy.variant("CopyBackwards")
 _selected = _index.index.variant("SelectBackward0")
 _masked, _taken = (_index.at.variant(f"{name}Backward0") for name in ("MaskedSelect", "Take"))
 _masked_scattered, _put, _filled = (_index.put.variant(f"{n}Backward0") for n in ("MaskedScatter", "Put", "Fill"))
-_PLAIN = (int, slice, type(None), type(...))
-
-
-def key_of(key: Any) -> tuple[tuple[Any, ...], bool]:
-    """An index as NumPy takes it, and whether it is basic (ints, slices, None, ...), so that it gives a view.
-
-    Raises IndexError for what is no index, ValueError for a slice with step 0.
-    """
-    basic = True
-    out = []
-    if key.__class__ is list and any(isinstance(k, (TensorBase, list, tuple, slice, *_PLAIN[2:])) for k in key):
-        warnings.warn(
-            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
-            "x[seq], or x[torch.tensor(seq)] if that is meant.",
-            stacklevel=4,
-        )
-        key = tuple(key)
-    for k in key if isinstance(key, tuple) else (key,):
-        cls = k.__class__
-        if cls not in _PLAIN:
-            k = _part(k)
-            basic = basic and k.__class__ is int
-        elif cls is slice and k.step == 0:
-            raise ValueError("slice step cannot be zero")
-        out.append(k)
-    if basic and ... not in out:
-        out.append(...)  # keeps a single element a view
-    return tuple(out), basic
-
-
-def _part(k: Any) -> Any:
-    """A number as an int; a tensor, array, sequence or bool as an index array."""
-    array = k.array if isinstance(k, TensorBase) else k
-    boolean = isinstance(array, (bool, np.bool_)) or getattr(array, "dtype", None) in (np.bool_, np.uint8)
-    if hasattr(k, "__index__") and not boolean and getattr(array, "shape", ()) == ():
-        return k.__index__()
-    if not isinstance(array, (bool, np.ndarray, np.generic, list, tuple, range)):
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and tensors of integers or booleans are valid "
-            f"indices, but got {kind(k)}"
-        )
-    array = np.array(array) if is_grad_enabled() else np.asarray(array)  # a graph keeps it, and its owner may change it
-    if array.size == 0 and isinstance(k, (list, tuple, range)):
-        array = array.astype(np.int64)
-    if dtypes.kind(array.dtype) not in "bui":
-        raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but got {array.dtype}")
-    return array.astype(bool) if array.dtype == np.uint8 else array  # PyTorch takes bytes for a mask
-
-
-def _located(x: Any, key: Any) -> tuple[Any, tuple[Any, ...], bool]:
-    """A view of ``x``, the index that remains to be taken of it, and whether it is basic.
-
-    Beside index tensors, ints are taken first, as PyTorch does; NumPy would count them among the tensors.
-    """
-    parts, basic = key_of(key)
-    if basic or int not in map(type, parts):
-        return x, parts, basic
-    first: list[Any] = []
-    rest: list[Any] = []
-    for k in parts:
-        if isinstance(k, np.ndarray):
-            first += [slice(None)] * (k.ndim if k.dtype == bool else 1)
-            rest.append(k)
-        else:
-            first.append(k)
-            rest += [] if type(k) is int else [k if k is ... else slice(None)]
-    return apply(_index.index, (x,), {"key": key_of(tuple(first))[0]}), tuple(rest), False
 
 
 def getitem(self: Any, key: Any) -> Any:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
-    x, parts, basic = _located(self, key)
-    op = _index.at if not basic else _selected if isinstance(parts[0], int) else _index.index
-    return apply(op, (x,), {"key": parts})
+    x, parts, places = located(self, key, self._node)
+    if places:
+        return apply(_index.at, (x, *places), {"key": parts})
+    return apply(_selected if isinstance(parts[0], int) else _index.index, (x,), {"key": parts})
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
     """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``."""
-    x, parts, basic = _located(self, key)
-    if basic:
+    x, parts, places = located(self, key)
+    if places:
+        assign(x, _put_at("__setitem__", unhooked(x), parts, places, value))
+    else:
         region = apply(_index.index, (x,), {"key": parts})
         region._counter = self._counter  # be it an inference tensor's
         assign(region, _fitted("__setitem__", value, region, region.array.shape))
-    else:
-        assign(x, _put_at("__setitem__", unhooked(x), parts, value))
 
 
-def _put_at(function: str, x: Any, key: Any, value: Any) -> Any:
+def _put_at(function: str, x: Any, key: Any, places: Sequence[Any], value: Any) -> Any:
     """A copy of ``x`` with a value, broadcast and converted, at an index of arrays."""
     if isinstance(value, NUMBER):
-        return apply(_index.put, (x, wrap(number_as(function, value, x.array.dtype))), {"key": key})
-    try:
-        where = np.arange(x.array.size).reshape(x.array.shape)[key]
-    except IndexError as e:
-        raise IndexError(f"{function}(): {e}") from None
-    value = _fitted(function, value, x, where.shape)
-    return apply(_index.put, (x, winning(value, where)), {"key": key})
-
-
-def winning(value: Any, positions: Any) -> Any:
-    """``value`` without the history of the entries that others overwrite: of those written to one place the last stays.
-
-    PyTorch hands each of them the gradient, as if all had stayed.
-    """
-    if value._node is None:
-        return value
-    _, last = np.unique(positions.ravel()[::-1], return_index=True)
-    if last.size == positions.size:
-        return value
-    stays = np.zeros(positions.size, bool)
-    stays[positions.size - 1 - last] = True
-    return apply(_piecewise.where, (wrap(stays.reshape(positions.shape)), value, wrap(value.array)), {})
+        value = number_beside(function, value, x)
+    else:
+        value = _fitted(function, value, x, shape_at(function, x, key, places))
+        value = winning(value, x, key, places)
+    return apply(_index.put, (x, value, *places), {"key": key})
 
 
 def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> Any:
@@ -154,7 +76,7 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
     elif not isinstance(value, TensorBase):
         if not isinstance(value, NUMBER):
             raise TypeError(f"{function}: can't assign a {kind(value)} to a tensor")
-        value = wrap(number_as(function, value, like.array.dtype))
+        value = number_beside(function, value, like)
     shape = value.array.shape
     while len(shape) > len(target) and shape[0] == 1:
         value, shape = value.squeeze(0), shape[1:]
@@ -206,16 +128,17 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     An index of None stands for all of its dim.
     """
     x, values = tensor_arg("index_put", input), tensor_arg("index_put", values, "values", 3)
-    key = key_of(tuple(slice(None) if k is None else k for k in indices))[0]
+    key, places = key_of(tuple(slice(None) if k is None else k for k in indices), x)
+    in_range(x, key, places)
     if values.array.dtype != x.array.dtype:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{dtypes.of(x.array.dtype)} for the destination and {dtypes.of(values.array.dtype)} for the source."
         )
     if not accumulate:
-        return _put_at("index_put", x, key, values)
-    shape = np.broadcast_to(np.int8(0), x.array.shape)[key].shape
-    return apply(_index.add_at, (x, _fitted("index_put", values, x, shape)), {"key": key})
+        return _put_at("index_put", x, key, places, values)
+    values = _fitted("index_put", values, x, shape_at("index_put", x, key, places))
+    return apply(_index.add_at, (x, values, *places), {"key": key})
 
 
 index_put_ = inplace(index_put)
@@ -228,9 +151,11 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    places = np.zeros(shape, bool)
-    np.fill_diagonal(places, True, wrap=wrap)
-    setitem(self, (places,), number_as("fill_diagonal_", fill_value, self.array.dtype).item())
+    step = sum(prod(shape[k + 1 :]) for k in range(len(shape)))
+    stop = prod(shape) if wrap or len(shape) > 2 else min(prod(shape), shape[1] * shape[1])
+    places = reshape(counted(self, prod(shape)), shape)
+    number = number_as("fill_diagonal_", fill_value, self.array.dtype).item()
+    setitem(self, ((places % step == 0) & (places < stop),), number)
     return self
 
 
@@ -242,16 +167,14 @@ def _mask(function: str, mask: Any) -> Any:
 
 
 def _alike(x: Any, mask: Any) -> tuple[Any, Any]:
-    """Both broadcast to their common shape, the mask as an array of its own."""
-    if x.array.shape != mask.array.shape:
-        x, mask = broadcast_tensors(x, mask)
-    return x, mask.array.copy()
+    """Both broadcast to their common shape."""
+    return broadcast_tensors(x, mask) if x.array.shape != mask.array.shape else (x, mask)
 
 
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where the mask, broadcast together with ``input``, is True, in one dim."""
     x, where = _alike(tensor_arg("masked_select", input), _mask("masked_select", mask))
-    return apply(_masked, (x,), {"key": (where,)})
+    return apply(_masked, (x, where), {"key": (HERE,)})
 
 
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
@@ -263,32 +186,33 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{dtypes.of(x.array.dtype)} and {dtypes.of(source.array.dtype)}"
         )
-    n = int(np.count_nonzero(where))
+    n = int(where.sum())
     if n > source.array.size:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have enough elements: the mask has {n} ones, source "
             f"{source.array.size} elements"
         )
-    return apply(_masked_scattered, (x, flatten(source)[:n]), {"key": (where,)})
+    return apply(_masked_scattered, (x, flatten(source)[:n], where), {"key": (HERE,)})
 
 
 def _places(function: str, x: Any, index: Any) -> Any:
     """An index into the flattened tensor, checked."""
     where = tensor_arg(function, index, "index", 2).array
-    if where.dtype != np.int64:
+    if dtypes.of(where.dtype) is not dtypes.int64:
         raise RuntimeError(f"{function}(): Expected a long tensor for index, but got {dtypes.of(where.dtype)}")
     n = x.array.size
     if where.size and not n:
         raise IndexError(f"{function}(): tried to take from an empty tensor")
-    if where.size and not (-n <= where.min() and where.max() < n):
-        raise IndexError(f"{function}(): out of range: tried to access an index beyond the {n} elements of the tensor")
-    return where.copy()
+    within(where, -n, n - 1, lambda _: (
+        f"{function}(): out of range: tried to access an index beyond the {n} elements of the tensor"), IndexError
+    )  # fmt: skip
+    return index
 
 
 def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor at these places, in the shape of ``index``."""
     x = tensor_arg("take", input)
-    return apply(_taken, (flatten(x),), {"key": (_places("take", x, index),)})
+    return apply(_taken, (flatten(x), _places("take", x, index)), {"key": (HERE,)})
 
 
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
@@ -300,23 +224,23 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
             f"put_(): self and source expected to have the same dtype, but got self.dtype = "
             f"{dtypes.of(x.array.dtype)} and source.dtype = {dtypes.of(source.array.dtype)}"
         )
-    if source.array.size != where.size:
+    if source.array.size != where.array.size:
         raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.array.size}, index.numel() = {where.size}"
+            f"{source.array.size}, index.numel() = {where.array.size}"
         )
-    source = reshape(source, where.shape)
+    flat, source, key = flatten(x), reshape(source, where.array.shape), (HERE,)
     if accumulate:
-        out = apply(_index.add_at, (flatten(x), source), {"key": (where,)})
+        out = apply(_index.add_at, (flat, source, where), {"key": key})
     else:
-        out = apply(_put, (flatten(x), winning(source, where % max(x.array.size, 1))), {"key": (where,)})
+        out = apply(_put, (flat, winning(source, flat, key, [where]), where), {"key": key})
     return reshape(out, x.array.shape)
 
 
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Entries at ``indices`` along ``dim`` (of the flattened tensor if None); the other dims broadcast."""
     x, indices = tensor_arg("take_along_dim", input), tensor_arg("take_along_dim", indices, "indices", 2)
-    if indices.array.dtype != np.int64:
+    if dtypes.of(indices.array.dtype) is not dtypes.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.of(indices.array.dtype)}"
         )
@@ -332,19 +256,20 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     a[axis] = b[axis] = 1
     shape = list(broadcast_shapes(tuple(a), tuple(b)))
     sized = [[*shape[:axis], y.array.shape[axis], *shape[axis + 1 :]] for y in (x, indices)]
-    x, where = expand(x, sized[0]), expand(indices, sized[1]).array
+    x, where = expand(x, sized[0]), expand(indices, sized[1])
     n = x.array.shape[axis]
-    if where.size and not (-n <= where.min() and where.max() < n):
-        raise RuntimeError(f"take_along_dim(): index out of bounds for dimension {axis} with size {n}")
-    return apply(_scatter.take_along_axis, (x, wrap(where % max(n, 1))), {"axis": axis})
+    within(where.array, -n, n - 1, lambda _: (
+        f"take_along_dim(): index out of bounds for dimension {axis} with size {n}"))  # fmt: skip
+    return apply(_scatter.take_along_axis, (x, where % max(n, 1)), {"axis": axis})
 
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The indices of the nonzero entries: a row for each, or a tuple with one tensor for each dim."""
-    found = np.nonzero(np.atleast_1d(tensor_arg("nonzero", input).array))
+    x = tensor_arg("nonzero", input)
+    found = apply(_sets.nonzero, (reshape(x, 1) if not x.array.ndim else x,), {})
     if as_tuple:
-        return tuple(wrap(i) for i in found)
-    return wrap(np.stack(found[: input.array.ndim], axis=1) if input.array.ndim else np.zeros((len(found[0]), 0), int))
+        return tuple(found)
+    return stack(found, 1) if x.array.ndim else reshape(found[0][:0], (int(found[0].array.shape[0]), 0))
 
 
 def argwhere(input: Any) -> Any:
@@ -363,16 +288,15 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     if dtypes.kind(where.dtype) not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {dtypes.of(where.dtype)}")
     size = (shape,) if isinstance(shape, int) else tuple(shape)
-    strides = [int(np.prod(size[k + 1 :])) for k in range(len(size))]
-    return tuple(wrap(where // s % n) for s, n in zip(strides, size, strict=True))
+    return tuple(indices // prod(size[k + 1 :]) % n for k, n in enumerate(size))
 
 
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
     """The first ``size`` rows of `nonzero`, filled up with ``fill_value``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = nonzero(input).array[:size]
-    return wrap(np.concatenate([found, np.full((size - len(found), found.shape[1]), fill_value)]))
+    found = nonzero(input)[:size]
+    return constant_pad_nd(found, (0, 0, 0, size - found.array.shape[0]), fill_value)
 
 
 def _unsafe_masked_index(x: Any, mask: Any, indices: Any, fill: Any) -> Any:
@@ -388,4 +312,4 @@ def _unsafe_masked_index_put_accumulate(x: Any, mask: Any, indices: Any, values:
 def _safe(x: Any, mask: Any, indices: Any) -> tuple[Any, ...]:
     """Indices brought into range; what they then name outside the mask does not matter."""
     limits = zip(indices, x.array.shape, strict=False)
-    return tuple(slice(None) if i is None else wrap(np.clip(i.array, 0, max(n - 1, 0))) for i, n in limits)
+    return tuple(slice(None) if i is None else i.clamp(0, max(n - 1, 0)) for i, n in limits)

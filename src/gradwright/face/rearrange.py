@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from gradwright import dtypes
+from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase
+from gradwright.engine.require import within
 from gradwright.errors import size as _text
-from gradwright.face.shape import flatten, listed, reshape, transpose
+from gradwright.face.shape import expand, flatten, listed, reshape, transpose
 from gradwright.ops import index as _index
+from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading.torch import one_dim, tensor_arg
 
@@ -104,7 +106,7 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
     """
     x = tensor_arg("repeat_interleave", input, "repeats" if repeats is None else "input")
     if repeats is None:
-        return wrap(np.repeat(np.arange(x.array.size), _counts(x)))
+        return _repeated(_counts(x), x.array.size)
     axis = one_dim("repeat_interleave", dim or 0, x.array.ndim)
     if dim is None or not x.array.ndim:
         x, axis = flatten(x), 0
@@ -115,25 +117,28 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
         _sized(output_size, n * repeats)
         return apply(_shape.repeat, (x,), {"repeats": repeats, "axis": axis})
     counts = _counts(repeats)
-    if counts.size not in (1, n):
+    if counts.array.size not in (1, n):
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{counts.size} and input.size({axis}) = {n}"
+            f"{counts.array.size} and input.size({axis}) = {n}"
         )
-    where = np.repeat(np.arange(n), counts)
-    _sized(output_size, where.size)
-    return apply(_selected, (x,), {"key": (slice(None),) * axis + (where,)})
+    where = _repeated(counts, n)
+    _sized(output_size, where.array.size)
+    return apply(_selected, (x, where), {"key": (slice(None),) * axis + (HERE,)})
 
 
 def _counts(repeats: Any) -> Any:
-    counts = repeats.array
-    if counts.ndim > 1:
+    if repeats.array.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    if counts.dtype.name not in ("int32", "int64"):
+    if dtypes.of(repeats.array.dtype) not in (dtypes.int32, dtypes.int64):
         raise RuntimeError("repeats has to be Long or Int tensor")
-    if counts.size and counts.min() < 0:
-        raise RuntimeError("repeats can not be negative")
-    return counts.reshape(-1)
+    within(repeats.array, 0, 1 << 62, lambda _: "repeats can not be negative")
+    return reshape(repeats, -1)
+
+
+def _repeated(counts: Any, n: int) -> Any:
+    """0, 1, ... n - 1, each so many times."""
+    return apply(_sets.repeated, (expand(counts, n),), {})
 
 
 def _sized(output_size: int | None, n: int) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.view import alias_of
 from gradwright.face.elementwise import isnan, masked_fill, maximum, minimum, ne
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim, reshape
@@ -16,7 +17,7 @@ from gradwright.ops import decompose as _decompose
 from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.torch import dims, numpy_names, one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import counted, dims, numpy_names, one_dim, tensor_arg, to_dtype
 
 __all__ = [
     "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",
@@ -142,16 +143,21 @@ def _extremum(name: str, x: Any, dim: Any, keepdim: bool, whole: Op, position: O
     if isinstance(dim, TensorBase):
         return pair(x, dim)
     axis = one_dim(name, dim, x.array.ndim)
-    where = position(nonempty(name, x, axis).array, axis=axis if x.array.ndim else None, keepdims=True)
-    return VALUES[name](*picked(along, x, where, axis, keepdim))
+    return VALUES[name](*picked(along, nonempty(name, x, axis), position, axis, keepdim, keepdims=True))
 
 
-def picked(op: Op, x: Any, where: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
-    """The entries of ``x`` at the index array ``where``, of length 1 along ``axis``, and that array as a tensor."""
-    if x.array.ndim == 0:
-        return x.clone(), wrap(where.reshape(()))
-    values = apply(op, (x, wrap(where)), {"axis": axis, "keepdims": bool(keepdim)})
-    return values, wrap(where if keepdim else where.squeeze(axis))
+def picked(op: Op, x: Any, find: Op, axis: int, keepdim: bool, **static: Any) -> tuple[Any, Any]:
+    """The entry of ``x`` in each line along ``axis`` that ``find`` finds, and where it stands."""
+    if not x.array.ndim:
+        return x.clone(), zero_place(x)
+    where = apply(find, (alias_of(x),), {"axis": axis, **static})
+    values = apply(op, (x, where), {"axis": axis, "keepdims": bool(keepdim)})
+    return values, where if keepdim else wrap(backends.namespace(where.array).squeeze(where.array, axis=(axis,)))
+
+
+def zero_place(x: Any) -> Any:
+    """Where the one entry of a 0-d tensor stands."""
+    return wrap(backends.namespace(x.array).zeros_like(x.array, shape=(), dtype=counted(x, 0).array.dtype))
 
 
 @numpy_names

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gradwright.engine.apply import apply_one
+from gradwright.engine.apply import apply
 from gradwright.face.forms import without_slope
 from gradwright.op import Op, op
 
@@ -23,7 +23,7 @@ def return_type(name: str, *fields: str) -> Any:
 
 
 @op(complex="general")
-def _opaque(xp: Any, x: Any, *, result: Any) -> Any:
+def _opaque(xp: Any, x: Any, result: Any) -> Any:
     """``result``, whatever x is."""
     return result
 
@@ -34,8 +34,8 @@ def _named(function: str, node: str) -> Op:
 
 
 def opaque(function: str, node: str, x: Any, result: Any) -> Any:
-    """``result``, an array that ``function`` made of ``x``, as a tensor that cannot be differentiated.
+    """``result``, a tensor that ``function`` made of ``x``, as one that cannot be differentiated.
 
     If ``x`` requires grad it does so too, and the backward pass raises NotImplementedError.
     """
-    return apply_one(_named(function, node), x, {"result": result})
+    return apply(_named(function, node), (x, result), {})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from gradwright import dtypes
 from gradwright.engine.apply import apply
-from gradwright.engine.base import wrap
-from gradwright.face.reduce import VALUES, inexact, widened
+from gradwright.engine.view import alias_of
+from gradwright.face.reduce import VALUES, inexact, widened, zero_place
 from gradwright.face.returns import return_type
 from gradwright.op import Op
+from gradwright.ops import order as _order
 from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
@@ -45,25 +43,22 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     return _running(_scan.logcumsumexp, "logcumsumexp", inexact(tensor_arg("logcumsumexp", input)), dim)
 
 
-def _running_extremum(name: str, x: Any, dim: int, better: Any, op: Op) -> Any:
+def _running_extremum(name: str, x: Any, dim: int, op: Op, largest: bool) -> Any:
     x = tensor_arg(name, x)
     axis = one_dim(name, dim, x.array.ndim)
     if not x.array.ndim:
-        return VALUES[name](x.clone(), wrap(np.zeros((), np.int64)))
-    place = np.arange(x.array.shape[axis]).reshape((-1,) + (1,) * (x.array.ndim - axis - 1))
-    found = x.array == better.accumulate(x.array, axis)
-    found |= np.isnan(x.array) if dtypes.kind(x.array.dtype) == "f" else False
-    where = wrap(np.maximum.accumulate(found * place, axis))
+        return VALUES[name](x.clone(), zero_place(x))
+    where = apply(_order.argrunning, (alias_of(x),), {"axis": axis, "largest": largest})
     return VALUES[name](apply(op, (x, where), {"axis": axis}), where)
 
 
 @numpy_names
 def cummax(input: Any, dim: int) -> Any:
     """The largest entry so far along ``dim``, and where it stands (the last of several)."""
-    return _running_extremum("cummax", input, dim, np.maximum, _maxima)
+    return _running_extremum("cummax", input, dim, _maxima, True)
 
 
 @numpy_names
 def cummin(input: Any, dim: int) -> Any:
     """The smallest entry so far along ``dim``, and where it stands (the last of several)."""
-    return _running_extremum("cummin", input, dim, np.minimum, _minima)
+    return _running_extremum("cummin", input, dim, _minima, False)

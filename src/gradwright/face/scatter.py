@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
+from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.require import within
 from gradwright.errors import size as _text
-from gradwright.face.indexing import winning
 from gradwright.face.join import cat
-from gradwright.face.shape import expand, flatten, movedim, reshape
+from gradwright.face.keys import lasting, winning
+from gradwright.face.shape import expand, flatten, reshape
 from gradwright.ops import index as _index
+from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
-from gradwright.reading.torch import number_as, one_dim, tensor_arg
+from gradwright.ops import sets as _sets
+from gradwright.reading.torch import counted, number_as, number_beside, one_dim, tensor_arg
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "index_reduce", "index_select", "scatter", "scatter_add",
     "scatter_reduce",
 ]  # fmt: skip
 
-_INDICES = (np.dtype(np.int64), np.dtype(np.int32))
+_INDICES = (dtypes.int64, dtypes.int32)
 _selected, _filled, _copied = (
     op.variant(f"{name}Backward0")
     for op, name in ((_index.at, "IndexSelect"), (_index.put, "IndexFill"), (_index.put, "IndexCopy"))
 )
-
-
-def _outside(index: Any, n: int) -> bool:
-    """Whether an index is negative, or n or more: in one pass, as a negative one is a large one without its sign."""
-    return bool(index.view(f"u{index.itemsize}").max() >= n)
 
 
 def _back(y: Any, shape: tuple[int, ...]) -> Any:
@@ -46,7 +44,7 @@ def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[
     x, index = tensor_arg(function, x), tensor_arg(function, index, "index", 3)
     src = tensor_arg(function, given[0], "src", 4) if given else None
     axis = one_dim(function, dim, x.array.ndim)
-    if index.array.dtype not in _INDICES and (index.array.size or function != "gather"):
+    if dtypes.of(index.array.dtype) not in _INDICES and (index.array.size or function != "gather"):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtypes.of(index.array.dtype)}")
     like = [x] if src is None else [x, src]
     if src is not None and src.array.dtype != x.array.dtype:
@@ -72,9 +70,8 @@ def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[
                 f"{_text(y.array.shape)}" + (f" apart from dimension {axis}" if y is x else " of src")
             )
     n = x.array.shape[axis]
-    if index.array.size and _outside(index.array, n):
-        wrong = next(int(i) for i in index.array.ravel() if not 0 <= i < n)
-        raise RuntimeError(f"{function}(): index {wrong} is out of bounds for dimension {axis} with size {n}")
+    within(index.array, 0, n - 1, lambda wrong: (
+        f"{function}(): index {wrong} is out of bounds for dimension {axis} with size {n}"))  # fmt: skip
     if src is not None and src.array.shape != index.array.shape:
         src = src[tuple(slice(m) for m in index.array.shape)]
     return x, axis, index, src
@@ -109,8 +106,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     """
     x, src = tensor_arg("scatter", input), value if src is None else src
     if not isinstance(src, TensorBase):
-        filled = number_as("scatter", src, x.array.dtype)
-        src = wrap(np.full(tensor_arg("scatter", index, "index", 3).array.shape, filled))
+        src = expand(number_beside("scatter", src, x), tensor_arg("scatter", index, "index", 3).array.shape)
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
@@ -119,10 +115,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     if not index.array.size:
         return x.clone()
     if src._node is not None:
-        places = np.arange(y.array.size).reshape(y.array.shape)[tuple(
-            slice(None) if k == axis else slice(n) for k, n in enumerate(index.array.shape)
-        )]  # fmt: skip
-        src = winning(src, np.take_along_axis(places, index.array, axis))
+        src = lasting(src, apply(_scatter.last_along, (index,), {"axis": axis, "shape": tuple(y.array.shape)}))
     return _back(apply(_scatter.scatter, (y, index, src), {"axis": axis}), x.array.shape)
 
 
@@ -142,7 +135,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 
 def _without(x: Any, axis: int, index: Any, value: Any) -> Any:
     """``x`` with ``value`` in the places that will be written."""
-    fill = wrap(np.full(index.array.shape, value, x.array.dtype))
+    fill = expand(number_beside("scatter_reduce", value, x), index.array.shape)
     return apply(_scatter.scatter, (x, index, fill), {"axis": axis})
 
 
@@ -152,15 +145,15 @@ def _sum(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
 
 
 def _mean(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
-    ones = wrap(np.ones(x.array.shape, x.array.dtype))
-    counts = _sum(ones, axis, index, wrap(np.ones(index.array.shape, x.array.dtype)), include_self)
+    one = number_beside("scatter_reduce", 1, x)
+    counts = _sum(expand(one, x.array.shape), axis, index, expand(one, index.array.shape), include_self)
     total = _sum(x, axis, index, src, include_self)
     return total / counts if dtypes.kind(x.array.dtype) in "fc" else total.floor_divide(counts)
 
 
 def _max(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
     kind = dtypes.kind(x.array.dtype)
-    lowest = -np.inf if kind == "f" else False if kind == "b" else np.iinfo(x.array.dtype).min
+    lowest = -inf if kind == "f" else False if kind == "b" else dtypes.iinfo(x.array.dtype).min
     start = x if include_self else _without(x, axis, index, lowest)
     return apply(_scatter.scatter_max, (start, index, src), {"axis": axis})
 
@@ -177,40 +170,38 @@ def _prod(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
     start = x if include_self else _without(x, axis, index, 1)
     if not is_grad_enabled() or (start._node is None and src._node is None):
         return apply(_scatter.scatter_prod, (start, index, src), {"axis": axis})
-    columns = np.moveaxis(np.arange(x.array.size).reshape(x.array.shape), axis, 0)
-    within = columns[(slice(None), *(slice(n) for k, n in enumerate(index.array.shape) if k != axis))]
-    sent = np.take_along_axis(within, np.moveaxis(index.array, axis, 0), 0)
-    places = np.concatenate([np.arange(x.array.size), sent.ravel()])
-    order = np.argsort(places, kind="stable")
-    places = places[order]
-    values = cat([flatten(start), flatten(movedim(src, axis, 0))])[order]
-    while places.size > x.array.size:
-        first = np.flatnonzero(np.diff(places, prepend=-1))
-        rank = np.arange(places.size) - np.repeat(first, np.diff(first, append=places.size))
-        even = rank % 2 == 0
-        paired = np.append(~even[1:], False)[even]  # the even ones that have a partner behind them
-        halves = values[even]
-        values = apply(_index.put, (halves, halves[paired] * values[~even]), {"key": (paired,)})
-        places = places[even]
+    sent = apply(_scatter.places_along, (index,), {"axis": axis, "shape": tuple(x.array.shape)})
+    places = cat([counted(x, x.array.size), flatten(sent)])
+    values = cat([flatten(start), flatten(src)])
+    order = apply(_order.argsort, (places,), {"axis": 0, "descending": False})
+    places, values = (apply(_index.at, (y, order), {"key": (HERE,)}) for y in (places, values))
+    while places.array.size > x.array.size:
+        first = apply(_sets.searchsorted, (places, places), {"side": "left"})
+        even = (counted(x, places.array.size) - first) % 2 == 0
+        (ones,), (others,) = (apply(_sets.nonzero, (which,), {}) for which in (even, ~even))
+        partner = (even.cumsum(0) - 1)[others - 1]
+        halves = values[ones]
+        products = apply(_index.at, (halves, partner), {"key": (HERE,)}) * values[others]
+        values = apply(_index.put, (halves, products, partner), {"key": (HERE,)})
+        places = places[ones]
     return reshape(values, x.array.shape)
 
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": _sum, "prod": _prod, "mean": _mean, "amax": _max, "amin": _min}
 
 
-def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) -> tuple[Any, int, Any, Any]:
-    """``x`` (a 0-d one as a vector), the dim, ``source``, and the key that takes a vector of indices along the dim."""
+def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) -> tuple[Any, ...]:
+    """``x`` (a 0-d one as a vector), the dim, ``source``, the vector of indices, the key that takes it there."""
     x, index = tensor_arg(function, input), tensor_arg(function, index, "index", 3)
     axis, where = one_dim(function, dim, x.array.ndim), index.array
     if where.ndim > 1:
         raise IndexError(f"{function}(): Index is supposed to be a vector, but got {where.ndim} dims")
-    if where.dtype not in _INDICES:
+    if dtypes.of(where.dtype) not in _INDICES:
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, but got {dtypes.of(where.dtype)}")
     x = reshape(x, 1) if not x.array.ndim else x
     n = x.array.shape[axis]
-    if where.size and (where.min() < -n or where.max() >= n if function == "index_fill" else _outside(where, n)):
-        raise IndexError(f"{function}(): index out of range in self: dimension {axis} has size {n}")
-    key = (slice(None),) * axis + (where.reshape(-1).copy(),)
+    within(where, -n if function == "index_fill" else 0, n - 1, lambda _: (
+        f"{function}(): index out of range in self: dimension {axis} has size {n}"), IndexError)  # fmt: skip
     if source is not None:
         tensor_arg(function, source, "source", 4)
         if source.array.dtype != x.array.dtype:
@@ -227,52 +218,48 @@ def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) 
                 f"{_text(wanted)}, but got {_text(source.array.shape)}"
             )
         source = reshape(source, wanted)
-    return x, axis, source, key
+    return x, axis, source, reshape(index, 1) if not where.ndim else index, (slice(None),) * axis + (HERE,)
 
 
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The slices of ``input`` at the vector ``index`` along ``dim``."""
-    x, _, _, key = _along("index_select", input, dim, index)
-    out = apply(_selected, (x,), {"key": key})
+    x, _, _, index, key = _along("index_select", input, dim, index)
+    out = apply(_selected, (x, index), {"key": key})
     return out if input.array.ndim else _back(out, ())
 
 
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """A copy of ``input`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
-    x, _, source, key = _along("index_add", input, dim, index, source)
+    x, _, source, index, key = _along("index_add", input, dim, index, source)
     added = source if alpha == 1 else source * number_as("index_add", alpha, x.array.dtype).item()
-    return _back(apply(_index.add_at, (x, added), {"key": key}), input.array.shape)
+    return _back(apply(_index.add_at, (x, added, index), {"key": key}), input.array.shape)
 
 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """A copy of ``input`` with the slices of ``source`` written at ``index`` along ``dim``; the last stays."""
-    x, _, source, key = _along("index_copy", input, dim, index, source)
-    if source._node is not None:
-        source = winning(source, np.arange(x.array.size).reshape(x.array.shape)[key])
-    return _back(apply(_copied, (x, source), {"key": key}), input.array.shape)
+    x, _, source, index, key = _along("index_copy", input, dim, index, source)
+    source = winning(source, x, key, [index])
+    return _back(apply(_copied, (x, source, index), {"key": key}), input.array.shape)
 
 
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """A copy of ``input`` with ``value``, a number or a 0-d tensor, in the slices at ``index`` along ``dim``."""
-    x, axis, _, key = _along("index_fill", input, dim, index)
+    x, axis, _, index, key = _along("index_fill", input, dim, index)
     if not isinstance(value, TensorBase):
-        value = wrap(number_as("index_fill", value, x.array.dtype))
+        value = number_beside("index_fill", value, x)
     elif value.array.ndim:
         raise RuntimeError(
             f"Only supports 0-dimensional value tensor, but got tensor with {value.array.ndim} dimension(s)."
         )
-    shape = (*x.array.shape[:axis], key[-1].size, *x.array.shape[axis + 1 :])
-    value = expand(value.to(x.array.dtype), shape)
-    if value._node is not None:
-        value = winning(value, np.arange(x.array.size).reshape(x.array.shape)[key])
-    return _back(apply(_filled, (x, value), {"key": key}), input.array.shape)
+    shape = (*x.array.shape[:axis], index.array.size, *x.array.shape[axis + 1 :])
+    value = winning(expand(value.to(x.array.dtype), shape), x, key, [index])
+    return _back(apply(_filled, (x, value, index), {"key": key}), input.array.shape)
 
 
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """`scatter_reduce` of whole slices of ``source``: "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    x, axis, source, key = _along("index_reduce", input, dim, index, source)
-    where = wrap(key[-1].reshape((-1,) + (1,) * (x.array.ndim - axis - 1)))
-    where = expand(where, source.array.shape)
+    x, axis, source, index, _ = _along("index_reduce", input, dim, index, source)
+    where = expand(reshape(index, (-1,) + (1,) * (x.array.ndim - axis - 1)), source.array.shape)
     return _back(scatter_reduce(x, axis, where, source, reduce, include_self=include_self), input.array.shape)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import itertools
+from math import prod
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase
+from gradwright.engine.require import within
 from gradwright.errors import kind
 from gradwright.errors import size as _text
-from gradwright.face.join import stack
+from gradwright.face.join import meshgrid, stack
 from gradwright.face.returns import opaque
 from gradwright.face.scatter import index_select
-from gradwright.reading.torch import NUMBER, numpy_names, one_dim, result_type, tensor_arg, tensor_list
+from gradwright.face.shape import flatten, movedim, reshape
+from gradwright.ops import scatter as _scatter
+from gradwright.ops import sets as _sets
+from gradwright.reading.common import beside
+from gradwright.reading.torch import NUMBER, numpy_names, one_dim, operands, tensor_arg, tensor_list, to_dtype
 
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",
 ]  # fmt: skip
 
 
-def _asked(values: Any, inverse: Any, counts: Any) -> Any:
-    found = (values, *(wrap(np.asarray(v)) for v in (inverse, counts) if v is not None))
+def _asked(values: Any, *others: tuple[bool, Any]) -> Any:
+    found = (values, *(other for asked, other in others if asked))
     return found if len(found) > 1 else values
 
 
@@ -31,12 +36,16 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
            dim: int | None = None) -> Any:  # fmt: skip
     """The distinct entries in order (or slices along ``dim``); where each went, and how often, if asked for."""
     x = tensor_arg("unique", input)
-    axis = None if dim is None else one_dim("unique", dim, x.array.ndim)
-    values, inverse, counts = np.unique(
-        x.array, return_inverse=True, return_counts=True, axis=axis if x.array.ndim else None, equal_nan=False
-    )
+    if dim is not None and one_dim("unique", dim, x.array.ndim) < x.array.ndim:
+        lines = movedim(x, dim, 0)
+        order = apply(_sets.sorted_lines, (reshape(lines, (lines.array.shape[0], prod(lines.array.shape[1:]))),), {})
+        first, inverse, counts = apply(_sets.runs, (lines.detach()[order],), {})
+        values = movedim(lines.detach()[order[first]], 0, dim)
+        inverse = apply(_scatter.scatter, (order, order, inverse), {"axis": 0})
+    else:
+        values, inverse, counts = apply(_sets.unique, (x,), {"inverse": return_inverse, "counts": return_counts})
     values = opaque("unique", "Unique2Backward0" if dim is None else "UniqueDimBackward0", x, values)
-    return _asked(values, inverse if return_inverse else None, counts if return_counts else None)
+    return _asked(values, (return_inverse, inverse), (return_counts, counts))
 
 
 @numpy_names
@@ -45,17 +54,12 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     """The entries (or slices along ``dim``) without those that repeat the one before."""
     x = tensor_arg("unique_consecutive", input)
     axis = 0 if dim is None else one_dim("unique_consecutive", dim, x.array.ndim)
-    lines = x.array.reshape(-1) if dim is None or not x.array.ndim else np.moveaxis(x.array, axis, 0)
-    n = lines.shape[0]
-    rows = lines.reshape(n, -1) if lines.size else np.empty((n, 0))
-    new = np.ones(n, bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(1)
-    starts = np.flatnonzero(new)
-    inverse = np.cumsum(new) - 1
+    lines = flatten(x.detach()) if dim is None or not x.array.ndim else movedim(x.detach(), axis, 0)
+    first, inverse, counts = apply(_sets.runs, (lines,), {})
     return _asked(
-        opaque("unique_consecutive", "UniqueConsecutiveBackward0", x, np.moveaxis(lines[starts], 0, axis)),
-        (inverse if dim is not None else inverse.reshape(x.array.shape)) if return_inverse else None,
-        np.diff(starts, append=n) if return_counts else None,
+        opaque("unique_consecutive", "UniqueConsecutiveBackward0", x, movedim(lines[first], 0, axis)),
+        (return_inverse, inverse if dim is not None else reshape(inverse, x.array.shape)),
+        (return_counts, counts),
     )
 
 
@@ -63,9 +67,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     """For each entry of ``elements`` whether it is among ``test_elements``; one of the two may be a number."""
     if not any(isinstance(v, TensorBase) for v in (elements, test_elements)):
         raise TypeError(f"isin(): one of the two must be a Tensor, but got {kind(elements)} and {kind(test_elements)}")
-    common = result_type(elements, test_elements).dtype
-    a, b = (np.asarray(getattr(v, "array", v)).astype(common) for v in (elements, test_elements))
-    return wrap(np.isin(a, b, assume_unique=assume_unique, invert=invert))
+    given = operands(_sets.isin, (elements, test_elements)) or ()
+    return apply(_sets.isin, given, {"assume_unique": assume_unique, "invert": invert})
 
 
 def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
@@ -82,11 +85,10 @@ def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, r
     if sorter is not None:
         if sorter.array.shape != edges.array.shape:
             raise RuntimeError("searchsorted(): boundary and sorter must have the same size")
-        if sorter.array.dtype != np.int64:
+        if dtypes.of(sorter.array.dtype) is not dtypes.int64:
             raise RuntimeError(f"searchsorted(): sorter must be of dtype long, got {dtypes.of(sorter.array.dtype)}")
-        if sorter.array.size and not 0 <= sorter.array.min() <= sorter.array.max() < edges.array.shape[-1]:
-            raise RuntimeError("searchsorted(): sorter index out of range")
-        edges = wrap(np.take_along_axis(edges.array, sorter.array, -1))
+        within(sorter.array, 0, edges.array.shape[-1] - 1, lambda _: "searchsorted(): sorter index out of range")
+        edges = apply(_scatter.take_along_axis, (edges.detach(), sorter), {"axis": edges.array.ndim - 1})
     return _found("searchsorted", edges, input, out_int32, right or side == "right")
 
 
@@ -99,52 +101,45 @@ def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bo
 
 
 def _found(function: str, sequence: Any, values: Any, small: bool, right: bool) -> Any:
-    edges = sequence.array
+    edges = sequence.array.shape
     if not isinstance(values, (TensorBase, *NUMBER)):
         raise TypeError(f"{function}(): argument 'input' must be Tensor or number, not {kind(values)}")
-    v = values.array if isinstance(values, TensorBase) else np.asarray(values)
-    if not edges.ndim or (edges.ndim > 1 and (edges.ndim != v.ndim or edges.shape[:-1] != v.shape[:-1])):
+    shape = values.array.shape if isinstance(values, TensorBase) else ()
+    if not edges or (len(edges) > 1 and (len(edges) != len(shape) or edges[:-1] != shape[:-1])):
         raise RuntimeError(
             f"{function}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor "
-            f"and input value tensor must match, but we got boundaries tensor {_text(edges.shape)} and input value "
-            f"tensor {_text(v.shape)}"
+            f"and input value tensor must match, but we got boundaries tensor {_text(edges)} and input value "
+            f"tensor {_text(shape)}"
         )
-    if small and edges.shape[-1] >= 2**31:
+    if small and edges[-1] >= 2**31:
         raise RuntimeError(f"{function}(): the size of boundaries' last dimension should be less than 2**31")
-    if edges.ndim == 1:
-        out = np.searchsorted(edges, v, "right" if right else "left")
-    else:
-        out = _bisected(edges, v, right)
-    return wrap(np.asarray(out, np.int32 if small else np.int64))
-
-
-def _bisected(edges: Any, values: Any, right: bool) -> Any:
-    """`np.searchsorted` for every line of the last axis at once: log2 n halvings of the range of each value."""
-    low, high = np.zeros(values.shape, np.int64), np.full(values.shape, edges.shape[-1])
-    for _ in range(edges.shape[-1].bit_length()):
-        middle = (low + high) // 2
-        edge = np.take_along_axis(edges, np.minimum(middle, edges.shape[-1] - 1), -1)
-        beyond = ~(edge > values if right else edge >= values) & (low < high)
-        low, high = np.where(beyond, middle + 1, low), np.where(beyond, high, middle)
-    return low
+    given = operands(_sets.searchsorted, (sequence, values)) or ()
+    out = apply(_sets.searchsorted, given, {"side": "right" if right else "left"})
+    return to_dtype(out, dtypes.int32) if small else out
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each of 0, 1, 2, ... occurs in a 1-d tensor of them, or the sum of the ``weights`` of its places."""
-    x = tensor_arg("bincount", input).array
-    if dtypes.kind(x.dtype) not in "iu":
-        raise NotImplementedError(f"bincount(): not implemented for {dtypes.of(x.dtype)}; expected whole numbers")
-    if x.ndim != 1 or (x.size and x.min() < 0):
+    x = tensor_arg("bincount", input)
+    shape = x.array.shape
+    if dtypes.kind(x.array.dtype) not in "iu":
+        raise NotImplementedError(f"bincount(): not implemented for {dtypes.of(x.array.dtype)}; expected whole numbers")
+    if len(shape) != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    within(x.array, 0, 1 << 62, lambda _: "bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
+    length = max(int(x.max()) + 1 if shape[0] else 0, minlength)
     if weights is None:
-        return wrap(np.bincount(x, minlength=minlength))
-    w = tensor_arg("bincount", weights, "weights", 2).array
-    if w.shape != x.shape:
-        raise RuntimeError(f"weights should be 1-d and have the same length as input, {len(x)}, got {_text(w.shape)}")
-    sums = np.bincount(x, w, minlength).astype(np.float32 if w.dtype == np.float32 else np.float64)
-    return opaque("bincount", "NotImplemented", weights, sums)
+        return apply(_sets.bincount, (x,), {"length": length})
+    w = tensor_arg("bincount", weights, "weights", 2)
+    if w.array.shape != shape:
+        raise RuntimeError(
+            f"weights should be 1-d and have the same length as input, {shape[0]}, got {_text(w.array.shape)}"
+        )
+    single = dtypes.of(w.array.dtype) is dtypes.float32
+    sums = apply(_sets.bincount, (x, to_dtype(w.detach(), dtypes.float64)), {"length": length})
+    return opaque("bincount", "NotImplemented", weights, to_dtype(sums, dtypes.float32) if single else sums)
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
@@ -157,8 +152,8 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     if r == 0:
         return x[:0]
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(x.array.size), r)), np.int64)
-    return index_select(x, 0, wrap(rows.reshape(-1))).reshape(-1, r)
+    rows = [place for row in choose(range(x.array.size), r) for place in row]
+    return index_select(x, 0, beside(x.array, rows, dtypes.int64)).reshape(-1, r)
 
 
 def cartesian_prod(*tensors: Any) -> Any:
@@ -171,5 +166,4 @@ def cartesian_prod(*tensors: Any) -> Any:
             raise RuntimeError(f"cartesian_prod() expects all tensors to have the same dtype, got {x.dtype}")
     if len(xs) == 1:
         return xs[0]
-    places = np.indices([x.array.size for x in xs]).reshape(len(xs), -1)
-    return stack([index_select(x, 0, wrap(p)) for x, p in zip(xs, places, strict=True)], 1)
+    return stack([flatten(grid) for grid in meshgrid(*xs, indexing="ij")], 1)

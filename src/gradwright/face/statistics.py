@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase
+from gradwright.engine.require import require
 from gradwright.face import elementwise, reduce
 from gradwright.face.complex import complex as make_complex
 from gradwright.face.complex import conj, imag, real
@@ -18,6 +17,7 @@ from gradwright.face.scatter import gather
 from gradwright.face.shape import movedim, reshape, squeeze, transpose
 from gradwright.op import Op
 from gradwright.ops import reduce as _reduce
+from gradwright.reading.common import beside
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
@@ -74,19 +74,18 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 def _levels(name: str, x: Any, q: Any, interpolation: str) -> Any:
     """``q`` checked, as a tensor beside ``x``."""
-    if x.array.dtype not in ("float32", "float64"):
+    if dtypes.of(x.array.dtype) not in (dtypes.float32, dtypes.float64):
         raise RuntimeError(f"{name}() input tensor must be float or double, got {dtypes.of(x.array.dtype)}")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(f"{name}() interpolation must be one of {_INTERPOLATIONS}, but got {interpolation!r}")
     if not x.array.size:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
-    q = q if isinstance(q, TensorBase) else wrap(np.array(q, x.array.dtype))
+    q = q if isinstance(q, TensorBase) else beside(x.array, q, x.array.dtype)
     if q.array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, but has {q.array.ndim} dims")
     if q.array.dtype != x.array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor, got {dtypes.of(q.array.dtype)}")
-    if not np.all((q.array >= 0) & (q.array <= 1)):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    require((q.array >= 0) & (q.array <= 1), f"{name}() q values must be in the range [0, 1]")
     return q
 
 

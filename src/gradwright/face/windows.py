@@ -6,13 +6,13 @@ when repeated, is the symmetric one of m = n + 1 points without its last. A wind
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.backends.devices import place
+from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.base import wrap
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
@@ -22,8 +22,8 @@ def made(n: int, periodic: bool, formula: Callable[[Any, int], Any], dtype: Any,
          requires_grad: bool) -> Any:  # fmt: skip
     """The window of ``n`` points whose weights are ``formula(k, m)``, as a tensor."""
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
-    weights = formula(np.arange(n, dtype=float), n + (periodic and n > 1)) if n != 1 else np.ones(1)
-    out = wrap(place(device).hold(weights.astype(d.dtype)))
+    weights = formula(xp.arange(n, dtype=float), n + (periodic and n > 1)) if n != 1 else xp.ones(1)
+    out = wrap(place(device).hold(xp.astype(weights, d.dtype)))
     return out.requires_grad_() if requires_grad else out
 
 
@@ -31,20 +31,21 @@ def cosines(*coefficients: float) -> Callable[[Any, int], Any]:
     """sum_i (-1)**i a_i cos(2 pi i k / (m - 1))."""
 
     def formula(k: Any, m: int) -> Any:
-        terms = [(-1) ** i * a * np.cos(2 * np.pi * i * k / (m - 1)) for i, a in enumerate(coefficients)]
-        return np.sum(terms, axis=0)
+        terms = [(-1) ** i * a * xp.cos(2 * math.pi * i * k / (m - 1)) for i, a in enumerate(coefficients)]
+        return xp.sum(xp.stack(terms), axis=0)
 
     return formula
 
 
 def bartlett(k: Any, m: int) -> Any:
     """A triangle, 1 - |2 k / (m - 1) - 1|."""
-    return 1 - np.abs(2 * k / (m - 1) - 1)
+    return 1 - xp.abs(2 * k / (m - 1) - 1)
 
 
 def kaiser(beta: float) -> Callable[[Any, int], Any]:
     """I0(beta sqrt(1 - (2 k / (m - 1) - 1)**2)) / I0(beta), with I0 the modified Bessel function of order 0."""
-    return lambda k, m: np.i0(beta * np.sqrt(np.maximum(1 - (2 * k / (m - 1) - 1) ** 2, 0))) / np.i0(beta)
+    i0 = xp.i0
+    return lambda k, m: i0(beta * xp.sqrt(xp.maximum(1 - (2 * k / (m - 1) - 1) ** 2, 0))) / i0(beta)
 
 
 def _window(name: str, formula: Callable[..., Any], about: str, **defaults: float) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from gradwright.ops import (
     resize,
     scan,
     scatter,
+    sets,
     shape,
     solve,
     special,
@@ -29,6 +30,6 @@ from gradwright.ops import (
 
 __all__ = [
     "activation", "arithmetic", "complex", "conv", "decompose", "distance", "elementary", "fft", "index", "linalg",
-    "loss", "norm", "order", "piecewise", "pool", "recurrent", "reduce", "resize", "scan", "scatter", "shape",
+    "loss", "norm", "order", "piecewise", "pool", "recurrent", "reduce", "resize", "scan", "scatter", "sets", "shape",
     "solve", "special", "table",
 ]  # fmt: skip

@@ -262,3 +262,29 @@ def rsqrt(xp, x):
 
 
 rsqrt.vjp(x=lambda xp, g, out: g * (-0.5 * (out * out * out)))
+
+_WHOLE = [Sample(A(values=[4, -6, 0]), A(values=[6, 9, 0]))]
+
+
+@builtin(kind="elementwise", samples=_WHOLE)
+def gcd(xp, x, y):
+    """Greatest common divisor of whole numbers."""
+    return xp.gcd(x, y)
+
+
+@builtin(kind="elementwise", samples=_WHOLE)
+def lcm(xp, x, y):
+    """Least common multiple of whole numbers."""
+    return xp.lcm(x, y)
+
+
+@builtin(kind="elementwise", samples=[Sample(A(3, low=0.5, high=9.0))])
+def exponent(xp, x):
+    """The n for which x = m 2**n with 0.5 <= abs(m) < 1; 0 for 0."""
+    return xp.frexp(x)[1]
+
+
+@builtin(kind="elementwise", samples=[Sample(A(3), A(values=[1, -2, 40]))])
+def ldexp(xp, x, n):
+    """x 2**n for whole n."""
+    return xp.ldexp(x, n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradwright.backends.generic import overlapping
+from gradwright.backends.generic import HERE, overlapping
 from gradwright.backends.steps import chain, read
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.shape import permute_dims
@@ -14,9 +14,10 @@ _VIEWS = [
     Sample(A(4, 5), key=(..., slice(5, None, -3))),
 ]
 _COPIES = [
-    Sample(A(4, 5), key=(A(values=[0, 2, 0]), A(values=[[4], [1]]))),
-    Sample(A(4, 5), key=(slice(None), A(values=[[0, 2], [4, 0]]))),
-    Sample(A(2, 3), key=(A(values=[[True, False, True], [False, False, True]]),)),
+    Sample(A(4, 5), A(values=[0, 2, 0]), A(values=[[4], [1]]), key=(HERE, HERE)),
+    Sample(A(4, 5), A(values=[[0, 2], [4, -1]]), key=(slice(None), HERE)),
+    Sample(A(3, 4, 2), A(values=[0, 2]), A(values=[1, 0]), key=(HERE, slice(1, 3), None, HERE)),
+    Sample(A(2, 3), A(values=[[True, False, True], [False, False, True]]), key=(HERE,)),
 ]
 
 
@@ -43,9 +44,9 @@ def _within(key, shape):
 
 
 @builtin(kind="linear", node="IndexBackward0", samples=_COPIES)
-def at(xp, x, *, key):
-    """``x[key]``, a copy: the key holds index arrays or masks."""
-    return xp.at(x, key=key)
+def at(xp, x, *places, key):
+    """``x[key]``, a copy: where the key says `HERE` it holds the next of ``places``, index arrays and masks."""
+    return xp.at(x, *places, key=key)
 
 
 @builtin(
@@ -54,51 +55,53 @@ def at(xp, x, *, key):
     samples=[
         Sample(A(2, 5), shape=(4, 5), key=(slice(1, 3), ...)),
         Sample(A(5), shape=(4, 5), key=(1, ...)),
-        Sample(A(3), shape=(4, 5), key=(A(values=[0, 2, 0]), A(values=[4, 1, 4]))),
+        Sample(A(3), A(values=[0, 2, 0]), A(values=[4, 1, 4]), shape=(4, 5), key=(HERE, HERE)),
     ],
 )
-def unindex(xp, x, *, shape, key):
-    """Zeros of ``shape`` with ``x`` added at ``key``: what `index` does to a cotangent."""
-    return xp.put(xp.zeros_like(x, shape=shape), x, key=key, accumulate=True)
+def unindex(xp, x, *places, shape, key):
+    """Zeros of ``shape`` with ``x`` added at ``key``: what `index` and `at` do to a cotangent."""
+    return xp.put(xp.zeros_like(x, shape=shape), x, *places, key=key, accumulate=True)
 
 
-def _read(g, key):
-    return (index if all(k is None or k is ... or type(k) in (int, slice) for k in key) else at)(g, key=key)
+def _read(g, places, key):
+    return at(g, *places, key=key) if places else index(g, key=key)
 
 
 index.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
-at.vjp(x=lambda xp, g, x_shape, key: unindex(g, shape=x_shape, key=key))
-unindex.vjp(x=lambda xp, g, key: _read(g, key))
+at.vjp(x=lambda xp, g, x_shape, places, key: unindex(g, *places, shape=x_shape, key=key))
+unindex.vjp(x=lambda xp, g, places, key: _read(g, places, key))
 
 
 _PUTS = [
     Sample(A(4, 5), A(2, 5), key=(slice(1, 3), ...)),
     Sample(A(4, 5), A(5), key=(1, ...)),
-    Sample(A(4, 5), A(2), key=(A(values=[0, 2]), A(values=[4, 1]))),
+    Sample(A(4, 5), A(2), A(values=[0, 2]), A(values=[4, 1]), key=(HERE, HERE)),
 ]
 
 
 @builtin(kind="linear", node="IndexPutBackward0", samples=_PUTS)
-def put(xp, x, value, *, key):
+def put(xp, x, value, *places, key):
     """A copy of x in which ``x[key]`` is ``value`` (already of the shape of ``x[key]``)."""
-    return xp.put(x, value, key=key)
+    return xp.put(x, value, *places, key=key)
 
 
 put.vjp(
-    x=lambda xp, g, value_shape, key: put(g, xp.zeros_like(g, shape=value_shape), key=key),
-    value=lambda xp, g, key: _read(g, key),
+    x=lambda xp, g, value_shape, places, key: put(g, xp.zeros_like(g, shape=value_shape), *places, key=key),
+    value=lambda xp, g, places, key: _read(g, places, key),
 )
 
 
 @builtin(
-    kind="linear", node="IndexAddBackward0", samples=[*_PUTS, Sample(A(4, 5), A(3, 5), key=(A(values=[1, 1, 0]),))]
+    kind="linear",
+    node="IndexAddBackward0",
+    samples=[*_PUTS, Sample(A(4, 5), A(3, 5), A(values=[1, 1, 0]), key=(HERE,))],
 )
-def add_at(xp, x, value, *, key):
+def add_at(xp, x, value, *places, key):
     """A copy of x with ``value`` added to ``x[key]``; places named more than once add up."""
-    return xp.put(x, value, key=key, accumulate=True)
+    return xp.put(x, value, *places, key=key, accumulate=True)
 
 
-add_at.vjp(x=lambda xp, g: g, value=lambda xp, g, key: _read(g, key))
+add_at.vjp(x=lambda xp, g: g, value=lambda xp, g, places, key: _read(g, places, key))
 
 
 @builtin(

@@ -325,3 +325,13 @@ def bitwise_left_shift(xp, x, y):
 def bitwise_right_shift(xp, x, y):
     """x / 2**y, rounded down, for whole numbers."""
     return x >> y
+
+
+@builtin(kind="elementwise", complex="general", samples=[Sample(A(3), A(3), rtol=0.5, atol=0.1, equal_nan=False)])
+def isclose(xp, x, y, *, rtol, atol, equal_nan):
+    """Whether |x - y| <= atol + rtol |y|; equal infinities are close, and NaN are if ``equal_nan``."""
+    same = x == y
+    if xp.isdtype(x.dtype, ("bool", "integral")):
+        x, y = xp.astype(x, xp.float64), xp.astype(y, xp.float64)
+    near = xp.isfinite(y) & (xp.abs(x - y) <= atol + rtol * xp.abs(y))
+    return near | same | (xp.isnan(x) & xp.isnan(y)) if equal_nan else near | same

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from gradwright.backends.generic import HERE
 from gradwright.op import A, Sample, builtin
 
 _INDEX = A(values=[[0, 1], [2, 2], [1, 3]])
@@ -126,3 +129,26 @@ def _take_slope(xp, g, x_shape, indices, axis):
 
 
 take.vjp(x=_take_slope)
+
+
+@builtin(samples=[Sample(A(values=[[0, 2, 0], [1, 1, 1]]), axis=1, shape=(2, 3))])
+def last_along(xp, indices, *, axis, shape):
+    """Whether no later entry of ``indices`` names the same place along ``axis`` of an array of ``shape``."""
+    order = xp.reshape(xp.arange(prod(indices.shape), device=indices.device), indices.shape)
+    last = xp.scatter_max(xp.zeros_like(order, shape=shape), indices, order, axis=axis)
+    return xp.take_along_axis(last, indices, axis=axis) == order
+
+
+@builtin(samples=[Sample(A(values=[0, 2, 0]), A(values=[1, 1, 1]), key=(HERE, HERE), shape=(3, 2))])
+def last_at(xp, *places, key, shape):
+    """Whether no later entry of an index of an array of ``shape`` (see `index.at`) names the same place."""
+    every = xp.reshape(xp.arange(prod(shape), device=places[0].device), shape)
+    named = xp.at(every, *places, key=key)
+    return xp.reshape(last_along.forward(xp, xp.reshape(named, (-1,)), axis=0, shape=(prod(shape),)), named.shape)
+
+
+@builtin(samples=[Sample(A(values=[[0, 2, 0], [1, 1, 1]]), axis=1, shape=(2, 3))])
+def places_along(xp, indices, *, axis, shape):
+    """The places, in row-major order of an array of ``shape``, of the entries that ``indices`` names along ``axis``."""
+    every = xp.reshape(xp.arange(prod(shape), device=indices.device), shape)
+    return xp.take_along_axis(every, indices, axis=axis)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.backends.devices import device_of, place
 from gradwright.backends.quiet import restore, silence
 from gradwright.engine.base import TensorBase, wrap
@@ -195,3 +195,14 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return call
+
+
+def number_beside(function: str, value: Any, x: Any) -> Any:
+    """A number as a tensor of the dtype and library of ``x``; RuntimeError if it does not fit that dtype."""
+    n = number_as(function, value, x.array.dtype)
+    return wrap(n) if isinstance(x.array, (np.ndarray, np.generic)) else beside(x.array, n.item(), n.dtype)
+
+
+def counted(x: Any, n: int) -> Any:
+    """0, 1, ... n - 1 in the library and on the device of ``x``."""
+    return wrap(backends.namespace(x.array).arange(n, device=x.array.device))

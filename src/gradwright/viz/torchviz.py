@@ -217,7 +217,7 @@ def _saved(node: Any) -> Iterator[tuple[str, Any]]:
 def _of_operation(node: Any) -> Iterator[tuple[str, Any]]:
     values = node._saved if node._packed else node._kept
     for k, (name, value) in enumerate(zip(node._names, getattr(values, "entries", values) or (), strict=False)):
-        several = k < node._packed and not isinstance(value, Entry) and not isinstance(value[1], list)
+        several = k < node._packed and not isinstance(value, Entry) and isinstance(value[0], (tuple, Entry))
         if k >= node._packed:
             if not callable(value):
                 yield name, value

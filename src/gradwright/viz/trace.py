@@ -137,9 +137,10 @@ class trace(Watch):
         outputs = list(arrays([result]))
         if outputs:
             note.shape, note.dtype = tuple(outputs[0].shape), of(outputs[0].dtype).name
-        given = list(arrays(inputs))
+        given, op = list(arrays(inputs)), getattr(node, "_op", None)
         for k, (array, needed) in enumerate(zip(given, node._mask, strict=False)):
-            stop = None if needed else self._known.stop(array)
+            index = op is not None and op.names_of(k + 1)[k] not in op.rules  # to which no gradient could flow
+            stop = None if needed or index else self._known.stop(array)
             if stop is not None:
                 note.stops.append((k, stop))
         for array in outputs:

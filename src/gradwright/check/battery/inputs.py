@@ -92,8 +92,9 @@ def _drawn(subject: Subject) -> list[Call]:
     found = []
     for sample in op.samples if subject.samples is None else subject.samples:
         arrays, static = draw(sample)
-        names = op.inputs if not op.variadic else [f"{op.inputs[-1]}[{k}]" for k in range(len(arrays))]
-        known = [n in op.rules or (op.variadic and bool(op.rules)) for n in (*op.inputs, *names)][-len(arrays) :]
+        first = len(op.inputs) - 1 if op.variadic else len(arrays)
+        known = [n in op.rules for n in op.names_of(len(arrays))]
+        names = [n if k < first else f"{n}[{k - first}]" for k, n in enumerate(op.names_of(len(arrays)))]
         args = [Arg(np.asarray(a), r and a.dtype.kind in "fc") for a, r in zip(arrays, known, strict=True)]
         found.append(Call(tuple(args), tuple(names), static))
     return found

@@ -72,10 +72,9 @@ def _random(generator: Any, like: Any) -> Any:
 
 
 def _differentiable(op: Op, arrays: Sequence[Any]) -> list[bool]:
-    names = op.inputs * len(arrays) if op.variadic else op.inputs
     return [
         n in op.rules and ("float" in str(a.dtype) or "complex" in str(a.dtype))
-        for n, a in zip(names, arrays, strict=False)
+        for n, a in zip(op.names_of(len(arrays)), arrays, strict=False)
     ]
 
 
