@@ -26,3 +26,8 @@ def test_finds_a_result_that_left_its_library(monkeypatch):
     exp = gradwright.exp
     monkeypatch.setattr(gradwright, "exp", lambda x: exp(wrap(np.asarray(x.detach().array)).requires_grad_()))
     assert "ndarray, not of array_api_strict" in run_entry(PRESENT["exp"], STRICT).reasons()[0]
+
+
+@pytest.mark.parametrize("name", sorted(PRESENT.keys() & REFUSED.keys()))
+def test_what_is_refused_still_is(name):
+    assert run_entry(PRESENT[name], STRICT).reasons(), f"{name} passes: take it out of oracle/refused.py"
