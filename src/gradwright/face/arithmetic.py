@@ -101,9 +101,9 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     x, y = tensor_arg("lerp", input), tensor_arg("lerp", end, "end", 2)
     d = dtypes.of(x.array.dtype)
     given = isinstance(weight, TensorBase)
-    number = None if given else number_as("lerp", weight, d)
+    number = None if given else number_as("lerp", weight, d).item()
     for name, t in (("end", y), *((("weight", weight),) if given else ())):
-        if t.array.dtype != d.dtype and not (name == "weight" and t.array.ndim == 0 and _category(t) >= dtypes.FLOAT):
+        if t.dtype is not d and not (name == "weight" and t.array.ndim == 0 and _category(t) >= dtypes.FLOAT):
             raise RuntimeError(f"lerp(): expected dtype {d.name} for `{name}` but got dtype {t.dtype.name}")
     if d.category < dtypes.FLOAT:
         raise NotImplementedError(f"lerp(): not implemented for {d}")

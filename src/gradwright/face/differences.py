@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.errors import size as _text
 from gradwright.face import reduce
@@ -38,7 +39,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     x = clone(x) if n == 0 else cat(ends, axis) if len(ends) > 1 else x
     for _ in range(min(n, x.array.shape[axis])):
         later, sooner = _part(x, axis, 1), _part(x, axis, None, max(x.array.shape[axis] - 1, 0))
-        x = logical_xor(later, sooner) if x.array.dtype == bool else later - sooner
+        x = logical_xor(later, sooner) if dtypes.of(x.array.dtype) is dtypes.boolean else later - sooner
     return x
 
 

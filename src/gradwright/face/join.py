@@ -136,12 +136,12 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, i
     named = (indices_or_sections, indices, sections, tensor_indices_or_sections)
     how: Any = next((h for h in named if h is not None), None)
     if isinstance(how, TensorBase):
-        if how.array.ndim > 1 or how.array.dtype.name != "int64":
+        if how.array.ndim > 1 or dtypes.of(how.array.dtype) is not dtypes.int64:
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor "
                 f"of dtype int64, but got {how.array.ndim} dims of {dtypes.of(how.array.dtype)}"
             )
-        how = how.array.tolist()
+        how = how.tolist()
     if x.array.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis, n = _divided("tensor_split", x, dim)

@@ -88,7 +88,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def _median(name: str, input: Any, dim: Any, keepdim: bool, whole: Any, along: Any) -> Any:
-    if tensor_arg(name, input).array.dtype == bool:
+    if dtypes.of(tensor_arg(name, input).array.dtype) is dtypes.boolean:
         raise NotImplementedError(f"{name}(): not implemented for torch.bool")
     if dim is None:
         return apply(whole, (input,), {}) if input.array.size else number_beside(name, nan, input)

@@ -203,7 +203,7 @@ def _truth(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
         out = ne(x, 0)
     else:
         out = reduced(op, name, x, dim, keepdim)
-    return to_dtype(out, dtypes.uint8) if x.array.dtype == "uint8" else out
+    return to_dtype(out, dtypes.uint8) if dtypes.of(x.array.dtype) is dtypes.uint8 else out
 
 
 @numpy_names

@@ -20,7 +20,7 @@ from gradwright.ops import index as _index
 from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
-from gradwright.reading.torch import counted, number_as, number_beside, one_dim, tensor_arg
+from gradwright.reading.torch import counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "index_reduce", "index_select", "scatter", "scatter_add",
@@ -252,7 +252,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
             f"Only supports 0-dimensional value tensor, but got tensor with {value.array.ndim} dimension(s)."
         )
     shape = (*x.array.shape[:axis], index.array.size, *x.array.shape[axis + 1 :])
-    value = winning(expand(value.to(x.array.dtype), shape), x, key, [index])
+    value = winning(expand(to_dtype(value, x.array.dtype), shape), x, key, [index])
     return _back(apply(_filled, (x, value, index), {"key": key}), input.array.shape)
 
 

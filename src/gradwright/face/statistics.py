@@ -138,8 +138,7 @@ def _weights(given: Any, name: str, n: int, kinds: str) -> Any:
         raise RuntimeError(f"cov(): expected {name} to have one dim and a dtype of kind {kinds}, got {w.dtype}")
     if w.array.size != n:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations: {n}")
-    if (w.array < 0).any():
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    require(w.array >= 0, f"cov(): {name} cannot be negative")
     return w
 
 
@@ -149,7 +148,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     ``fweights`` count how often each was observed, ``aweights`` how much each matters.
     """
     x = tensor_arg("cov", input)
-    if x.array.ndim > 2 or x.array.dtype == bool:
+    if x.array.ndim > 2 or dtypes.of(x.array.dtype) is dtypes.boolean:
         raise RuntimeError(f"cov(): expected input to have two or fewer dims and no bool dtype, got {x.array.ndim}")
     x = x if x.array.ndim == 2 else reshape(x, (1, -1))
     n = x.array.shape[1]

@@ -144,6 +144,8 @@ def last_at(xp, *places, key, shape):
     """Whether no later entry of an index of an array of ``shape`` (see `index.at`) names the same place."""
     every = xp.reshape(xp.arange(prod(shape), device=places[0].device), shape)
     named = xp.at(every, *places, key=key)
+    if not prod(named.shape):
+        return xp.ones_like(named, dtype=xp.bool)
     return xp.reshape(last_along.forward(xp, xp.reshape(named, (-1,)), axis=0, shape=(prod(shape),)), named.shape)
 
 
