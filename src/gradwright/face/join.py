@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.backends import to_host
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
@@ -141,7 +142,7 @@ def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, i
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor "
                 f"of dtype int64, but got {how.array.ndim} dims of {dtypes.of(how.array.dtype)}"
             )
-        how = how.tolist()
+        how = to_host(how.array).tolist()
     if x.array.ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     axis, n = _divided("tensor_split", x, dim)
