@@ -88,8 +88,7 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     """The callable ``f(*tensors, static)`` of an operation, made once; without promotion, for any dtype."""
     found = op.ways.get(inputs)
     if found is None:
-        places = "".join(k for k, n in zip("abc", op.names_of(inputs), strict=False) if op.rules and n not in op.rules)
-        bind = _compiled(inputs, True, True, op.kind == "elementwise", bool(op.rules), op.kind == "view", places=places,
+        bind = _compiled(inputs, True, True, op.kind == "elementwise", bool(op.rules), op.kind == "view",
                          variadic=op.variadic)  # fmt: skip
         found = op.ways[inputs] = bind(op, _formula(op), lambda *given: general(op, given[:-1], given[-1]))
     return found
@@ -130,11 +129,8 @@ def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
 
 
 def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool, views: bool, numbers: bool,
-          reflected: bool, places: str, variadic: bool) -> list[str]:  # fmt: skip
-    """The lines of the quick callable for one shape of call.
-
-    ``places``: which arrays have no derivatives, and may be of any whole or boolean dtype: indices, masks.
-    """
+          reflected: bool, variadic: bool) -> list[str]:  # fmt: skip
+    """The lines of the quick callable for one shape of call."""
     tensors, arrays = [*"xyz"[:inputs]], [*"abc"[:inputs]]
     given = ", ".join([*tensors, *["static"] * static])
     if numbers:
@@ -144,14 +140,13 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
     xs = ", ".join(tensors)
     elsewhere = f"return general(op, ({xs},), {'static' if static else '{}'})"
     scalars = "" if views else " or {0}.__class__ in SCALARS"  # one that is viewed becomes an array first
-    first = next(a for a in "abc" if a not in places)
     plain = [*(f"({a}.__class__ is ndarray{scalars.format(a)})" for a in sorted(arrays)),
              f"(t is F32 or t is F64{' or t in INTEGERS' * whole})",
-             *(f"{a}.dtype in INTEGERS" if a in places else f"{a}.dtype is t" for a in arrays if a != first)]
+             *(f"({a}.dtype is t{f' or {a}.dtype in REAL' * static})" for a in arrays if a != "a")]  # fmt: skip
     ask = f"if not ({' and '.join(plain)}): return slow({given})"
     otherwise = elsewhere if static else "raise no_input(op, x) from None"
     read = ["try:", *[f"    {a} = {x}.array" for a, x in zip(arrays, tensors, strict=True)],
-            f"except AttributeError: {otherwise}", f"t = {first}.dtype", ask]  # fmt: skip
+            f"except AttributeError: {otherwise}", "t = a.dtype", ask]  # fmt: skip
     if numbers:
         read = [
             "a = x.array",
@@ -209,10 +204,10 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
 
 @functools.cache
 def _compiled(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool, views: bool,
-              numbers: bool = False, reflected: bool = False, places: str = "",
-              variadic: bool = False) -> Callable[..., Any]:  # fmt: skip
+              numbers: bool = False, reflected: bool = False, variadic: bool = False,
+              ) -> Callable[..., Any]:  # fmt: skip
     """The function ``bind`` of `_text`."""
-    text = "\n".join(_text(inputs, static, whole, broadcasts, rules, views, numbers, reflected, places, variadic))
+    text = "\n".join(_text(inputs, static, whole, broadcasts, rules, views, numbers, reflected, variadic))
     filename = f"<gradwright quick way of {inputs}, number {_compiled.cache_info().currsize}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = dict(_SCOPE)
@@ -224,7 +219,8 @@ def _compiled(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: b
 _SCOPE: dict[str, Any] = {
     "__name__": __name__, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "FLOATS": _FLOATS,
     "FAILURES": (ValueError, TypeError, IndexError, FloatingPointError), "INTEGERS": _INTEGERS,
-    "NUMPY": numpy_backend.namespace, "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase,
-    "general": general, "made": made, "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__,
-    "no_input": _no_input, "now": now, "recorded_as": _recorded_as, "refresh": refresh, "shares": shares,
+    "REAL": _INTEGERS | {np.dtype(np.float32), np.dtype(np.float64)}, "NUMPY": numpy_backend.namespace,
+    "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general, "made": made,
+    "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
+    "recorded_as": _recorded_as, "refresh": refresh, "shares": shares,
 }  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.backends import numpy as numpy_backend
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.memory import shows, writable
+from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.nodes_of_ops import recorder
@@ -79,7 +79,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     if op.kind == "view":
         for k, o in enumerate(out if op.several else (out,)):
             which = (k,) * op.several
-            if shows(o, inputs[0], op, static, *which):
+            if shows(o, inputs[0], op, static, *which) if others else shares(o.array, arrays[0]):
                 mark_view(o, inputs[0], op, static, *which)
     return out
 

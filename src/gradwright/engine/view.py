@@ -16,7 +16,7 @@ from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.memory import check, is_kept, layout, leave, share, unwritten, writable, write
-from gradwright.engine.mode import is_inference_mode_enabled, now, recording, recording_as
+from gradwright.engine.mode import PLAIN, is_inference_mode_enabled, now, recording, recording_as
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump
@@ -66,8 +66,9 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any], *which: i
         return
     parent = x._view
     steps = (() if parent is None else parent.steps), (op, static)
-    if not now().records:
-        origin: str | None = "inference" if is_inference_mode_enabled() else "no_grad"
+    mode = now()
+    if mode is not PLAIN and not mode.records:
+        origin: str | None = "inference" if mode.inference else "no_grad"
     else:
         origin = "several" if op.several else None if parent is None else parent.origin
     out._view = View(x if parent is None else parent.base, steps, origin)

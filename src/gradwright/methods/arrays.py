@@ -73,7 +73,7 @@ class Arrays:
 
     def _is_elsewhere(self) -> bool:
         """Whether its memory is not NumPy's."""
-        return device_of(self.array) != CPU
+        return self.array.__class__ is not np.ndarray and device_of(self.array) is not CPU
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
