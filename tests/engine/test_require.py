@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradwright.engine.mode import PLAIN, switch
 from gradwright.engine.require import require, within
 
 
@@ -32,3 +33,18 @@ def test_limits() -> None:
     for values, wrong in (([1, 5], "5"), ([-1, 5], "-1"), ([0.5, np.nan], "nan")):
         with pytest.raises(IndexError, match=f"^{wrong} is outside"):
             within(np.array(values), 0, 2, lambda number: f"{number} is outside", IndexError)
+
+
+def test_a_mode_may_defer_them() -> None:
+    put_off = []
+
+    class Later:
+        def require(self, condition, message, error):
+            put_off.append((condition, message, error))
+
+    switch(PLAIN.but(interpreter=Later()))
+    try:
+        require(np.array([False]), "too large", IndexError)
+    finally:
+        switch(PLAIN)
+    assert [(c.tolist(), m, e) for c, m, e in put_off] == [([False], "too large", IndexError)]

@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
+from gradwright.engine.mode import now
 
 
 def require(condition: Any, message: str | Callable[[], str], error: type[Exception] = RuntimeError) -> None:
     """Raise ``error`` with ``message`` unless ``condition``, an array of booleans or one boolean, holds everywhere.
 
-    A message that takes work to say is given as a function, which is called only if the check fails.
+    A message that takes work to say is given as a function, which is called only if the check fails. An interpreter
+    that has a ``require`` of its own gets all of this instead, and may look later.
     """
     if condition is True:
+        return
+    deferred = getattr(now().interpreter, "require", None)
+    if deferred is not None:
+        deferred(condition, message, error)
         return
     if not isinstance(condition, bool):
         condition = bool(condition if condition.ndim == 0 else backends.namespace(condition).all(condition))

@@ -39,7 +39,7 @@ def _within(key, shape):
             start, stop, step = k.indices(shape[axis])
             k = slice(start, None if stop < 0 else stop, step) if range(start, stop, step) else slice(0, 0)
         out.append(k)
-        axis += rest if k is ... else k is not None
+        axis = axis + (rest if k is ... else k is not None)
     return tuple(out)
 
 
