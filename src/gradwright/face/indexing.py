@@ -42,7 +42,7 @@ _masked_scattered, _put, _filled = (_index.put.variant(f"{n}Backward0") for n in
 
 def getitem(self: Any, key: Any) -> Any:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
-    x, parts, places = located(self, key, self._node)
+    x, parts, places = located(self, key)
     if places:
         return apply(_index.at, (x, *places), {"key": parts})
     return apply(_selected if isinstance(parts[0], int) else _index.index, (x,), {"key": parts})
@@ -83,7 +83,9 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
     if not _shape.broadcasts(shape, target):
         raise RuntimeError(f"shape mismatch: value tensor of shape {_text(shape)} cannot be broadcast to indexing "
                            f"result of shape {_text(target)}")  # fmt: skip
-    value = expand(to_dtype(value, like.array.dtype), target)
+    value = to_dtype(value, like.array.dtype)
+    if value.array.shape != target:
+        value = expand(value, target)
     return value if value._node is None else apply(_copied, (value,), {})
 
 

@@ -12,25 +12,23 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
-from gradwright.engine.apply import apply, apply_one
+from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.require import require, within
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
-from gradwright.ops import shape as _shape
 from gradwright.reading.torch import to_dtype
 
 _PLAIN = (int, slice, type(None), type(...))
 
 
-def key_of(key: Any, x: Any, kept: Any = True) -> tuple[tuple[Any, ...], list[Any]]:
+def key_of(key: Any, x: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """An index of ``x`` as operations take it: ints, slices, None, `...` and `HERE`, and the arrays that stand there.
 
-    Without arrays it gives a view. Those that a graph will have ``kept`` are copies, as their owner may change them.
+    Without arrays it gives a view. Raw arrays and sequences are copied, as their owner may change them.
     Raises IndexError for what is no index, ValueError for a slice with step 0.
     """
     places: list[Any] = []
@@ -45,7 +43,7 @@ def key_of(key: Any, x: Any, kept: Any = True) -> tuple[tuple[Any, ...], list[An
     for k in key if isinstance(key, tuple) else (key,):
         cls = k.__class__
         if cls not in _PLAIN:
-            k = _part(k, x, kept)
+            k = _part(k, x)
             if k.__class__ is not int:
                 places.append(k)
                 k = HERE
@@ -57,7 +55,7 @@ def key_of(key: Any, x: Any, kept: Any = True) -> tuple[tuple[Any, ...], list[An
     return tuple(out), places
 
 
-def _part(k: Any, x: Any, kept: Any) -> Any:
+def _part(k: Any, x: Any) -> Any:
     """A number as an int; a tensor, array, sequence or bool as an index tensor."""
     if isinstance(k, TensorBase):
         d = dtypes.of(k.array.dtype)
@@ -74,21 +72,21 @@ def _part(k: Any, x: Any, kept: Any) -> Any:
         array = np.array(k)
         if array.size == 0 and isinstance(k, (list, tuple, range)):
             array = array.astype(np.int64)
-        k, kept = wrap(backends.namespace(x.array).asarray(array, device=x.array.device)), False
+        k = wrap(backends.namespace(x.array).asarray(array, device=x.array.device))
         d = dtypes.of(array.dtype)
     if d.category > dtypes.INT:
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but got {d.name}")
     if d is dtypes.uint8:
         return to_dtype(k, dtypes.boolean)  # PyTorch takes bytes for a mask
-    return apply_one(_shape.copy, k, {}) if kept and is_grad_enabled() else k
+    return k
 
 
-def located(x: Any, key: Any, kept: Any = True) -> tuple[Any, tuple[Any, ...], list[Any]]:
+def located(x: Any, key: Any) -> tuple[Any, tuple[Any, ...], list[Any]]:
     """A view of ``x``, the index that remains to be taken of it, and the arrays in that.
 
     Beside index tensors, ints are taken first, as PyTorch does; NumPy would count them among the tensors.
     """
-    parts, places = key_of(key, x, kept)
+    parts, places = key_of(key, x)
     if places:
         in_range(x, parts, places)
         if any(type(k) is int for k in parts):
