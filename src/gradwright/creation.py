@@ -42,9 +42,10 @@ def _array(data: Any, dtype: Any = None) -> Any:
     """
     if isinstance(data, TensorBase):
         data = data.array
-    if _is_foreign(data):
-        return _converted(data, data.dtype if dtype is None else dtype)
-    data = _unwrapped(data)
+    if not isinstance(data, _PYTHONS):
+        if _is_foreign(data):
+            return _converted(data, data.dtype if dtype is None else dtype)
+        data = _unwrapped(data)
     if isinstance(data, (np.ndarray, np.generic)):
         unmasked("tensor", data)
         return np.array(data, (dtypes.of(data.dtype) if dtype is None else dtypes.of(dtype)).dtype)
@@ -61,12 +62,13 @@ def _array(data: Any, dtype: Any = None) -> Any:
         raise type(e)(f"tensor(): data must be numbers in nested sequences of equal lengths: {e}") from None
 
 
-_NOT_FOREIGN = (np.ndarray, np.generic, TensorBase, float, int, complex, list, tuple)
+_NUMBERS = (bool, int, float, complex)
+_PYTHONS = (list, tuple, *_NUMBERS)
 
 
 def _is_foreign(data: Any) -> bool:
     """Whether data are an array of a registered library that is not NumPy."""
-    return not isinstance(data, _NOT_FOREIGN) and backends.is_array(data)
+    return not isinstance(data, (np.ndarray, np.generic, TensorBase, *_PYTHONS)) and backends.is_array(data)
 
 
 def _converted(array: Any, dtype: Any) -> Any:
@@ -91,11 +93,12 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype]) -> Any:
         return [_plain(d, found) for d in data]
     if type(data) in found:
         return data
-    data = _unwrapped(data)
+    if not isinstance(data, _NUMBERS):
+        data = _unwrapped(data)
     if isinstance(data, (np.ndarray, np.generic)):
         found[data.dtype] = dtypes.of(data.dtype)
         return data.tolist()
-    if not isinstance(data, (bool, int, float, complex)):
+    if not isinstance(data, _NUMBERS):
         raise TypeError(f"tensor(): could not infer the dtype of {kind(data)}: data must be numbers, got {data!r}")
     found[type(data)] = result_type(data)
     return data

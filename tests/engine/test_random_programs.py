@@ -42,14 +42,6 @@ def test_programs_do_what_they_do_in_pytorch(torch, piece):
         check()
 
 
-LACKING = {
-    "fill_", "fill_diagonal_", "gather", "index_add_", "index_copy_", "index_fill_", "index_fill_ tensor",
-    "index_put_", "index_select", "lerp_", "mask", "masked_fill_", "masked_fill_ tensor", "masked_scatter_", "put at",
-    "put mask", "put mask number", "put number", "scatter_", "scatter_ number", "scatter_add_", "take", "where",
-    "zero_",
-}  # fmt: skip
-"""Steps that do not run over array-api-strict yet. TODO: issue 15, index arrays become inputs."""
-ELSEWHERE = PROGRAMS.map(lambda program: [step for step in program if step[0] not in LACKING])
 
 
 @pytest.mark.parametrize("piece", range(PIECES))
@@ -58,7 +50,7 @@ def test_programs_do_the_same_over_arrays_that_are_never_written(piece):
 
     @seed(piece)
     @settings(max_examples=PIECE // 5, database=None, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(program=ELSEWHERE)
+    @given(program=PROGRAMS)
     def check(program):
         found = between_libraries(program)
         assert found is None, found

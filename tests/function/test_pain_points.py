@@ -12,6 +12,7 @@ import weakref
 import pytest
 
 import gradwright
+from gradwright.engine.backward import passes
 
 
 def silent_on(T):
@@ -232,6 +233,13 @@ def test_3_and_so_may_a_grad_output_that_nobody_shares(T, leaf, change, watched,
     x = leaf([1.0, 2.0])
     with T.autograd.set_detect_anomaly(watched):
         (changing(T, change, attribute).apply(x) * T.full((2,), 2.0, dtype=T.float64)).sum().backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_3_nor_once_tensors_have_gone_between_libraries(monkeypatch):
+    monkeypatch.setattr(passes, "mixed", True)
+    x = gradwright.ones(2, requires_grad=True)
+    (changing(gradwright, CHANGES["g.mul_(2)"]).apply(x) * gradwright.full((2,), 2.0)).sum().backward()
     assert x.grad.tolist() == [4, 4]
 
 

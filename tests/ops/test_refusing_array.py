@@ -22,9 +22,6 @@ from gradwright.ops import decompose
 from gradwright.verify.testing import draw
 from gradwright.verify.testing.derivatives import leaf
 
-PENDING: dict[str, str] = {}
-"""Operations that do not pass, and why. All others do."""
-
 
 class Refusing:
     """An array of array-api-strict within, of which only shape, dtype and device can be learned."""
@@ -119,9 +116,7 @@ DECLARED = [*table.values(), *(op for op in vars(decompose).values() if isinstan
 
 
 @pytest.mark.parametrize("op", [op for op in DECLARED if op.samples], ids=lambda op: op.name)
-def test_formulas_and_rules_ask_for_no_value(op: Op, request: Any) -> None:
-    if op.name in PENDING:
-        request.applymarker(pytest.mark.xfail(reason=PENDING[op.name], strict=False))
+def test_formulas_and_rules_ask_for_no_value(op: Op) -> None:
     for sample in op.samples:
         run_forward_and_backward(op, sample)
 

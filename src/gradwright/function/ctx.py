@@ -13,6 +13,7 @@ from gradwright import dtypes
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import restore, users_own
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
+from gradwright.engine.backward import passes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
 from gradwright.engine.mode import UNRECORDED, now, switch
@@ -261,7 +262,8 @@ class BackwardNode(Declaring, Node):
             if not any(t.array is a for a in (g.values() if several else (g,))):  # a number that became an array, say
                 return
             watches = len(now().watches)
-            own = _OWN + self._frames + (watches and 2 + 2 * watches)  # `watch.run`, and each of them
+            looked_on = watches or passes.mixed
+            own = _OWN + self._frames + (2 + 2 * watches if looked_on else 0)  # `watch.run`, and each of them
             if several:
                 own = _OWN - 2  # not three frames hold it, but the bundle
             if t.array.base is None and count(t.array) <= own:

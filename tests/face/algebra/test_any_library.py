@@ -70,7 +70,6 @@ CALLS = [pytest.param(getattr(space, name), args, id=f"{where}.{name}-{k}")
          for where, (space, table) in SOURCES.items()
          for name, calls in table.items() for k, args in enumerate(calls)]  # fmt: skip
 CALLS += [pytest.param(f, args, id=name) for name, (f, *args) in COMBINED.items()]
-PENDING = ("linalg.cond-1", "linalg.matrix_norm-1", "linalg.matrix_norm-2", "linalg.vander-0", "gw.logdet-0")
 
 
 def tensors(out: Any) -> list[Any]:
@@ -97,10 +96,7 @@ def run(f: Any, args: tuple[Any, ...], convert: Any) -> tuple[list[Any], list[An
 
 
 @pytest.mark.parametrize(("f", "args"), CALLS)
-def test_as_over_numpy(f: Any, args: tuple[Any, ...], request: Any) -> None:
-    if any(f"[{name}]" in request.node.name for name in PENDING):
-        reason = "face/reduce.py and face/elementwise.py ask for NumPy's dtypes"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
+def test_as_over_numpy(f: Any, args: tuple[Any, ...]) -> None:
     here = run(f, args, lambda a: a)
     there = run(f, args, lambda a: strict.asarray(a, device=DEVICE))
     for wanted, got in zip(here, there, strict=True):

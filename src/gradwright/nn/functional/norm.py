@@ -50,7 +50,7 @@ def check_dtypes(x: Any, *parameters: Any) -> None:
         if p is not None and p.array.dtype != x.array.dtype:
             due = "expect parameter to have scalar type of Float"
             if p.dtype is dtypes.float32:
-                if x.array.dtype.itemsize == 2:
+                if dtypes.of(x.array.dtype).dtype.itemsize == 2:
                     continue
                 due = "all inputs must share same datatype"
             raise RuntimeError(f"mixed dtype (CPU): {due}, but got a parameter of {p.dtype} for an input of {x.dtype}. "
@@ -203,7 +203,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     x = tensor_arg("rms_norm", input)
     axis = trailing("rms_norm", x, normalized_shape, weight=weight)
     if eps is None:
-        eps = _PRECISION[x.array.dtype.itemsize // (2 if x.is_complex() else 1)]
+        eps = _PRECISION[dtypes.of(x.array.dtype).dtype.itemsize // (2 if x.is_complex() else 1)]
     return affine(apply_one(_ops.rms_normalize, x, {"axis": axis, "eps": eps}), weight, None)
 
 
