@@ -231,3 +231,18 @@ def test_values_and_gradients() -> None:
     assert math.isclose(value, float((A * A).mean()))
     assert slope.device == THERE.native
     np.testing.assert_allclose(backends.to_host(slope), A / 3)
+
+
+class Strange:
+    """An array of a library that nobody has registered."""
+
+    shape, ndim, dtype = (2,), 1, "float64"
+
+
+@pytest.mark.parametrize("make", [gw.tensor, gw.as_tensor, gw.xp.asarray, lambda a: gw.tensor([a]), gw.xp.from_dlpack])
+def test_an_array_of_an_unknown_library_is_refused_by_name(make: Any) -> None:
+    with pytest.raises(TypeError, match=r"Strange"):
+        make(Strange())
+    if make is not gw.xp.from_dlpack:
+        with pytest.raises(TypeError, match=r"The array libraries known are .*backends\.register makes another one"):
+            make(Strange())

@@ -19,7 +19,7 @@ from gradwright.face.views import row_major
 from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, made_of
 from gradwright.op import table
 from gradwright.reading.torch import result_type, sizes, tensor_arg, to_dtype, unmasked
-from gradwright.xp.creation import fresh, moved
+from gradwright.xp.creation import fresh, is_strange, moved
 
 
 def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
@@ -99,6 +99,8 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype]) -> Any:
         found[data.dtype] = dtypes.of(data.dtype)
         return data.tolist()
     if not isinstance(data, _NUMBERS):
+        if is_strange(data):
+            backends.library(data)  # which says how to make its library known
         raise TypeError(f"tensor(): could not infer the dtype of {kind(data)}: data must be numbers, got {data!r}")
     found[type(data)] = result_type(data)
     return data

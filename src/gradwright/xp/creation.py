@@ -69,12 +69,20 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
         if copy is False and out is not obj:
             raise ValueError("asarray(): another dtype or device needs a copy, but copy=False")
         return apply_one(table["copy"], obj, {}) if copy and out is obj else out
+    if is_strange(obj):
+        backends.library(obj)  # which says how to make its library known
     held = hasattr(obj, "dtype") or hasattr(obj, "__array__") or hasattr(obj, "__buffer__")
     if not held and copy is False:
         raise ValueError("asarray(): Python numbers have to be copied, but copy=False")
     array = np.asarray(obj) if dtype is None or held else np.array(obj, _numpy(dtype))
     d = dtypes.of(dtype if dtype is not None else array.dtype if held else _of_numbers(array)).dtype
     return wrap(place(device).hold(np.array(array, d, copy=copy)))
+
+
+def is_strange(value: Any) -> bool:
+    """Whether a value looks like an array, but offers nothing that NumPy could read."""
+    readable = any(hasattr(value, name) for name in ("__array__", "__buffer__", "__array_interface__"))
+    return hasattr(value, "dtype") and hasattr(value, "shape") and not readable
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
