@@ -43,7 +43,7 @@ soak: .venv/.ready
 	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
-	@OMP_NUM_THREADS=1 SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q tests/autograd/test_random_programs.py
+	@OMP_NUM_THREADS=1 SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q tests/engine/test_random_programs.py
 
 lint: .venv/.ready
 	@echo "== ruff"

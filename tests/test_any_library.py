@@ -246,3 +246,33 @@ def test_an_array_of_an_unknown_library_is_refused_by_name(make: Any) -> None:
     if make is not gw.xp.from_dlpack:
         with pytest.raises(TypeError, match=r"The array libraries known are .*backends\.register makes another one"):
             make(Strange())
+
+
+class Two(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2, x * 3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, h: Any) -> Any:
+        return 2 * g + 3 * h
+
+
+def elsewhere(values: Any) -> Any:
+    return gw.tensor(values, device="array-api-strict")
+
+
+def test_an_output_that_no_gradient_reaches_gets_zeros_of_its_library() -> None:
+    x = elsewhere([1.0, 2.0]).requires_grad_()
+    Two.apply(x)[0].sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_an_index_of_another_library_is_refused_by_name() -> None:
+    with pytest.raises(RuntimeError, match=r"index\(\): .* array-api-strict and NumPy"):
+        elsewhere([1.0, 2.0])[gw.tensor([0, 1])]
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_leaves_an_operation() -> None:
+    assert elsewhere([0.0]).log().tolist() == [-math.inf]

@@ -238,3 +238,12 @@ def test_nuclear_norm(same: Any) -> None:
     x = apart((2, 3, 3))
     same(lambda t, x: [t.norm(x[0], "nuc"), t.norm(x, "nuc", (2, 0), True)], x, order=1, names=False)
     same(lambda t, x: t.norm(x, "max"), x)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "median"])
+def test_places_that_are_changed_before_backward_are_an_error(T: Any, name: str) -> None:
+    x = T.tensor([[1.0, 3.0, 2.0]], requires_grad=True)
+    values, places = getattr(x, name)(1)
+    places.add_(-1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        values.sum().backward()

@@ -42,3 +42,10 @@ def test_complex_parameters_are_refused():
     p.grad = gw.ones(1, dtype=gw.complex64)
     with pytest.raises(RuntimeError, match=r"^Adafactor does not support complex parameters"):
         gw.optim.Adafactor([p]).step()
+
+
+def test_a_gradient_that_is_not_finite_spoils_its_own_entry_alone(T):
+    p = T.nn.Parameter(T.tensor([0.1257, -0.1321, 0.6404]))
+    p.grad = T.tensor([float("inf"), 0.0, float("nan")])
+    T.optim.Adafactor([p]).step()
+    assert p.detach()[1].item() == pytest.approx(-0.1321, abs=1e-4)

@@ -1,6 +1,6 @@
 """The door by which operations on tensors come in, whatever the mode, the array library and the dtype: `general`.
 
-What can be quick has a way of its own past it (`gradwright.engine.quick`). A new reading of the operations is an
+What can be quick has a way of its own past it (`gradwright.engine.apply`). A new reading of the operations is an
 interpreter in the mode, to which everything is handed here.
 """
 
@@ -56,7 +56,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         return _in_single(op, inputs, static)
     xp = backends.common(op.name, arrays).xp if others else _NUMPY
     try:
-        result = (op.unheard if op.direct and not mode.watches else partial(computed, op))(xp, *arrays, **static)
+        unheard = op.direct and xp is _NUMPY and not mode.watches
+        result = (op.unheard if unheard else partial(computed, op))(xp, *arrays, **static)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:

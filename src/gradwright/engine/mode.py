@@ -84,7 +84,7 @@ def recording_as(before: Mode) -> None:
 
 
 def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:
-    return mode.watches is other.watches and mode.inference == other.inference
+    return (mode.watches, mode.inference, mode.interpreter) == (other.watches, other.inference, other.interpreter)
 
 
 def _stays(listener: Any) -> Any:

@@ -14,6 +14,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.require import require, within
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -78,6 +79,8 @@ def _part(k: Any, x: Any) -> Any:
         raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, but got {d.name}")
     if d is dtypes.uint8:
         return to_dtype(k, dtypes.boolean)  # PyTorch takes bytes for a mask
+    if now() is PLAIN and isinstance(k.array, np.ndarray):  # a graph may keep it, and its memory may be the user's
+        return wrap(k.array.copy(), None, [0])
     return k
 
 
@@ -88,6 +91,7 @@ def located(x: Any, key: Any) -> tuple[Any, tuple[Any, ...], list[Any]]:
     """
     parts, places = key_of(key, x)
     if places:
+        backends.common("index", [x.array, *(p.array for p in places)])
         in_range(x, parts, places)
         if any(type(k) is int for k in parts):
             x, parts = _after_ints(x, parts, places)

@@ -152,7 +152,10 @@ def picked(op: Op, x: Any, find: Op, axis: int, keepdim: bool, **static: Any) ->
         return x.clone(), zero_place(x)
     where = apply(find, (alias_of(x),), {"axis": axis, **static})
     values = apply(op, (x, where), {"axis": axis, "keepdims": bool(keepdim)})
-    return values, where if keepdim else wrap(backends.namespace(where.array).squeeze(where.array, axis=(axis,)))
+    if keepdim:
+        return values, where
+    squeezed = backends.namespace(where.array).squeeze(where.array, axis=(axis,))
+    return values, wrap(squeezed, None, where._counter)  # the graph has saved that memory
 
 
 def zero_place(x: Any) -> Any:

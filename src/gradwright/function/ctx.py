@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
-from gradwright.backends import numpy as numpy_backend
+from gradwright import backends, dtypes
 from gradwright.backends.quiet import restore, users_own
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
 from gradwright.engine.backward import passes
@@ -277,12 +276,15 @@ class BackwardNode(Declaring, Node):
 
     def _filled(self, g: Bundle) -> list[Any]:
         """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
-        zeros = numpy_backend.namespace.zeros
-        materialize = self._materialize
+        like = next(iter(g.values()))
+        like = getattr(like, "array", like)
+        zeros, materialize = backends.namespace(like).zeros_like, self._materialize
         return [
-            as_tensor(g[i]) if i in g else wrap(zeros(meta[0], dtype=meta[1])) if meta and materialize else None
+            as_tensor(g[i]) if i in g
+            else wrap(zeros(like, shape=meta[0], dtype=meta[1])) if meta and materialize
+            else None
             for i, meta in enumerate(self._outputs)
-        ]
+        ]  # fmt: skip
 
     def apply(self, *grads: Any) -> Any:
         """Run the user's backward by hand: gradients of the outputs in, what backward returns out."""

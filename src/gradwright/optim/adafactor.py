@@ -86,5 +86,7 @@ class Adafactor(Ruled):
         else:
             r, c, v = None, None, average(variance, g * g, 1 - new)
         u = g / xp.sqrt(xp.maximum(v, least * least))
-        step = size * xp.maximum(rms(p), smallest) / xp.maximum(rms(u) / d, 1.0)
+        over = rms(u) / d
+        over = xp.where(over > 1, over, xp.ones_like(over))  # 1 where that is NaN, too
+        step = size * xp.maximum(rms(p), smallest) / over
         return {"p": stays * p - step * u, "row_var": r, "col_var": c, "variance": v}
