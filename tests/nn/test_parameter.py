@@ -198,3 +198,14 @@ def test_frozen_ones_stay_frozen():
     t = gw.nn.UninitializedParameter().requires_grad_(False)
     t.materialize((1,))
     assert not t.requires_grad
+
+
+@pytest.mark.parametrize("device", ["cpu", "array-api-strict"])
+@pytest.mark.parametrize("wrapped", [gw.nn.Parameter, gw.nn.Buffer])
+def test_the_memory_is_shared_on_every_library(device, wrapped):
+    pytest.importorskip("gradwright.backends.strict")
+    base = gw.ones(4, device=device)
+    p = wrapped(base[:2])
+    with gw.no_grad():
+        p.mul_(2)
+    assert base.tolist() == [2, 2, 1, 1]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 from gradwright import creation, dtypes
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import share
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 
@@ -39,6 +40,8 @@ class Parameter(Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         self.array, self._counter = _shared("Parameter", data)
         self._node = self._view = self._grad = None
+        if data is not None:
+            share(self, data)
         self.requires_grad = requires_grad
 
     def __repr__(self) -> str:
@@ -72,6 +75,8 @@ class Buffer(Tensor):
     def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
         self.array, self._counter = _shared("Buffer", data)
         self._node = self._view = self._grad = None
+        if data is not None:
+            share(self, data)
         self.persistent = persistent
         self.requires_grad = data is not None and data.requires_grad
 
