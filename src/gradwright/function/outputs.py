@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.contract.contents import only_tensors, reachable
+from gradwright.contract.contents import among, only_tensors, reachable
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.engine.node import Node, Output
@@ -70,14 +70,14 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
         if d is not _F32 and d is not _F64 and dtypes.of(d).category < dtypes.FLOAT:
             continue
         original = outputs[k]
-        if flat and any(t is original for t in flat):
+        if flat and among(original, flat):
             continue
         numbers[id(original)] = k
         history: Node = node
         if ports is not None:
             history = Output(node, k)
             ports[k] = weakref.ref(history)
-        if dirty and out._view is not None and any(t is original for t in dirty):
+        if dirty and out._view is not None and among(original, dirty):
             rebase(out._view.base, out._view.steps, wrap(array, history, out._counter))
         else:
             out._node = history
@@ -129,8 +129,8 @@ def _owned(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) 
 
 def _own(outputs: Sequence[Any], args: Sequence[Any], dirty: Sequence[Any]) -> Iterator[Any]:
     for o in outputs:
-        returned = any(a is o for a in args)
-        if not isinstance(o, TensorBase) or (not returned and o._view is None) or any(t is o for t in dirty):
+        returned = among(o, args)
+        if not isinstance(o, TensorBase) or (not returned and o._view is None) or among(o, dirty):
             yield o
             continue
         base = o if o._view is None else o._view.base
@@ -178,7 +178,7 @@ def _check_arrays(node: Any, result: Any) -> None:
 
 def _check_dirty(node: Any, outputs: Sequence[Any], needed: bool) -> None:
     for t in node._dirty:
-        if not any(t is o for o in outputs):
+        if not among(t, outputs):
             raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. "
                                "The inputs that are modified inplace must all be outputs of the Function.")  # fmt: skip
         check_writable(t, needed)
