@@ -79,6 +79,8 @@ def test_a_failed_formula_says_what_it_was_given() -> None:
         general(arithmetic.add, (gw.ones(2), gw.ones(7)), {})
     with pytest.raises(RuntimeError, match=r"reshape\(\).*called with float32 \[2\], shape=\(5,\)"):
         general(shape.reshape, (gw.ones(2),), {"shape": (5,)})
+    with pytest.raises(IndexError, match=r"^x\[1:, tensor\]: index 5 is out of bounds for axis 1 with size 3"):
+        gw.ones(3, 3)[1:, gw.tensor([5])]
     with pytest.raises(TypeError, match=r"exp\(\): expected a Tensor, but got str"):
         general(elementary.exp, ("x",), {})
 

@@ -67,8 +67,3 @@ def _unpickled(cls: type[TensorBase], array: Any, requires_grad: bool) -> Any:
     t.__class__ = cls
     t.requires_grad = requires_grad
     return t
-
-
-def version_of(t: TensorBase) -> int:
-    """How often the memory of ``t`` has been written in place."""
-    return int(t._counter[0])

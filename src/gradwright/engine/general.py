@@ -14,6 +14,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends import numpy as numpy_backend
+from gradwright.backends.generic import HERE
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
@@ -131,9 +132,21 @@ def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Except
             f"dimension {clash[2]}: {op.name}() got shapes {' and '.join(map(size, shapes))}, which do not broadcast"
         )
     given = [f"{dtypes.of(a.array.dtype).name} {size(a.array.shape)}" for a in args if isinstance(a, TensorBase)]
+    key = static.get("key")
+    what = f"{op.name}()"
+    if isinstance(key, tuple):
+        what, static = f"x[{', '.join(map(_index, key))}]", {k: v for k, v in static.items() if k != "key"}
     given += [f"{k}={v!r}" for k, v in static.items()]
     cls = IndexError if isinstance(error, IndexError) else RuntimeError
-    return cls(f"{op.name}(): {error} (called with {', '.join(given)})")
+    return cls(f"{what}: {error} (called with {', '.join(given)})")
+
+
+def _index(k: Any) -> str:
+    """A part of an index as it is written."""
+    if isinstance(k, slice):
+        ends = ["" if end is None else str(end) for end in (k.start, k.stop)]
+        return ":".join(ends if k.step is None else [*ends, str(k.step)])
+    return "..." if k is ... else "tensor" if k is HERE else str(k)
 
 
 def _clash(shapes: Sequence[tuple[int, ...]]) -> tuple[int, int, int] | None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes, xp
 from gradwright.engine.require import require
 from gradwright.face.complex import view_as_real
 from gradwright.ops import fft as _fft
-from gradwright.reading.common import beside
 from gradwright.reading.torch import tensor_arg
 
 __all__ = ["istft", "stft"]
 
-_PADDING: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_PADDING = ("reflect", "replicate", "circular")
 
 
 def _lengths(name: str, n_fft: int, hop_length: int | None, win_length: int | None) -> tuple[int, int]:
@@ -57,8 +54,12 @@ def _padded(x: Any, n: int, mode: str) -> Any:
             "Argument #4: Padding size should be less than the corresponding input dimension, but got: "
             f"padding ({n}, {n}) at dimension 2 of input {[1, *x.array.shape]}"
         )
-    places = np.pad(np.arange(length), n, _PADDING[mode])
-    ends = [xp.take(x, beside(x.array, part, dtypes.int64), axis=1) for part in (places[:n], places[n + length :])]
+    if mode == "reflect":
+        ends = [xp.flip(part, axis=1) for part in (x[:, 1 : n + 1], x[:, length - 1 - n : length - 1])]
+    elif mode == "replicate":
+        ends = [xp.broadcast_to(part, (x.array.shape[0], n)) for part in (x[:, :1], x[:, length - 1 :])]
+    else:
+        ends = [x[:, length - n :], x[:, :n]]
     return xp.concat([ends[0], x, ends[1]], axis=1)
 
 
