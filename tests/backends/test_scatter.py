@@ -34,6 +34,23 @@ def test_put_adds_up(n: int) -> None:
     assert np.array_equal(scatter.put(X, value, where, key=(HERE,), accumulate=True), expected)
 
 
+@pytest.mark.parametrize("rows", [3, 40, 3000])
+@pytest.mark.parametrize("shape", [(400, 40), (40, 400), (6000,), (50, 3, 30), (2, 5)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_repeated_and_negative_indices_add_up(shape: tuple[int, ...], rows: int, axis: int) -> None:
+    axis = min(axis, len(shape) - 1)
+    rng = np.random.default_rng(rows)
+    where = rng.integers(-shape[axis], shape[axis], rows)
+    key = (*(slice(None),) * axis, where)
+    start = rng.integers(0, 9, shape).astype(float)
+    value = rng.integers(0, 9, start[key].shape).astype(float)
+    expected = start.copy()
+    np.add.at(expected, key, value)
+    here = (*key[:-1], HERE)
+    assert np.array_equal(scatter.put(start, value, where, key=here, accumulate=True), expected)
+    assert np.array_equal(scatter.unindex(value, where, shape=shape, key=here), expected - start)
+
+
 @pytest.mark.parametrize(
     "key",
     [(X > 7,), (np.array([2, 0]),), (slice(None), np.array([[1, -1]])), (np.array([0]), slice(1, 3), np.array([2]))],

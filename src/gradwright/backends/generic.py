@@ -118,6 +118,11 @@ def put(xp: Any, x: Any, value: Any, *places: Any, key: Any, accumulate: bool = 
     return _write(xp, x, value, at(xp, _positions(xp, x), *places, key=key), accumulate=accumulate)
 
 
+def unindex(xp: Any, x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
+    """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
+    return put(xp, zeros_like(xp, x, shape=shape), x, *places, key=key, accumulate=True)
+
+
 def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
     """``x`` with ``value`` written, the last where several go to one place, or added, at the positions ``at``."""
     value = xp.reshape(xp.broadcast_to(xp.astype(value, x.dtype), at.shape), (-1,))
@@ -282,8 +287,8 @@ class Extended:
         self.special = Hosted(xp, Special())
         for f in (
             at, batch_last, bincount, conj, einsum, exp2, fmod, histogram, may_hold, ones_like, put, scatter,
-            scatter_add, scatter_max, scatter_prod, restride, take_along_axis, to_complex, unstride, view_as_complex,
-            view_as_real, write_view, zero, zeros_like,
+            scatter_add, scatter_max, scatter_prod, restride, take_along_axis, to_complex, unindex, unstride,
+            view_as_complex, view_as_real, write_view, zero, zeros_like,
         ):  # fmt: skip
             setattr(self, f.__name__, partial(f, xp))
         for name in order.GENERIC:

@@ -10,7 +10,8 @@ from gradwright.backends import generic
 from gradwright.backends.generic import HERE
 
 __all__ = [
-    "at", "put", "restride", "scatter", "scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "unstride",
+    "at", "put", "restride", "scatter", "scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "unindex",
+    "unstride",
 ]  # fmt: skip
 
 _ALL = slice(None)
@@ -43,35 +44,61 @@ def at(x: Any, *places: Any, key: Any) -> Any:
 
 def put(x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) -> Any:
     """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
-    if accumulate and len(key) > 1 and len(places) == 1 and np.size(value) > _FEW and _is_line(key, places):
-        (index,) = places
-        if index.ndim == 1:
-            axis = len(key) - 1
-            index = (index % x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
-            shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1 :])
-            return scatter_add(x, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis=axis)
     out = np.array(x, order="C")
-    key = filled(key, places)
-    if not accumulate:
-        out[key] = value
-    elif all(p.dtype == bool for p in places):
-        out[key] += value
-    elif np.size(value) < max(out.size // 8, _FEW):
-        np.add.at(out, key, value)
-    elif len(key) == 1 and 16 * key[0].size <= np.size(value):
-        _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + x.shape[1:]))
+    if accumulate:
+        _add(out, value, places, key)
     else:
-        where = np.arange(out.size).reshape(out.shape)[key]
-        np.add.at(out.reshape(-1), where.reshape(-1), np.broadcast_to(value, where.shape).reshape(-1))
+        out[filled(key, places)] = value
     return out
 
 
-def _add_rows(out: Any, index: Any, rows: Any) -> None:
+def unindex(x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
+    """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
+    out = np.zeros(shape, x.dtype)
+    if all(p.dtype == bool for p in places):
+        out[filled(key, places)] = x
+    else:
+        _add(out, x, places, key, zeros=True)
+    return out
+
+
+def _add(out: Any, value: Any, places: Any, key: Any, *, zeros: bool = False) -> None:
+    """Add ``value`` at ``key`` of ``out``, which may be known to be all ``zeros``."""
+    if len(key) > 1 and len(places) == 1 and np.size(value) > _FEW and _is_line(key, places) and places[0].ndim == 1:
+        axis = len(key) - 1
+        index = (places[0] % out.shape[axis]).reshape((-1,) + (1,) * (out.ndim - axis - 1))
+        shape = (*out.shape[:axis], index.shape[0], *out.shape[axis + 1 :])
+        _combine(np.add, out, np.broadcast_to(index, shape), np.broadcast_to(value, shape), axis)
+        return
+    key = filled(key, places)
+    if all(p.dtype == bool for p in places):
+        out[key] += value
+    elif np.size(value) < max(out.size // 8, _FEW) and not zeros:
+        np.add.at(out, key, value)
+    elif len(key) == 1 and 16 * key[0].size <= np.size(value):
+        _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + out.shape[1:]), zeros=zeros)
+    elif np.size(value) < max(out.size // 8, _FEW):
+        np.add.at(out, key, value)
+    else:
+        where = np.arange(out.size).reshape(out.shape)[key]
+        np.add.at(out.reshape(-1), where.reshape(-1), np.broadcast_to(value, where.shape).reshape(-1))
+
+
+def _add_rows(out: Any, index: Any, rows: Any, *, zeros: bool) -> None:
     """Add long rows at the places ``index``: first one to each place, then the second ones, ...; many to one in sum."""
     rows = rows.reshape(-1, *out.shape[1:])
+    index = index % out.shape[0]
+    if zeros:  # one row to each place is written, and what is left is added
+        out[index] = rows
+        last, order = np.empty(out.shape[0], np.intp), np.arange(index.size)
+        last[index] = order
+        again = np.flatnonzero(last[index] != order)
+        if not again.size:
+            return
+        index, rows = index[again], rows[again]
     order = np.argsort(index, kind="stable")
     places = index[order]
-    first = np.flatnonzero(np.diff(places, prepend=places[0] - 1))
+    first = np.flatnonzero(np.diff(places, prepend=-1))
     counts = np.diff(first, append=places.size)
     if counts.max() > _MANY:
         out[places[first]] += np.add.reduceat(rows[order], first, axis=0)
@@ -125,12 +152,16 @@ def scatter_prod(x: Any, index: Any, src: Any, *, axis: int) -> Any:
 
 def _accumulated(ufunc: Any, x: Any, index: Any, src: Any, axis: int) -> Any:
     out = np.array(x, order="C")
-    where, src = _flat(x.shape, index, axis).reshape(-1), src.reshape(-1)
+    _combine(ufunc, out, index, src, axis)
+    return out
+
+
+def _combine(ufunc: Any, out: Any, index: Any, src: Any, axis: int) -> None:
+    where, src = _flat(out.shape, index, axis).reshape(-1), src.reshape(-1)
     if where.size > _FEW and np.count_nonzero(where[1:_FEW] != where[: _FEW - 1]) < _FEW // 4:
         first = np.append(0, np.flatnonzero(where[1:] != where[:-1]) + 1)  # long runs: combine the entries of each
         where, src = where[first], ufunc.reduceat(src, first)
     ufunc.at(out.reshape(-1), where, src)
-    return out
 
 
 def restride(x: Any, *, source: Any, target: Any) -> Any:

@@ -6,6 +6,7 @@ from math import prod
 
 from gradwright.backends.generic import HERE
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.index import unindex
 
 _INDEX = A(values=[[0, 1], [2, 2], [1, 3]])
 
@@ -122,13 +123,11 @@ def take(xp, x, indices, *, axis):
     return xp.take(x, indices, axis=axis)
 
 
-def _take_slope(xp, g, x_shape, indices, axis):
-    along = (1,) * axis + indices.shape + (1,) * (len(x_shape) - axis - 1)
-    indices = xp.broadcast_to(xp.reshape(indices, along), g.shape)
-    return scatter_add(xp.zeros_like(g, shape=x_shape), indices, g, axis=axis)
-
-
-take.vjp(x=_take_slope)
+take.vjp(
+    x=lambda xp, g, x_shape, indices, axis: (
+        unindex(g, indices, shape=x_shape, key=(*(slice(None),) * axis, HERE))
+    )
+)
 
 
 @builtin(samples=[Sample(A(values=[[0, 2, 0], [1, 1, 1]]), axis=1, shape=(2, 3))])
