@@ -14,7 +14,7 @@ from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import now
+from gradwright.engine.watch import drawing
 from gradwright.errors import kind
 from gradwright.reading.torch import tensor_arg
 
@@ -92,10 +92,7 @@ def _source(generator: Any) -> Any:
         source = generator._source
     else:
         raise TypeError(f"argument 'generator' must be a torch.Generator or None, not {kind(generator)}")
-    mode = now()
-    if mode.listener is not None and not mode.records:
-        mode.listener.drawing(source)
-    return source.generator()
+    return drawing(source)
 
 
 def get_rng_state() -> Any:

@@ -56,6 +56,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     if half and not op.moves:
         return _in_single(op, inputs, static)
     xp = backends.common(op.name, arrays).xp if others else _NUMPY
+    for watch in mode.watches:
+        watch.used(inputs)
     try:
         unheard = op.direct and xp is _NUMPY and not mode.watches
         result = (op.unheard if unheard else partial(computed, op))(xp, *arrays, **static)

@@ -32,7 +32,7 @@ class Memory:
         saved: whether it was made for a value that a graph had saved, whose own tensor is not known.
     """
 
-    __slots__ = ("_over", "array", "saved")
+    __slots__ = ("__weakref__", "_over", "array", "saved")
 
     def __init__(self, array: Any, saved: bool) -> None:
         self.array, self.saved = array, saved
@@ -212,6 +212,39 @@ def write(t: Any, new: Any) -> None:
             if other is not t:
                 _anew(other)
     _hold(t, new)
+
+
+def owner(t: Any) -> Any:
+    """What holds all of the memory that ``t`` shows: the array that others view, a `Memory`, or ``t`` itself."""
+    array = t.array
+    if isinstance(array, np.ndarray):
+        return root(array)
+    part = getattr(t, "_part", None)
+    return t if part is None else part.memory
+
+
+def root(array: Any) -> Any:
+    """The NumPy array of which ``array`` is a view, or a view of a view; itself if it is none."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def content(holder: Any) -> Any:
+    """What an `owner` holds now; for `refill`."""
+    return unwritten(holder if isinstance(holder, np.ndarray) else holder.array)
+
+
+def refill(holder: Any, values: Any) -> None:
+    """Let an `owner` hold what `content` returned, for every tensor over that memory to see."""
+    if isinstance(holder, np.ndarray):
+        holder[...] = values
+    elif isinstance(holder, Memory):
+        holder.array = values
+        for t in holder.tensors():
+            _anew(t)
+    else:
+        write(holder, values)
 
 
 def unwritten(array: Any) -> Any:

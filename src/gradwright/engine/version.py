@@ -54,6 +54,13 @@ def noted(version: int) -> int:
     return version if isinstance(version, Untracked) else +version
 
 
+def rewind(counter: list[Any], version: int) -> None:
+    """Let memory be at ``version`` again: it has been written, and then been filled with what it held."""
+    counter[0] = version
+    for loan in version.loans if isinstance(version, Lent) else ():
+        loan.seen = _fingerprint(loan.array)
+
+
 class Untracked(int):
     """The version of an inference tensor: it has none, so nobody may save it, or write it outside inference mode."""
 

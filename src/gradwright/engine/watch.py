@@ -43,6 +43,12 @@ class Watch:
     def writing(self, t: Any) -> None:
         """The memory of a tensor is about to be written in place."""
 
+    def used(self, tensors: Sequence[Any]) -> None:
+        """An operation is about to read these tensors; a user's Function reads what it hands to `compute`."""
+
+    def drawing(self, source: Any) -> None:
+        """Random numbers are about to be drawn from a source of ours."""
+
     def parted(self, t: Any, how: str) -> None:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
 
@@ -87,6 +93,16 @@ def writing(t: Any) -> None:
     """Tell all watches of a write in place that comes."""
     for watch in now().watches:
         watch.writing(t)
+
+
+def drawing(source: Any) -> Any:
+    """NumPy's generator behind ``source``, from which random numbers are about to be drawn; all hear of it."""
+    mode = now()
+    if mode.listener is not None and not mode.records:
+        mode.listener.drawing(source)
+    for watch in mode.watches:
+        watch.drawing(source)
+    return source.generator()
 
 
 def parted(t: Any, how: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, binary, unary
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import operation, ticket
 from gradwright.engine.view import assign, refresh, unhooked
@@ -182,7 +183,7 @@ def aside(x: Any) -> Any:
         return x
     if x._view is not None:
         refresh(x)
-    return wrap(x.array.copy(), x._node)
+    return wrap(unwritten(x.array), x._node)
 
 
 def store(x: Any, out: Any) -> Any:

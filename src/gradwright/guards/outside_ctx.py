@@ -139,7 +139,7 @@ class Unchanged(Watch):
         self.spots = [*named.read, *named.written]
         for spot in [*self.spots]:
             value = spot.get()
-            if _is_object(value) and hasattr(value, "__dict__"):
+            if is_object(value) and hasattr(value, "__dict__"):
                 self.spots += [Spot(f"{spot.name}.{key}", vars(value), key) for key in named.stored & {*vars(value)}]
         self.before = [spot.get() for spot in self.spots]
         self.after: list[Any] = []
@@ -202,7 +202,7 @@ class _Reader:
                 continue
             self._seen.add(id(fn))
             own = is_own(fn.__code__.co_filename)
-            if not own and _root(fn) in _LIBRARIES:
+            if not own and _root(fn) in LIBRARIES:
                 continue
             if not own:
                 for name in names(fn.__code__, self.loaded, self.stored):
@@ -214,7 +214,7 @@ class _Reader:
 
     def values(self) -> list[Any]:
         """All that it names, and what is in objects of the user's among that."""
-        objects = [v for v in self._met if _is_object(v)]
+        objects = [v for v in self._met if is_object(v)]
         return self._met + [v for o in objects for v in getattr(o, "__dict__", {}).values()]
 
     def _meet(self, spot: Spot) -> None:
@@ -223,7 +223,7 @@ class _Reader:
         if isinstance(value, (FunctionType, staticmethod, classmethod)):
             self._unread.append(value)
         elif isinstance(value, ModuleType):
-            if value.__name__.partition(".")[0] not in _LIBRARIES:
+            if value.__name__.partition(".")[0] not in LIBRARIES:
                 self._scopes[id(value)] = spot.name, vars(value)
         elif isinstance(value, type):
             self._scopes[id(value)] = spot.name, value
@@ -237,7 +237,7 @@ class _Reader:
         return [spot for spot in self._spots.values() if spot.key in stored or _may_hold(spot.get())] + new
 
 
-_LIBRARIES = sys.stdlib_module_names | {"gradwright", "nanobind", "numpy", "scipy", "torch"}
+LIBRARIES = sys.stdlib_module_names | {"gradwright", "nanobind", "numpy", "scipy", "torch"}
 
 
 def _root(value: Any) -> str:
@@ -257,11 +257,11 @@ def _may_hold(value: Any) -> bool:
         return True
     if isinstance(value, (tuple, frozenset)):
         return any(reachable("", value))
-    return _is_object(value)
+    return is_object(value)
 
 
-def _is_object(value: Any) -> bool:
+def is_object(value: Any) -> bool:
     """Whether it is an object of a class of the user's."""
     if isinstance(value, (SimpleNamespace, partial, threading.local)):
         return True
-    return _root(type(value)) not in _LIBRARIES and not isinstance(value, (type, ModuleType))
+    return _root(type(value)) not in LIBRARIES and not isinstance(value, (type, ModuleType))

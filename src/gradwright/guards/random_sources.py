@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+from gradwright.backends.generator import shared
 
 
 class Stream:
@@ -26,7 +30,7 @@ class Stream:
         source = self.source
         if isinstance(source, random.Random):
             return source.getstate()
-        return source.bit_generator.state if hasattr(source, "bit_generator") else source.get_state()
+        return source.bit_generator.state if hasattr(source, "bit_generator") else source.get_state(legacy=False)
 
     def set_state(self, state: Any) -> None:
         """Go back to what `get_state` returned."""
@@ -54,3 +58,16 @@ def streams(values: list[Any], names: set[str]) -> list[Stream]:
         if isinstance(owner, kinds):
             found[id(owner)] = owner
     return [Stream(source) for source in found.values()]
+
+
+@contextmanager
+def drawn_again(states: dict[Any, Any]) -> Iterator[None]:
+    """Draw, inside, the numbers that followed these states of sources; go on afterwards as if none had been drawn."""
+    present = {source: source.get_state() for source in {*states, shared} if source.is_on}
+    try:
+        for source, state in states.items():
+            source.set_state(state)
+        yield
+    finally:
+        for source, state in present.items():
+            source.set_state(state)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends.generator import shared
 from gradwright.contract.contents import among, reachable
 from gradwright.contract.signature import has_setup
 from gradwright.dtypes import FLOAT, of
@@ -27,6 +26,7 @@ from gradwright.engine.saved_hooks import allow_mutation_on_saved_tensors
 from gradwright.errors import size
 from gradwright.guards import outside_ctx
 from gradwright.guards.in_backward import Cut
+from gradwright.guards.random_sources import drawn_again
 
 _TENSOR: Any = object()
 """Where a tensor was among the arguments."""
@@ -123,16 +123,13 @@ def again(node: Any) -> Any:
     ctx._metas, ctx._outputs, ctx._needs = node._metas, node._outputs, node.needs_input_grad
     places = outside_ctx.of(cls)
     unchanged = outside_ctx.Unchanged(places)
-    states = {source: source.get_state() for source in {*replay.random, shared} if source.is_on}
     before = recording(True)
     guard.outer = unchanged
     guard.replaying = ctx
     copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in before.watches)
     try:
-        for source, state in replay.random.items():
-            source.set_state(state)
         # forward may write in place as it likes
-        with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged:
+        with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, drawn_again(replay.random):
             if has_setup(cls):
                 result = cls.forward(*args)
                 cls.setup_context(ctx, tuple(args), result)
@@ -148,8 +145,6 @@ def again(node: Any) -> Any:
         switch(before)
         guard.replaying = None
         unchanged.ran()
-        for source, state in states.items():
-            source.set_state(state)
     _hang(node, ctx, args, result if type(result) is tuple else (result,))
     try:
         _compare(node, ctx)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from gradwright.contract.once_differentiable import once_differentiable
@@ -19,11 +20,12 @@ from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.source_line import here
 from gradwright.engine.strict import tell
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential
-from gradwright.random import fork_rng, get_rng_state, set_rng_state
-from gradwright.utils.recompute import Checkpoint, CheckpointError, Forget, Log
+from gradwright.utils.recompute import Checkpoint, CheckpointError, Forget, Log, checkpointed
+from gradwright.utils.surroundings import Aside, Surroundings
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn",
@@ -71,8 +73,11 @@ def checkpoint(
 ) -> Any:
     """``function(*args, **kwargs)``, of which backward computes again what it needs: less memory, more time.
 
-    The arguments are kept, nothing computed in the function is. ``function`` must compute the same when
-    it is run again; what it does besides (a counter, a running mean) it does each time.
+    The arguments are kept, nothing computed in the function is. ``function`` must compute the same when it is run
+    again. It draws the same random numbers: gradwright's, and those of the generators of NumPy and Python, global
+    ones or such as its code, its arguments and its modules name. Tensors that it writes (running statistics, other
+    buffers) are then as they were before it first ran, and are left as they are now: they count once, in place or
+    bound anew. Whatever else it does, to a number or a list, it does each time.
 
     Args:
         function: what to run; it is run again by every backward pass through it.
@@ -83,7 +88,8 @@ def checkpoint(
         determinism_check: "default" compares the operations, shapes and dtypes of what is saved; "none" compares
             nothing but how many values there are.
         debug: errors show all operations of both runs, with their lines.
-        preserve_rng_state: let the function draw the same random numbers again.
+        preserve_rng_state: let the function draw the same random numbers again; else it draws others, and later
+            ones are others than they would be.
         early_stop: end a further run as soon as all that is needed has been computed.
 
     Returns:
@@ -91,10 +97,13 @@ def checkpoint(
 
     Raises:
         CheckpointError: in backward, if the function did not save the same number of values with the same
-            operations, shapes and dtypes again.
+            operations, shapes and dtypes again; or if it uses a tensor, such as a weight, that was changed since or
+            is another one. (Writes through ``.data`` are not noticed.)
         RuntimeError: in backward, if an argument was changed in place.
         ValueError: for ``kwargs``, ``context_fn`` or ``debug`` with ``use_reentrant=True``, and for an unknown
             ``determinism_check``.
+
+    Warns, in backward, of a number in a variable of the function's closure that is another one by then.
 
         >>> import gradwright
         >>> from gradwright.utils.checkpoint import checkpoint
@@ -160,21 +169,16 @@ def checkpoint_sequential(
     steps = list(functions.children()) if isinstance(functions, Sequential) else list(functions)
     size = len(steps) // segments
     for start in range(0, size * (segments - 1), size):
-        piece = _Chain(steps[start : start + size])
+        piece = partial(_chain, steps[start : start + size])
         input = checkpoint(piece, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
-    return _Chain(steps[size * (segments - 1) :])(input)
+    return _chain(steps[size * (segments - 1) :], input)
 
 
-class _Chain:
-    """Functions as one, which runs them one after the other."""
-
-    def __init__(self, steps: Sequence[Callable[[Any], Any]]) -> None:
-        self.steps = steps
-
-    def __call__(self, value: Any) -> Any:
-        for step in self.steps:
-            value = step(value)
-        return value
+def _chain(steps: Sequence[Callable[[Any], Any]], value: Any) -> Any:
+    """Run functions one after the other."""
+    for step in steps:
+        value = step(value)
+    return value
 
 
 def _recorded(
@@ -199,12 +203,11 @@ def _recorded(
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {check}")
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    region = Checkpoint(function, args, kwargs)
+    region = Checkpoint(function, args, kwargs, preserve_rng_state)
     region.first, region.further, region.compares = first, further, check == "default"
-    region.random = get_rng_state() if preserve_rng_state else None
     stop = _early_stop.get()
     region.early_stop = early_stop if stop is None else stop
-    with Forget(region), first:
+    with region.around, Forget(region), first:
         result = function(*args, **kwargs)
         region.complete = True
     if not region.complete:
@@ -214,6 +217,10 @@ def _recorded(
             "forward."
         )
     return result
+
+
+def _told(ctx: Any, message: str) -> CheckpointError:
+    return CheckpointError(f"torch.utils.checkpoint: {message}\n{checkpointed(ctx.around.function, ctx.place)}")
 
 
 class CheckpointFunction(Function):
@@ -226,12 +233,12 @@ class CheckpointFunction(Function):
         """Run the function without recording."""
         if not any(ctx.needs_input_grad):
             tell("None of the inputs have requires_grad=True. Gradients will be None", UserWarning)
-        ctx.run_function = run_function
-        ctx.random = get_rng_state() if preserve_rng_state else None
+        ctx.place = here()
+        ctx.around = Surroundings(run_function, dict(enumerate(args)), preserve_rng_state)
         ctx.inputs = [None if isinstance(a, TensorBase) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, TensorBase)]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
-        with no_grad():
+        with no_grad(), ctx.around:
             return run_function(*args)
 
     @staticmethod
@@ -247,10 +254,11 @@ class CheckpointFunction(Function):
         inputs: list[Any] = list(ctx.inputs)
         for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[i] = t.detach().requires_grad_(t.requires_grad)
-        with enable_grad(), fork_rng(enabled=ctx.random is not None):
-            if ctx.random is not None:
-                set_rng_state(ctx.random)
-            outputs = ctx.run_function(*inputs)
+        tensors = [inputs[i] for i in ctx.places]
+        around = ctx.around
+        aside = Aside(around) if around.written else nullcontext()
+        with enable_grad(), aside, around.as_before(tensors, partial(_told, ctx)):
+            outputs = around.function(*inputs)
         outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
         pairs: Any = zip(outputs, grads, strict=False)
         wanted = [(o, g) for o, g in pairs if isinstance(o, TensorBase) and o._node is not None]

@@ -23,7 +23,7 @@ from gradwright.engine.nodes_of_ops import pack, unpack
 from gradwright.engine.saved_hooks import Entry, Packing
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch, recorded
-from gradwright.random import fork_rng, set_rng_state
+from gradwright.utils.surroundings import Surroundings
 
 
 class CheckpointError(RuntimeError):
@@ -42,22 +42,23 @@ class Checkpoint(Node):
     """
 
     __slots__ = (
-        "compares", "complete", "early_stop", "first", "function", "further", "given", "lock", "lost", "place",
-        "random", "saved",
+        "around", "compares", "complete", "early_stop", "first", "function", "further", "given", "lock", "lost",
+        "place", "saved",
     )  # fmt: skip
 
     first: Any
     further: Any
     compares: bool
-    random: Any
     early_stop: bool
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                 preserves: bool) -> None:  # fmt: skip
         self._seq, self._next, self._hooks = ticket(), (), None
         given = dict(enumerate(args)) | kwargs
         self._saved = tuple([pack(a) for a in given.values() if isinstance(a, TensorBase)])
         self.given = {k: _TENSOR if isinstance(a, TensorBase) else a for k, a in given.items()}
         self.function = function
+        self.around = Surroundings(function, given, preserves)
         self.place = here()
         self.lock = RLock()
         self.complete = False
@@ -83,15 +84,14 @@ class Checkpoint(Node):
     def recompute(self) -> None:
         """Run the function again, and fill what nodes have lost."""
         args, kwargs = self.arguments()
+        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
         again = Remember(self)
         quiet = users_own()
         done = False
         try:
-            with again, enable_grad(), fork_rng(enabled=self.random is not None), self.further:
-                if self.random is not None:
-                    set_rng_state(self.random)
-                with suppress(_StopRecomputation):
-                    self.function(*args, **kwargs)
+            before = self.around.as_before(tensors, self.told)
+            with again, enable_grad(), before, self.further, suppress(_StopRecomputation):
+                self.function(*args, **kwargs)
             again.check()
             done = True
         finally:
@@ -104,8 +104,7 @@ class Checkpoint(Node):
 
     def told(self, message: str) -> CheckpointError:
         """The error of a run that was not like the first."""
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
-        where = f"\nThe function is {name}, checkpointed at {_line(self.place)}.\n"
+        where = f"\n{checkpointed(self.function, self.place)}\n"
         if not isinstance(self.first, Log):
             return CheckpointError(
                 f"torch.utils.checkpoint: {message}{where}"
@@ -119,6 +118,12 @@ class Checkpoint(Node):
             f"Operations executed during the original forward:\n{self.first}\n"
             f"Operations executed during recomputation:\n{self.further}"
         )
+
+
+def checkpointed(function: Any, place: Any) -> str:
+    """Which function was checkpointed, and where."""
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return f"The function is {name}, checkpointed at {_line(place)}."
 
 
 _TENSOR: Any = object()
@@ -189,6 +194,7 @@ class Remember(Packing):
                 f"tensor at position {k}:\nsaved metadata: {_metadata(name, shape, dtype)}\n"
                 f"recomputed metadata: {_metadata(*again)}, at {_line(here())}"
             )
+        entry = region.around.aside(entry)
         lost = region.lost[k]()
         if lost is not None:  # else a backward pass inside the function has used it up
             lost.value = entry[:3]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import backends, dtypes
-from gradwright.backends.generator import generator
+from gradwright.backends.generator import shared
+from gradwright.engine.watch import drawing
 from gradwright.face.algebra import decompose as d
 from gradwright.face.algebra import solve as s
 from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, square, zeros
@@ -121,7 +122,7 @@ def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None)
 
 def _random(a: Any, q: int) -> Any:
     shape = (*a.array.shape[:-2], a.array.shape[-1], q)
-    return beside(a.array, generator().standard_normal(shape), a.array.dtype)
+    return beside(a.array, drawing(shared).standard_normal(shape), a.array.dtype)
 
 
 def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:

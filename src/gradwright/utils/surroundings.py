@@ -1,0 +1,249 @@
+"""What a checkpointed function uses besides its arguments, so that it can be run again as if nothing had changed.
+
+Its first run is watched: which tensors it reads, which memory it writes, which random numbers it draws. A further run
+draws the same, finds what the function has written as it was before, and leaves it as it is now: running statistics
+count once. What it only reads must be what it was, else that is an error.
+"""
+
+from __future__ import annotations
+
+import random
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from gradwright.engine.base import TensorBase
+from gradwright.engine.memory import content, owner, refill, root, unwritten
+from gradwright.engine.node import AccumulateGrad, ticket
+from gradwright.engine.saved_hooks import Packing
+from gradwright.engine.source_line import Place, here
+from gradwright.engine.strict import warn
+from gradwright.engine.version import noted, rewind, written_at
+from gradwright.engine.watch import Watch
+from gradwright.errors import size
+from gradwright.guards.outside_ctx import Spot
+from gradwright.guards.random_sources import drawn_again, streams
+from gradwright.nn.module import Module
+from gradwright.utils.reached import spots
+
+_NUMBERS = (bool, int, float, complex, str)
+
+
+class Surroundings(Watch):
+    """While it is on, notes what a function uses; `as_before` is for running it again.
+
+    Attributes:
+        read: by the number of its counter, of each memory that was read: the counter, a reference to what holds the
+            memory, and the version.
+        written: by number, a reference to what holds each memory that was written, and what was in it before.
+        moved: the counters of that memory, with such a reference.
+        nodes: tensors whose memory was written, and what their history was.
+        random: the state of each source of random numbers before it was drawn from; None if they are not preserved.
+        found: what was in each place that the function can reach, before it ran: tensors and None, and numbers in
+            variables of closures. Then only what it holds still; `rebound` has the others.
+    """
+
+    def __init__(self, function: Any, given: dict[Any, Any], preserves: bool) -> None:
+        self.start = ticket()
+        self.function = function
+        self.read: dict[int, tuple[list[Any], weakref.ref[Any], int]] = {}
+        self.written: dict[int, tuple[weakref.ref[Any], Any]] = {}
+        self.moved: dict[int, tuple[list[Any], weakref.ref[Any]]] = {}
+        self.nodes: dict[int, tuple[weakref.ref[Any], Any]] = {}
+        self.rebound: list[tuple[Spot, Any]] = []
+        objects = [("", a) for a in (function, *given.values()) if not isinstance(a, TensorBase)]
+        places = [(spot, spot.get()) for spot in spots(objects)]
+        self.found = [(spot, value) for spot, value in places if _may_matter(spot, value)]
+        self.random: dict[Any, Any] | None = None
+        if preserves:
+            values = [value for _, value in (*objects, *places) if not isinstance(value, (TensorBase, Module))]
+            sources = streams([random, np.random, *values], set())
+            self.random = {source: source.get_state() for source in sources}
+
+    # -- the first run --
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        self.read = {k: one for k, one in self.read.items() if one[1]() is not None}
+        self.moved = {k: one for k, one in self.moved.items() if one[1]() is not None}
+        self.nodes = {k: one for k, one in self.nodes.items() if one[0]() is not None}
+        left = [(ref(), values) for ref, values in self.written.values()]
+        self.written.clear()
+        self.written = {id(held): (weakref.ref(held), values) for held, values in left if held is not None}
+        after = [(spot, before, spot.get()) for spot, before in self.found]
+        self.rebound = [
+            (spot, before) for spot, before, now in after
+            if now is not before and (isinstance(now, TensorBase) or isinstance(before, TensorBase))
+        ]  # fmt: skip
+        self.found = [(spot, before) for spot, before, now in after if now is before is not None]
+        if self.random is not None:
+            drawn = [source for source, state in self.random.items() if not _same(state, source.get_state())]
+            self.random = {source: self.random[source] for source in drawn}
+
+    def used(self, tensors: Sequence[Any]) -> None:
+        for t in tensors:
+            node, counter = t._node, t._counter
+            if (node is None or node._seq < self.start) and id(counter) not in self.read:
+                self.read[id(counter)] = counter, weakref.ref(owner(t)), noted(counter[0])
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        self.used([t for t in inputs if isinstance(t, TensorBase)])  # a Function's
+        return call()
+
+    def writing(self, t: Any) -> None:
+        base = t if t._view is None else t._view.base
+        if base._node is not None and base._node._seq > self.start:
+            return
+        held = owner(base)
+        if id(held) not in self.written:
+            forget = partial(self.written.pop, id(held))  # if it was made inside, at once
+            self.written[id(held)] = weakref.ref(held, forget), content(held)
+        self.moved.setdefault(id(t._counter), (t._counter, weakref.ref(held)))
+        if id(base) not in self.nodes or self.nodes[id(base)][0]() is None:
+            self.nodes[id(base)] = weakref.ref(base), base._node
+
+    def drawing(self, source: Any) -> None:
+        if self.random is not None and source not in self.random:
+            self.random[source] = source.get_state()
+
+    # -- a further run --
+
+    @contextmanager
+    def as_before(self, args: Sequence[Any], told: Callable[[str], Exception]) -> Iterator[None]:
+        """Run the function again inside. What uses something that was changed since raises what ``told`` makes of it.
+
+        ``args`` are the tensors among its arguments, which have been looked at.
+        """
+        again = Again(self, args, told)
+        held = [held for ref, _ in self.written.values() if (held := ref()) is not None]
+        now = [(one, content(one)) for one in held]
+        nodes = [(t, t._node) for ref, _ in self.nodes.values() if (t := ref()) is not None]
+        places = [(spot, spot.get()) for spot, _ in self.rebound]
+        try:
+            self._restore()
+            with again, nullcontext() if self.random is None else drawn_again(self.random):
+                yield
+        finally:
+            for spot, value in places:
+                spot.put(value)
+            for one, values in now:
+                refill(one, values)
+            for t, node in nodes:
+                t._node = node
+            for counter, version in again.counters.values():
+                rewind(counter, version)
+
+    def _restore(self) -> None:
+        """Let everything that the function has changed be as it was."""
+        for ref, values in self.written.values():
+            if (held := ref()) is not None:
+                refill(held, values)
+        for ref, node in self.nodes.values():
+            if (t := ref()) is not None:
+                t._node = node
+        for spot, value in self.rebound:
+            if not _has_history(value):
+                spot.put(value)
+
+    def aside(self, entry: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a node has saved in a further run, or a copy, where its memory is about to hold something else."""
+        array, counter, _, node = entry
+        found = self.written.get(id(root(array))) if isinstance(array, np.ndarray) else None
+        if (found is None or found[0]() is None) and id(counter) not in self.moved:
+            return entry
+        return unwritten(array), [0], 0, node
+
+    def name(self, t: Any) -> str:
+        """What the function's code calls a tensor."""
+        for spot in spots([("", self.function)]):
+            value = spot.get()
+            if isinstance(value, TensorBase) and value._counter is t._counter:
+                return f"the tensor {spot.name!r}"
+        return f"a tensor of shape {size(t.array.shape)}"
+
+
+class Again(Watch):
+    """Sees that a further run reads what the first one read; notes which counters it moves."""
+
+    def __init__(self, first: Surroundings, args: Sequence[Any], told: Callable[[str], Exception]) -> None:
+        self.first, self.told, self.start = first, told, ticket()
+        self.known = {id(t._node) for t in args}
+        self.counters: dict[int, tuple[list[Any], int]] = {}
+        self.others: dict[int, str] = {}
+        for spot, before in first.found:
+            value = spot.get()
+            if value is before:
+                continue
+            if isinstance(value, TensorBase):
+                self.others[id(value)] = spot.name
+            elif isinstance(spot.scope, CellType) and isinstance(value, _NUMBERS) and value != before:
+                warn(f"a checkpointed function is run again, and {spot.name!r}, a variable of its closure, is "
+                     f"{value!r} now and was {before!r} in the forward pass: the gradient belongs to neither. Make it "
+                     f"an argument of the function, or a default: lambda x, {spot.name}={spot.name}: ...")  # fmt: skip
+
+    def used(self, tensors: Sequence[Any]) -> None:
+        first = self.first
+        for t in tensors:
+            if id(t) in self.others:
+                raise self.told(f"the tensor {self.others[id(t)]!r}, which the function uses, is another one than in "
+                                f"the forward pass.{_mend()}")  # fmt: skip
+            found = first.read.get(id(t._counter))
+            if found is None:
+                node = t._node
+                if type(node) is AccumulateGrad and node._seq < self.start and id(node) not in self.known:
+                    raise self.told(f"{first.name(t)}, which the function uses now, was not there or had other memory "
+                                    f"in the forward pass.{_mend()}")  # fmt: skip
+                continue
+            counter, ref, version = found
+            held = owner(t)
+            if id(held) not in first.written and (ref() is not held or counter[0] != version):
+                place = written_at(counter, int(version)) or "a line that is not known"
+                raise self.told(f"{first.name(t)}, which the function uses, has been changed since the forward pass."
+                                f"\n  changed at {place}{_mend()}")  # fmt: skip
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        self.used([t for t in inputs if isinstance(t, TensorBase)])
+        return call()
+
+    def writing(self, t: Any) -> None:
+        if id(t._counter) in self.first.moved:
+            self.counters.setdefault(id(t._counter), (t._counter, t._counter[0]))
+
+
+class Aside(Packing):
+    """Keeps what nodes save in a further run from what happens to its memory after it."""
+
+    def __init__(self, first: Surroundings) -> None:
+        self.first = first
+
+    def replaced(self, owner: Any, entry: tuple[Any, ...], out: bool) -> Any:
+        return self.first.aside(entry)
+
+
+def _mend() -> str:
+    place = here(3)
+    return (
+        f"\n  used at {Place(*place) if place else 'a line that is not known'}\n"
+        "Run backward before it is changed, as before optimizer.step(); or let the function use a clone() of it."
+    )
+
+
+def _may_matter(spot: Spot, value: Any) -> bool:
+    if isinstance(value, TensorBase):
+        return type(value._node) is not AccumulateGrad
+    return value is None or (isinstance(spot.scope, CellType) and isinstance(value, _NUMBERS))
+
+
+def _has_history(value: Any) -> bool:
+    return isinstance(value, TensorBase) and value._node is not None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return all(_same(a[key], b[key]) for key in a)
+    return bool(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
