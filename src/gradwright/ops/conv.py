@@ -173,11 +173,17 @@ def conv_weight(xp, x, y, *, lattice, groups):
 
 
 def _weighed(xp, x, y, lattice, groups):
-    n, channels, places = len(lattice.kernel), x.shape[1] // groups, y.shape[0] * prod(y.shape[2:])
-    cols = xp.permute_dims(xp.windows(x, lattice=lattice), (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n)))
-    cols = xp.reshape(cols, (groups, channels * prod(lattice.kernel), places))
-    rows = xp.reshape(xp.permute_dims(y, (1, 0, *range(2, 2 + n))), (groups, y.shape[1] // groups, places))
-    return xp.reshape(xp.matmul(rows, _transposed(xp, cols)), (y.shape[1], channels, *lattice.kernel))
+    n, out, channels, places = len(lattice.kernel), y.shape[1], x.shape[1] // groups, prod(y.shape[2:])
+    if out // groups <= places:  # a product for each image, none larger than its windows, which then lie as they are
+        cols, _ = _columns(xp, x, lattice, groups)
+        rows = xp.reshape(y, (y.shape[0], groups, out // groups, places))
+        weights = xp.sum(xp.matmul(rows, _transposed(xp, cols)), axis=0)
+    else:
+        cols = xp.permute_dims(xp.windows(x, lattice=lattice), (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n)))
+        cols = xp.reshape(cols, (groups, channels * prod(lattice.kernel), y.shape[0] * places))
+        rows = xp.reshape(xp.permute_dims(y, (1, 0, *range(2, 2 + n))), (groups, out // groups, y.shape[0] * places))
+        weights = xp.matmul(rows, _transposed(xp, cols))
+    return xp.reshape(weights, (out, channels, *lattice.kernel))
 
 
 def _by_input(xp, g, x_shape, weight, lattice, groups):
