@@ -14,6 +14,7 @@ from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.strict import tell, warn
+from gradwright.engine.version import borrow, is_held
 from gradwright.errors import kind
 from gradwright.face.views import row_major
 from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, made_of
@@ -148,8 +149,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     if _is_foreign(data):
         out = to(wrap(data), dtype, device)
     else:
-        array = unmasked("as_tensor", data) if isinstance(data, np.ndarray) else _array(data, dtype)
+        given = isinstance(data, np.ndarray)
+        lent = given and data.dtype.kind in _PLACES and is_held(data)
+        array = unmasked("as_tensor", data) if given else _array(data, dtype)
         out = finish(array, array.dtype if dtype is None else dtype, device, False)
+        if lent and out.array is data:
+            borrow(out)
     return brought(made_of(data, out, "as_tensor()"))
 
 
@@ -164,20 +169,27 @@ def to(x: Any, dtype: Any = None, device: Any = None) -> Any:
 
 
 asarray = as_tensor
+_PLACES = "biu"
+"""What graphs save as indices and masks, which are small beside what they are used on."""
 
 
 def from_numpy(ndarray: Any) -> Any:
     """A tensor over the same memory as a NumPy array.
 
     What you write into that array afterwards is not noticed by graphs that have saved the tensor: do it before, or give
-    a copy. (Writes through arrays that `Tensor.numpy` gives are noticed.)
+    a copy. (Writes through arrays that `Tensor.numpy` gives are noticed.) It is noticed of whole numbers and booleans,
+    which are indices and masks: while you hold the array, each operation that saves the tensor looks at all of it.
 
     Raises TypeError for anything else, and for arrays of a dtype that tensors do not have.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)})")
     dtypes.of(unmasked("from_numpy", ndarray).dtype)
-    return brought(finish(ndarray, None, None, False))
+    lent = ndarray.dtype.kind in _PLACES and is_held(ndarray)
+    t = finish(ndarray, None, None, False)
+    if lent:
+        borrow(t)
+    return brought(t)
 
 
 def _dtype(dtype: Any) -> Any:

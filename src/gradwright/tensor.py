@@ -28,6 +28,7 @@ from gradwright.face.algebra import linalg as m
 from gradwright.face.forms import inplace_operator, operator
 from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
+from gradwright.guards.after_backward import bypass
 from gradwright.guards.in_backward import aside, leaves, made_of, replaced, rooted
 from gradwright.methods.arrays import Arrays
 from gradwright.methods.elementwise import Elementwise
@@ -279,10 +280,11 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     @property
     def data(self) -> Tensor:
-        """The same memory without history; writes to it are not noticed by the graph."""
+        """The same memory without history; writes to it are not noticed by the graph, except inside a Function."""
         out = alias_of(self)
         if not out.is_inference():
             out._counter = [0]
+            bypass(self, out)
         return aside(self, out, ".data")
 
     @data.setter

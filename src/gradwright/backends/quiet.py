@@ -60,6 +60,11 @@ def pass_ends(tokens: Any) -> None:
     _users.reset(tokens[0])
 
 
+def in_pass() -> bool:
+    """Whether a backward pass runs."""
+    return _users.get(None) is not None
+
+
 def users_own() -> Any:
     """The user's own setting again, until ``restore`` is called with what this returns."""
     return _set(_users.get(_get()))

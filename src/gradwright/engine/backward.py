@@ -9,7 +9,8 @@ with its own type, and this is left behind:
 - Every ``.grad`` of a leaf is as it was: leaves are written last, after everything that can fail, their tensor hooks
   and the pre-hooks of their nodes included. What can still fail: a post-accumulate hook, or a post-hook on the node of
   a leaf; then ``.grad`` has been written of that leaf and of those made after it, and of no other. And a declared
-  derivative of a wrong shape; then it has been written of the leaves made after the one that it reached.
+  derivative of a wrong shape, or a ``.grad`` in memory that cannot be added to; then it has been written of the leaves
+  made after the one that it reached.
 - Gradients kept by `retain_grad` have been written for the tensors whose turn had come.
 - Nodes that had run are freed, unless the graph was to be retained. A second attempt says so.
 - Grad mode, NumPy's error state and watches are as they were, and no lock is held. A hook that runs backward itself

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.backends.generic import overlapping
 from gradwright.backends.steps import read
 from gradwright.errors import size
 
@@ -148,6 +149,21 @@ def same(x: Any, y: Any) -> bool:
         if mine is None or mine.memory is not getattr(getattr(y, "_part", None), "memory", None):
             return x is y
     return np.may_share_memory(layout(x), layout(y))
+
+
+OVERLAPS = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
+
+def overlaps(t: Any) -> bool:
+    """Whether two entries of ``t`` may lie at one place, as in an expanded tensor or in sliding windows."""
+    array = layout(t)
+    flags = getattr(array, "flags", None)
+    if flags is None or flags.forc or not array.size:
+        return False
+    return overlapping(array.shape, [step // array.itemsize for step in array.strides])
 
 
 def layout(t: Any) -> Any:

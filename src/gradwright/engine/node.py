@@ -17,6 +17,7 @@ import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
-from gradwright.engine.memory import is_kept, unwritten, write
+from gradwright.engine.memory import OVERLAPS, is_kept, layout, overlaps, same, unwritten, write
+from gradwright.engine.strict import warn
 from gradwright.engine.version import bump
 from gradwright.errors import size
 from gradwright.interpreter.references import alone, count
@@ -205,8 +207,12 @@ class AccumulateGrad(Node):
                     f"one of shape {size(old.array.shape)} and {dtypes.of(old.array.dtype)}, from before it was given "
                     "other .data: set .grad to None then"
                 )
-            if g.__class__ is not np.ndarray and is_kept(g):
-                write(old, old.array + g)
+            a = old.array
+            kept = g.__class__ is not np.ndarray and is_kept(g)
+            if kept or getattr(a, "base", None) is not None or a is self._array or count(old) > _ITS_OWN:
+                _check_apart(old, self)
+            if kept:
+                write(old, a + g)
             else:
                 old.array += g
             if count(old._counter) > UNSHARED:
@@ -231,6 +237,22 @@ class AccumulateGrad(Node):
         return f"<AccumulateGrad object at {hex(id(self))}>"
 
 
+def _check_apart(grad: Any, end: AccumulateGrad) -> None:
+    """RuntimeError if a .grad, set by the user, cannot be added to in place; a warning if another leaf has it, too."""
+    leaf = end.variable
+    of = f"the gradient of a leaf of shape {size(leaf.array.shape)} is to be added to its .grad, which was set to "
+    if overlaps(grad):
+        raise RuntimeError(f"{OVERLAPS} ({of}such a tensor)")
+    if same(grad, leaf) and np.shares_memory(layout(grad), layout(leaf)):
+        raise RuntimeError(f"{of}the memory of the leaf itself: that would change the leaf. Set .grad to a clone().")
+    other = grad.__dict__.setdefault("_gradient_of", end._leaf)()
+    if other is None:
+        grad.__dict__["_gradient_of"] = end._leaf
+    elif other is not leaf and other._grad is grad:
+        warn(f"{of}the .grad of another leaf, of shape {size(other.array.shape)}: it becomes the sum of the gradients "
+             "of both. Set .grad to a clone(), unless that is meant.")  # fmt: skip
+
+
 def _references() -> int:
     """How many references an array has in `AccumulateGrad._run` when nobody else holds it: taken, not guessed."""
 
@@ -242,7 +264,17 @@ def _references() -> int:
     return run(None, g)
 
 
-_ALONE = alone(_references)
+def _references_to_grad() -> int:
+    """The same of a ``.grad``."""
+
+    def run(holder: Any) -> int:
+        old = holder._grad
+        return count(old)
+
+    return run(SimpleNamespace(_grad=object()))
+
+
+_ALONE, _ITS_OWN = alone(_references), alone(_references_to_grad)
 _one = wrap(None)
 UNSHARED = alone(lambda: count(_one._counter))
 """How many references a counter has that belongs to one tensor, and to no node."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gradwright.engine.source_line import Place, here
+from gradwright.interpreter.references import alone, count
 
 
 def bump(counter: list[Any], depth: int = 2) -> None:
@@ -90,19 +91,20 @@ UNTRACKED = Untracked()
 
 
 class Loan:
-    """Memory that was handed out as arrays.
+    """Memory that was handed out as arrays, or that came as one.
 
     Attributes:
         array: the memory.
-        seen: its fingerprint when it was last looked at.
-        place: the line that asked for the first of the arrays that live.
+        seen: its fingerprint when it was last looked at; None while nobody has saved it as it is.
+        place: the line that asked for the first of the arrays that live, or brought it.
+        theirs: the array that came, as a buffer; None of memory that was handed out.
     """
 
-    __slots__ = ("_holders", "array", "place", "seen")
+    __slots__ = ("_holders", "array", "place", "seen", "theirs")
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.seen = _fingerprint(array)
+    def __init__(self, array: Any, theirs: memoryview | None = None) -> None:
+        self.array, self.theirs = array, theirs
+        self.seen = None if theirs else _fingerprint(array)
         self.place: tuple[Any, int] | None = None
         self._holders: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
@@ -110,15 +112,14 @@ class Loan:
         """``array`` for the user; the loan is open as long as that lives, or ``holder``, if there is one."""
         if not self._holders:
             self.place = here(3)
-        if holder is None:  # it becomes the base of an array, which whatever is made of that holds, too
-            raw = np.asarray(memoryview(array if array.dtype.kind != "V" else array.view(f"u{array.itemsize}")))
-            holder, array = raw.base, raw.view(array.dtype)
+        if holder is None:
+            array, holder = _through_buffer(array)
         self._holders[id(holder)] = holder
         return array
 
     def is_open(self) -> bool:
-        """Whether anybody can still write through what was handed out."""
-        return bool(self._holders)
+        """Whether anybody can still write to it without being seen."""
+        return bool(self._holders) or (self.theirs is not None and is_held(self.theirs.obj))
 
     def covers(self, array: Any) -> bool:
         """Whether all of ``array`` lies in this memory."""
@@ -133,7 +134,34 @@ class Loan:
     def take_over(self, other: Loan) -> None:
         """Watch what the other loan watches."""
         self._holders.update(other._holders)
+        self.theirs = self.theirs or other.theirs
         self.place = self.place or other.place
+
+
+def _through_buffer(array: Any) -> tuple[Any, memoryview]:
+    """Another array over the same memory, and what all that is made of it holds, which nobody else does."""
+    raw = np.asarray(memoryview(array if array.dtype.kind != "V" else array.view(f"u{array.itemsize}")))
+    return raw.view(array.dtype), raw.base  # type: ignore[return-value]
+
+
+def is_held(owner: Any) -> bool:
+    """Whether anybody but the caller, who has it in one place, can write the memory of an array."""
+    while owner is not None:
+        if count(owner) > _IN_ONE_PLACE and getattr(getattr(owner, "flags", None), "writeable", True):
+            return True
+        owner = owner.obj if owner.__class__ is memoryview else getattr(owner, "base", None)
+    return False
+
+
+def _references() -> int:
+    def within(owner: Any) -> int:
+        return count(owner)
+
+    place = [np.zeros(1)]
+    return within(place[0])
+
+
+_IN_ONE_PLACE = alone(_references)
 
 
 def _fingerprint(array: Any) -> int:
@@ -171,9 +199,10 @@ class Lent(int):
                 if loan.is_open():
                     still.append(loan)
                 now = _fingerprint(loan.array)
-                if now != loan.seen:
-                    loan.seen, self.place = now, loan.place
+                if loan.seen is not None and now != loan.seen:
+                    self.place = loan.place
                     self.writes += 1
+                loan.seen = now
             self.loans = still
             return self.writes
 
@@ -191,11 +220,20 @@ class Lent(int):
         with _polling:
             still = [loan for loan in self.loans if loan.is_open()]
             for loan in still:
-                loan.seen = _fingerprint(loan.array)
+                loan.seen = None
         return Lent.of(int(self) + writes, still) if still else int(self) + writes
 
 
 _MANY = 16
+
+
+def borrow(t: Any) -> None:
+    """Let graphs notice what is written into the array of a new tensor, which the user holds."""
+    if t.array.size and t._counter[0] is not UNTRACKED:
+        t.array, theirs = _through_buffer(t.array)
+        loan = Loan(t.array, theirs)
+        loan.place = here(2)
+        t._counter[0] = Lent.of(0, [loan])
 
 
 def lend(array: Any, counter: list[Any], holder: Any = None) -> Any:

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import backends
-from gradwright.backends.generic import overlapping
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.memory import check, is_kept, layout, leave, share, unwritten, writable, write
+from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, share, unwritten, writable, write
 from gradwright.engine.mode import PLAIN, is_inference_mode_enabled, now, recording, recording_as
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
@@ -193,11 +192,8 @@ def check_writable(x: Any, needs_grad: bool, uniform: bool = False) -> None:
     """
     check_tracked(x)
     check(x)
-    if _overlaps(layout(x)) and (needs_grad or not uniform):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
+    if overlaps(x) and (needs_grad or not uniform):
+        raise RuntimeError(OVERLAPS)
     view = x._view
     if _locked(writable(x)):
         if view is None or _locked(view.base.array):
@@ -238,14 +234,6 @@ def check_tracked(x: Any) -> None:
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
             "normal tensor before doing inplace update. See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-
-
-def _overlaps(array: Any) -> bool:
-    """Whether two entries of an array may lie at one place, as in an expanded tensor or in sliding windows."""
-    flags = getattr(array, "flags", None)
-    if flags is None or flags.forc or not array.size:
-        return False
-    return overlapping(array.shape, [step // array.itemsize for step in array.strides])
 
 
 def _locked(array: Any) -> bool:

@@ -7,12 +7,9 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gradwright import backends, dtypes
 from gradwright.backends.quiet import restore, users_own
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
-from gradwright.engine.backward import passes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
 from gradwright.engine.mode import UNRECORDED, now, switch
@@ -20,12 +17,12 @@ from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
 from gradwright.engine.nodes_of_ops import freed, unpack
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import warn
-from gradwright.engine.version import noted, written_at
+from gradwright.engine.version import noted
 from gradwright.errors import MisfitGradient, kind, size
+from gradwright.guards.after_backward import check_cotangent, check_saved, own, own_tensors
 from gradwright.guards.in_backward import Guard
 from gradwright.guards.left_by_backward import LeftByBackward
 from gradwright.guards.replay import Replay, again
-from gradwright.interpreter.references import alone, count
 from gradwright.ops.shape import broadcasts
 
 
@@ -41,7 +38,7 @@ class BackwardNode(Declaring, Node):
     """
 
     __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_kept", "_left", "_materialize", "_metas", "_needs",
-                 "_outputs", "_ports", "_replay", "_to_save", "_trees")  # fmt: skip
+                 "_outputs", "_ports", "_read", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
     _function: Any
@@ -64,6 +61,8 @@ class BackwardNode(Declaring, Node):
     """Shape and dtype of each output; None for one that is no tensor."""
     _ports: dict[int, Any] | None
     """If there are several outputs: weak references to the `Output` of each differentiable one."""
+    _read: bool
+    """Whether the backward that runs, or ran last, has asked for the saved tensors."""
     _replay: Replay | None
     """What running forward again takes, if it has kept intermediates."""
     _trees: tuple[Any, Any]
@@ -133,6 +132,7 @@ class BackwardNode(Declaring, Node):
                 "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
             )
         values = self._values(saved)
+        self._read = True
         if self._function.clear_saved_tensors_on_access:
             self._saved = ACCESSED
         return values
@@ -201,7 +201,7 @@ class BackwardNode(Declaring, Node):
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
-        mode = now()
+        mode, self._read = now(), False
         if mode is not UNRECORDED and mode.records:
             return self._recorded(grads, g)
         function = self._function
@@ -214,8 +214,12 @@ class BackwardNode(Declaring, Node):
         checked = _checked(self, result if type(result) is tuple else (result,))
         for t in grads:
             if t is not None and t._counter[0] != 0:  # `as_tensor` has just made them
-                self._check_cotangent(t, 0, g)
-        return [None if r is None else r.array for r in checked]
+                check_cotangent(self, t, 0, g)
+        arrays = [None if r is None else r.array for r in checked]
+        del result, checked
+        if self._read:
+            check_saved(self)
+        return own(arrays, grads)
 
     def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
         """`_run`, while the pass is recorded."""
@@ -226,8 +230,11 @@ class BackwardNode(Declaring, Node):
             checked = _checked(self, result if type(result) is tuple else (result,))
             for t, version in zip(grads, versions, strict=True):
                 if version is not None and t._counter[0] != version:
-                    self._check_cotangent(t, version, g)
-            return guard.settled(checked)
+                    check_cotangent(self, t, version, g)
+            del result
+            if self._read:
+                check_saved(self)
+            return guard.settled(own_tensors(checked, grads))
         finally:
             guard.done()
 
@@ -253,26 +260,6 @@ class BackwardNode(Declaring, Node):
             switch(before)
             if earlier:
                 earlier.put_back()
-
-    def _check_cotangent(self, t: Any, version: int, g: Any) -> None:
-        """Raise RuntimeError for a cotangent that backward has changed, unless nobody else holds its memory."""
-        if not now().records:
-            several = isinstance(g, Bundle)
-            if not any(t.array is a for a in (g.values() if several else (g,))):  # a number that became an array, say
-                return
-            watches = len(now().watches)
-            looked_on = watches or passes.mixed
-            own = _OWN + self._frames + (2 + 2 * watches if looked_on else 0)  # `watch.run`, and each of them
-            if several:
-                own = _OWN - 2  # not three frames hold it, but the bundle
-            if t.array.base is None and count(t.array) <= own:
-                return
-        how = "through an array that was handed out" if int(t._counter[0]) == version else "changed"
-        raise RuntimeError(
-            f"{type(self).__name__}: backward changed its grad_output in place, but other parts of the graph share "
-            "that memory: clone() it first\n"
-            f"  {how} at {written_at(t._counter, int(version)) or 'a line that is not known'}"
-        )
 
     def _filled(self, g: Bundle) -> list[Any]:
         """One cotangent per output: zeros, or None if they are not to be materialised, where none came."""
@@ -305,25 +292,6 @@ class BackwardNode(Declaring, Node):
 FunctionCtx.register(BackwardNode)
 ACCESSED = ((), None)
 """What is left of the saved tensors of a Function that clears them."""
-
-
-def _references() -> int:
-    """How many references `BackwardNode._check_cotangent` counts when nobody else holds a cotangent."""
-
-    def check(t: Any, g: Any) -> int:
-        return count(t.array)
-
-    def run(xp: Any, g: Any) -> int:
-        grads = [as_tensor(g)]
-        for t in grads:
-            count = check(t, g)
-        return count
-
-    g = np.zeros(1)
-    return run(None, g)
-
-
-_OWN = alone(_references)
 
 
 def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:

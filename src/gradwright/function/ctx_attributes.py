@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gradwright.engine.nodes_of_ops import modified, pack, unpack
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
 from gradwright.function.ctx import BackwardNode
+from gradwright.guards.after_backward import check_kept
 
 _DEPTH = 8
 """Lists in lists deeper than this are not looked into."""
@@ -47,11 +48,19 @@ class Keeping(BackwardNode):
         attributes = self._attributes
         attributes.running += 1
         try:
-            return _run(self, xp, g)
+            results = _run(self, xp, g)
+            names = [*attributes.given]
         finally:
             attributes.running -= 1
             if attributes.given:
                 attributes.take_back(self)
+        for part in attributes.parts(names):
+            if isinstance(part, _Tensor):
+                check_kept(self, part.name, part.packed)
+            else:
+                for name, t, packed in part.certain():
+                    check_kept(self, name, packed, isinstance(t, TensorBase))
+        return results
 
 
 class _Attribute:
@@ -106,16 +115,22 @@ class _Attributes(dict[str, Any]):
     def arrays(self) -> dict[str, Any]:
         """The arrays in them, by name."""
         found: dict[str, Any] = {}
-        parts = list(self.values())
-        while parts:
-            part = parts.pop()
+        for part in self.parts(self):
             if isinstance(part, _Tensor):
                 found[part.name] = part.packed[0]
-            elif isinstance(part, _Rebuilt):
-                parts += part.parts
-            elif isinstance(part, _Shared):
+            else:
                 found |= {name: getattr(t, "array", t) for name, t, _ in kept(part.name, part.value)}
         return found
+
+    def parts(self, names: Iterable[str]) -> Iterator[_Tensor | _Shared]:
+        """What there is in those of these names: packed tensors, and what is shared."""
+        parts = [self[name] for name in names if name in self]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, _Rebuilt):
+                parts += part.parts
+            elif isinstance(part, (_Tensor, _Shared)):
+                yield part
 
     def take_back(self, node: Any) -> None:
         """Leave on the node only what backward itself has set."""
@@ -301,6 +316,13 @@ class _Shared:
         self.name, self.value = name, value
         found = [(_identity(part), packing.source(part), sure) for _, part, sure in kept(name, value)]
         self.versions = {which: (packed, sure) for which, packed, sure in found if packed is not None}
+
+    def certain(self) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+        """What is in there to stay: its name, it, and how it was."""
+        for name, part, _ in kept(self.name, self.value):
+            packed, sure = self.versions.get(_identity(part), (None, False))
+            if sure:
+                yield name, part, packed
 
     def get(self, node: Any) -> Any:
         for name, part, _ in kept(self.name, self.value):

@@ -70,8 +70,12 @@ class Function(Declarations, metaclass=FunctionMeta):
     ``create_graph=True``.
 
     Forward must not change an input in place, unless it says so with ``ctx.mark_dirty`` and returns it; it may change
-    one that needs no gradient and is not returned, such as a running mean. Backward must not change its grad_outputs in
-    place while other parts of the graph share their memory. Both raise RuntimeError, with the line that did it.
+    one that needs no gradient and is not returned, such as a running mean. Backward must not change its grad_outputs or
+    what was saved in place while others share that memory. Both raise RuntimeError, with the line that did it.
+
+    What forward returns of an input's memory (``x.detach()``, ``from_numpy(x.numpy())``) is a view of that, and may not
+    be changed in place. Of memory that others hold, such as one buffer for all calls, forward and backward hand out
+    copies.
     """
 
     _node_class: type[BackwardNode]

@@ -6,23 +6,26 @@ Its outputs get their history, what it saved is packed, and what a second deriva
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.contract.contents import among, only_tensors, reachable
+from gradwright.contract.contents import among, kept, only_tensors, reachable
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.memory import share
+from gradwright.engine.memory import layout, same, share, unwritten
 from gradwright.engine.node import Node, Output
 from gradwright.engine.strict import warn
-from gradwright.engine.version import bump, written_at
+from gradwright.engine.version import bump, is_held, written_at
 from gradwright.engine.view import View, check_writable, rebase
 from gradwright.errors import kind
 from gradwright.function import ctx_attributes, of_containers
 from gradwright.guards import replay
 from gradwright.guards.in_forward import Inside
+from gradwright.interpreter.references import alone, count
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -32,7 +35,7 @@ def unrecorded(node: Any, args: Sequence[Any], result: Any) -> Any:
     outputs = _outputs(node, result)
     if node._dirty:
         _check_dirty(node, outputs, False)
-    mine = _owned(outputs, args, node._dirty)
+    mine = _viewed(outputs, args, node._dirty)
     return mine[0] if isinstance(result, TensorBase) else of_containers.returned(node, result, mine)
 
 
@@ -53,7 +56,7 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     saved, dirty, flat = node._to_save, node._dirty, node._flat
     if dirty:
         _check_dirty(node, outputs, True)
-    mine = _owned(outputs, args, dirty)
+    mine = _apart(node, outputs, args, single)
     ports = None
     if len(outputs) > 1:
         ports = node._ports = {}
@@ -92,6 +95,8 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
         made = t._node
         if made is None or made._seq >= start or mine is not outputs:
             made = numbers.get(id(t), made)
+            if made.__class__ is int:
+                t = mine[made]
             if made is None or (made.__class__ is not int and made._seq >= start):
                 unknown.append(t)
         packs.append((t.array, t._counter, +t._counter[0], made))
@@ -113,30 +118,94 @@ def _outputs(node: Any, result: Any) -> tuple[Any, ...]:
     return result if only_tensors(result) else of_containers.outputs(node._function, node, result)
 
 
-def _owned(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs as they may bear this Function's history: an input returned as it came becomes a view of itself."""
-    for o in outputs:
-        if isinstance(o, TensorBase):
-            if o._view is not None:
-                break
+def _viewed(outputs: tuple[Any, ...], args: Sequence[Any], dirty: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs where nothing is recorded: an input returned as it came becomes a view of itself."""
+    return tuple([
+        o if not isinstance(o, TensorBase) or among(o, dirty) else _view(o, o if among(o, args) else None)
+        for o in outputs
+    ])  # fmt: skip
+
+
+def _apart(node: Any, outputs: tuple[Any, ...], args: Sequence[Any], single: bool, measured: Any = None) -> Any:
+    """The outputs as they may bear this Function's history: in memory of their own, or views of inputs.
+
+    Most are new: then nobody else holds the array, and it has never been written in place.
+    """
+    mine = outputs
+    for k, o in enumerate(outputs):
+        if not isinstance(o, TensorBase):
+            continue
+        version, array = o._counter[0], o.array
+        new = version.__class__ is int and version == 0 and o._view is None
+        if new and count(array) <= _OWN_ARRAY and getattr(array, "base", None) is None:
             for a in args:
                 if a is o:
-                    return tuple(_own(outputs, args, dirty))
+                    break
+            else:
+                continue
+        array = None
+        places = count(o)
+        places -= sum(t is o for t in (*outputs, *node._to_save, *node._flat, *node.__dict__.values()))
+        if measured is not None:
+            measured(places)
+        elif not among(o, node._dirty):
+            mine = (*mine[:k], _settled(node, o, args, places > _OWN[single]), *mine[k + 1 :])
+    return mine
+
+
+def _settled(node: Any, o: Any, args: Sequence[Any], held: bool) -> Any:
+    """An output that may share its memory: with an input, then a view of that; with anybody else, then a copy.
+
+    Whether the tensor itself is ``held`` by others matters if it has been written: it may be so again. What is on ctx
+    is guarded there.
+    """
+    x = next((a for a in args if isinstance(a, TensorBase) and (a is o or same(a, o))), None)
+    if x is not None:
+        return _view(o, x)
+    if o._view is None:
+        held = (held and o._counter[0] > 0) or is_held(o.array)
     else:
-        return outputs
-    return tuple(_own(outputs, args, dirty))
+        base = o._view._base
+        array = base.array
+        held = count(base) > _OWN_ARRAY or count(array) > _OWN_ARRAY + (getattr(o.array, "base", None) is array)
+    if held:
+        on_ctx = [*node._to_save, *(p for n, v in vars(node).items() for _, p, sure in kept(n, v) if sure)]
+        shown = [layout(p) if isinstance(p, TensorBase) else p for p in on_ctx if p is not None]
+        if not any(np.may_share_memory(layout(o), array) for array in shown):
+            return wrap(unwritten(o.array))
+    return _view(o, None)
 
 
-def _own(outputs: Sequence[Any], args: Sequence[Any], dirty: Sequence[Any]) -> Iterator[Any]:
-    for o in outputs:
-        returned = among(o, args)
-        if not isinstance(o, TensorBase) or (not returned and o._view is None) or among(o, dirty):
-            yield o
-            continue
-        base = o if o._view is None else o._view.base
-        o = share(wrap(o.array, None, o._counter), o) if returned else o
-        o._view = View(base, (), "function")
-        yield o
+def _view(o: Any, x: Any) -> Any:
+    """An output that lies in the memory of the input ``x``, or was made as a view, as one that may not be written."""
+    if o is not x and o._view is not None and (x is None or o._counter is x._counter):
+        base = o._view.base
+    elif x is None:
+        return o
+    else:
+        base = x if x._view is None else x._view.base
+        o = share(wrap(o.array, None, x._counter), o)
+    o._view = View(base, (), "function")
+    return o
+
+
+def _references(single: bool) -> int:
+    """In how many places `_apart` finds an output that only `apply` and its own call hold."""
+    found: list[int] = []
+    node = SimpleNamespace(_to_save=(), _flat=(), _dirty=())
+
+    def recorded(result: Any) -> None:
+        outputs = (result,) if single else result
+        _apart(node, outputs, (), single, found.append)
+
+    def apply() -> None:
+        result: Any = wrap(None, None, [1])
+        if not single:
+            result = (result,)
+        recorded(result)
+
+    apply()
+    return found[0]
 
 
 def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, outputs: Sequence[Any]) -> None:
@@ -186,3 +255,16 @@ def _check_dirty(node: Any, outputs: Sequence[Any], needed: bool) -> None:
     if any(t._view is not None for t in node._dirty) and len(outputs) > 1 and needed:
         raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your Function "
                            "cannot return more than one Tensor. Clone the input, or split the Function.")  # fmt: skip
+
+
+_OWN = {single: alone(partial(_references, single)) for single in (True, False)}
+
+
+def _references_to_array() -> int:
+    """In how many places it finds the array of such an output."""
+    o = wrap(np.zeros(1))
+    array = o.array
+    return count(array)
+
+
+_OWN_ARRAY = alone(_references_to_array)

@@ -116,5 +116,5 @@ class Converted(Tree):
         for parameter in self.parameters():
             if set_to_none:
                 parameter.grad = None
-            elif parameter.grad is not None:
-                parameter.grad.detach_().zero_()
+            elif (grad := parameter.grad) is not None:
+                (grad.requires_grad_(False) if grad.is_leaf else grad.detach_()).zero_()

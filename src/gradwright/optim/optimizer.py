@@ -185,8 +185,8 @@ class Optimizer:
             for p in group["params"]:
                 if set_to_none:
                     p._grad = None
-                elif p.grad is not None:
-                    p.grad.detach_().zero_()
+                elif (grad := p.grad) is not None:
+                    (grad.requires_grad_(False) if grad.is_leaf else grad.detach_()).zero_()
 
     # -- steps --
 

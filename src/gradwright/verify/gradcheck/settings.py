@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.engine.view import _overlaps
+from gradwright.engine.memory import overlaps
 from gradwright.verify.numeric.differences import lost, step
 from gradwright.verify.numeric.jacobian import Matrix, Subject, as_coordinates, tensors
 
@@ -98,7 +98,7 @@ def check_inputs(inputs: Sequence[Any]) -> None:
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
                 "on the input before passing it to gradcheck."
             )
-        if _overlaps(x.array):
+        if overlaps(x):
             raise RuntimeError(
                 f"The {i}th input overlaps itself: several of its entries lie at one place in memory, so that none can "
                 "be moved alone. gradcheck only supports inputs that are non-overlapping: clone() it first."
