@@ -24,6 +24,7 @@ from gradwright.face.algebra.decompose import (
 )
 from gradwright.face.algebra.householder import householder_product
 from gradwright.face.algebra.linalg import matmul
+from gradwright.face.algebra.matrix_function import matrix_function, matrix_log, matrix_sqrt
 from gradwright.face.algebra.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from gradwright.face.algebra.products import multi_dot, vecdot
 from gradwright.face.algebra.products import powers as vander
@@ -49,9 +50,9 @@ from gradwright.face.diagonal import diagonal as _diagonal
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
     "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
-    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve", "vander", "vecdot", "vector_norm",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_function", "matrix_log", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_sqrt", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
+    "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 

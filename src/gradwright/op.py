@@ -8,10 +8,11 @@
     tanh.vjp(x=lambda xp, g, out: g * (1 - out * out))
 
 Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exponents). A derivative names what it
-needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several), or
-``x_shape`` (only the shape of input ``x``). ``*xs`` stands for any number of arrays, alone or after others (those of an
-index); its derivative is that of array ``i`` among them. `xp` is an array namespace: NumPy's in an ordinary backward
-pass, `gradwright.xp` when the backward pass is itself recorded, so one derivative serves every order.
+needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several),
+``x_shape`` (only the shape of input ``x``), or ``reached`` (of several results, those that a cotangent has come for,
+as `engine.reached` says; the others have zeros in ``g``). ``*xs`` stands for any number of arrays, alone or after
+others (those of an index); its derivative is that of array ``i`` among them. `xp` is an array namespace: NumPy's in an
+ordinary backward pass, `gradwright.xp` when the backward pass is itself recorded, so one derivative serves every order.
 
 Complex numbers: a cotangent g stands for dL = Re(conj(g) dy), PyTorch's convention. A holomorphic operation says
 ``complex="holomorphic"``, and its derivative is written as for real numbers, dx = g f'(x): the node conjugates around
@@ -130,6 +131,7 @@ class Op:
         Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
         """
         known = {*self.inputs, *self.static, "i", "out", *(f"{n}_shape" for n in self.inputs)}
+        known |= {"reached"} if self.several else set()
         self.rules |= declared(f"{self.name}.vjp", self.inputs, known, rules)
         self.records.clear()
         self.ways.clear()

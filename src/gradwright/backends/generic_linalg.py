@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import linalg
+from gradwright.backends import linalg, spectrum
 from gradwright.backends.host import LINEAR_ALGEBRA, on_host
 
 
@@ -97,6 +97,8 @@ class Linalg:
             setattr(self, f.__name__, partial(f, xp))
         for name in LINEAR_ALGEBRA:
             setattr(self, name, on_host(xp, getattr(linalg, name)))
+        for name in spectrum.__all__:
+            setattr(self, name, on_host(xp, getattr(spectrum, name)))
         self.cholesky, self.inv, self.solve = map(self._checked, ("cholesky", "inv", "solve"))
         self.svd, self.svdvals, self.qr, self.slogdet = (
             linalg.diverging(n, getattr(xp.linalg, n)) for n in ("svd", "svdvals", "qr", "slogdet")

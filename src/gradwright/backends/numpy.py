@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import approximations, elementary, generic_linalg, linalg, order, register, scatter, windows
+from gradwright.backends import (
+    approximations,
+    elementary,
+    generic_linalg,
+    linalg,
+    order,
+    register,
+    scatter,
+    spectrum,
+    windows,
+)
 from gradwright.backends.einsum import einsum
 from gradwright.backends.fft import Transforms
 from gradwright.backends.normal import ndtr
@@ -294,6 +304,7 @@ for _name in order.__all__:
 for _name in elementary.__all__:
     setattr(namespace, _name, getattr(elementary, _name))
 namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, name) for name in linalg.__all__})
+vars(namespace.linalg).update({name: getattr(spectrum, name) for name in spectrum.__all__})
 namespace.linalg.cofactor, namespace.linalg.matrix_exp = cofactor, partial(generic_linalg.matrix_exp, namespace)
 namespace.fft = Transforms()
 namespace.special = Special()

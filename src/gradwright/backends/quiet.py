@@ -40,7 +40,7 @@ silence: Callable[[], Any] = partial(_set, _SILENT)
 """Turn NumPy's warnings off until ``restore`` is called with what this returns."""
 
 
-def quietly(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def quietly(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What ``f`` returns, without NumPy's warnings."""
     before = silence()
     try:

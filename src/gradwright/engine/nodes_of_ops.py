@@ -32,6 +32,7 @@ from gradwright.dtypes import LEGACY
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share_saved
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operation, ticket
+from gradwright.engine.reached import Reached
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
 from gradwright.engine.version import written_at
@@ -186,13 +187,14 @@ def source(record: Callable[..., Any]) -> str:
 def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
-             "filled": filled, "outputs": outputs, "underived": underived}  # fmt: skip
+             "filled": filled, "outputs": outputs, "underived": underived,
+             "Reached": Reached}  # fmt: skip
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
 
 def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
     """What the derivatives of the needed inputs name: tensors first, then shapes and static arguments."""
-    wanted = [n for i in needed if i in op.rules for n in op.rules[i].names if n != "i"]
+    wanted = [n for i in needed if i in op.rules for n in op.rules[i].names if n not in ("i", "reached")]
     if broadcast:
         wanted += [f"{n}_shape" for n in needed]
     wanted = list(dict.fromkeys(wanted))
@@ -242,6 +244,8 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> 
     if many:
         lines += [f"    for one in {rest}:", f"        if one[1][0] != one[2]: raise modified(self, {rest!r}, one)"]
     if op.several:
+        asked = any("reached" in op.rules[n].names for n in needed if n in op.rules)
+        lines += ["    reached = Reached(self, g)"] * asked
         lines += ["    g = filled(self, xp, g)"]
     if tensors:
         lines += [f"    if xp is not plain and isinstance({'g[0]' if op.several else 'g'}, TensorBase):"]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from gradwright.backends import spectrum
 from gradwright.engine.source_line import here
 from gradwright.errors import GradientWarning, StrictError
 from gradwright.interpreter.frames import file_of, frame
@@ -90,3 +91,6 @@ def tell(message: str | Warning, category: type[Warning]) -> None:
     warnings.warn_explicit(
         message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry
     )
+
+
+spectrum.doubt = warn

@@ -1,7 +1,8 @@
 """Decompositions of the matrices in the last two axes: Cholesky, LU, QR, eigenvalues, singular values.
 
-Where a derivative divides by the gap between two eigenvalues or singular values, and these are equal, the quotient
-0/0 counts as 0: so a loss of the values alone has its derivative, and one of the vectors has none (inf).
+Vectors of equal eigenvalues or singular values are any basis of one space: they have no derivative, and a pass that
+comes for them raises LinAlgError (`apart`; `backends.spectrum` says what counts as equal). Values alone, equal ones
+among them, have the derivative of a loss that treats equal ones alike; for another there is a warning (`level`).
 
 Most are not in the table, since its checks do not fit them: `cholesky` and `eigh` are for Hermitian matrices, and
 their derivative is by Hermitian changes, not by those of single entries; `eig` and `svd` have complex vectors of
@@ -31,10 +32,43 @@ def _diag(d):
 
 
 def _by_gap(xp, x, values):
-    """x_ij / (values_j - values_i), 0 on the diagonal and where it is 0/0."""
+    """x_ij / (values_j - values_i), 0 on the diagonal; between equal values x_ij is 0."""
     gap = values[..., None, :] - values[..., :, None]
-    x = x - _diag(_diagonal(xp, x))
-    return x / xp.where(gap == 0, xp.where(x == 0, xp.ones_like(gap), gap), gap)
+    return (x - _diag(_diagonal(xp, x))) / _divisor(xp, gap)
+
+
+def _divisor(xp, x):
+    return xp.where(x == 0, xp.ones_like(x), x)
+
+
+@op(complex="general")
+def apart(xp, values, *, used, of):
+    """The values. LinAlgError if one whose vectors are ``used`` (a function that says which) equals another."""
+    return xp.linalg.apart(values, used=used, of=of)
+
+
+@op(complex="general")
+def level(xp, slopes, values, *, of):
+    """The cotangents of values. GradientWarning if those of equal ones differ."""
+    return xp.linalg.level(slopes, values, of=of)
+
+
+@op(complex="general")
+def independent(xp, vectors, values, *, of):
+    """The vectors. LinAlgError if those of equal values are dependent."""
+    return xp.linalg.independent(vectors, values, of=of)
+
+
+@op(complex="general")
+def turnable(xp, vectors, slopes):
+    """The cotangents of vectors that may be any basis of a space. LinAlgError if they tell one basis from another."""
+    return xp.linalg.turnable(vectors, slopes)
+
+
+apart.vjp(values=lambda xp, g: g)
+level.vjp(slopes=lambda xp, g: g, values=lambda xp, g: None)
+independent.vjp(vectors=lambda xp, g: g, values=lambda xp, g: None)
+turnable.vjp(vectors=lambda xp, g: None, slopes=lambda xp, g: g)
 
 
 @op(complex="general", node="LinalgCholeskyExBackward0")
@@ -129,10 +163,14 @@ def eigh(xp, x, *, uplo="L"):
     return list(xp.linalg.eigh(x, uplo=uplo))
 
 
-def _eigh_slope(xp, g, out):
+def _eigh_slope(xp, g, out, reached):
     values, vectors = out
-    inner = xp.matmul(adjoint(xp, vectors), g[1])
-    inner = _by_gap(xp, (inner - adjoint(xp, inner)) / 2, values) + _diag(g[0])
+    if 1 in reached:
+        values = apart(values, used=lambda: reached.entries(1).any(-2), of="linalg.eigh")
+    inner = _diag(level(g[0], values, of="linalg.eigh"))
+    if 1 in reached:
+        skew = xp.matmul(adjoint(xp, vectors), g[1])
+        inner = inner + _by_gap(xp, (skew - adjoint(xp, skew)) / 2, values)
     return xp.matmul(xp.matmul(vectors, inner), adjoint(xp, vectors))
 
 
@@ -146,7 +184,8 @@ def eigvalsh(xp, x, *, uplo="L"):
 
 
 def _eigvalsh_slope(xp, g, x, uplo):
-    vectors = eigh(x, uplo=uplo)[1]
+    values, vectors = eigh(x, uplo=uplo)
+    g = level(g, values, of="linalg.eigh")
     return xp.matmul(vectors * g[..., None, :], adjoint(xp, vectors))
 
 
@@ -162,13 +201,23 @@ def eig(xp, x):
     return list(xp.linalg.eig(x))
 
 
-def _eig_slope(xp, g, x, out):
+def _eig_slope(xp, g, x, out, reached):
     values, vectors = out
+    if 1 not in reached:
+        return _of_eigenvalues(xp, g[0], x, values, vectors)
+    values = apart(values, used=lambda: reached.entries(1).any(-2), of="linalg.eig")
     vh = adjoint(xp, vectors)
     inner = xp.matmul(vh, g[1])
     lengths = _diagonal(xp, inner)
     inner = inner - xp.matmul(vh, vectors * xp.real(lengths)[..., None, :])
-    dx = solve(vh, xp.matmul(_by_gap(xp, inner, xp.conj(values)) + _diag(g[0]), vh))
+    inner = _by_gap(xp, inner, xp.conj(values)) + _diag(level(g[0], values, of="linalg.eig"))
+    dx = solve(vh, xp.matmul(inner, vh))
+    return dx if is_complex(xp, x) else xp.real(dx)
+
+
+def _of_eigenvalues(xp, g, x, values, vectors):
+    vh = adjoint(xp, independent(vectors, values, of="linalg.eig"))
+    dx = solve(vh, level(g, values, of="linalg.eig")[..., :, None] * vh)
     return dx if is_complex(xp, x) else xp.real(dx)
 
 
@@ -182,9 +231,7 @@ def eigvals(xp, x):
 
 
 def _eigvals_slope(xp, g, x):
-    vh = adjoint(xp, eig(x)[1])
-    dx = solve(vh, g[..., :, None] * vh)
-    return dx if is_complex(xp, x) else xp.real(dx)
+    return _of_eigenvalues(xp, g, x, *eig(x))
 
 
 eigvals.vjp(x=_eigvals_slope)
@@ -195,31 +242,61 @@ def svd(xp, x, *, full_matrices=False):
     """x = u diag(s) v^H: singular values in descending order, left vectors as columns of u, right ones as rows of v^H.
 
     With d_u = u^H g_u - g_u^H u, d_v likewise, dx = u (d_u / e s + s d_v / e + diag(g_s)) v^H, e_ij = s_j**2 - s_i**2,
-    and what g_u, g_v have outside the spans of u, v, over s. Vectors past the shorter side get no derivative.
+    and what g_u, g_v have outside the spans of u, v, over s. Vectors past the shorter side, which are any basis of
+    their space, have the derivative of what they span.
     """
     return list(xp.linalg.svd(x, full_matrices=full_matrices))
 
 
-def _svd_slope(xp, g, x_shape, out):
-    u, s, vh = out
+def _svd_slope(xp, g, x_shape, out, reached):
+    whole, s, wholeh = out
     k, mm = s.shape[-1], xp.matmul
-    u, vh = u[..., :k], vh[..., :k, :]
-    gu, gs, gvh = g[0][..., :k], g[1], g[2][..., :k, :]
-    uh, v, row, column = adjoint(xp, u), adjoint(xp, vh), s[..., None, :], s[..., :, None]
+    u, vh = whole[..., :k], wholeh[..., :k, :]
+    if 0 not in reached and 2 not in reached:
+        return mm(u * level(g[1], s, of="linalg.svd")[..., None, :], vh)
+    s = _singular_apart(xp, s, x_shape, reached)
+    gu, gs, gvh = g[0][..., :k], level(g[1], s, of="linalg.svd"), g[2][..., :k, :]
+    uh, v, divisor = adjoint(xp, u), adjoint(xp, vh), _divisor(xp, s)
+    row, column = divisor[..., None, :], divisor[..., :, None]
     du, dv = mm(uh, gu), mm(vh, adjoint(xp, gvh))
     du, dv = du - adjoint(xp, du), dv - adjoint(xp, dv)
     squares = s * s
-    inner = _by_gap(xp, du, squares) * row + column * _by_gap(xp, dv, squares) + _diag(gs)
+    inner = _by_gap(xp, du, squares) * s[..., None, :] + s[..., :, None] * _by_gap(xp, dv, squares) + _diag(gs)
     if is_complex(xp, u):
-        inner = inner + _diag(_diagonal(xp, du) / (2 * s))
+        inner = inner + _diag(_diagonal(xp, du) / (2 * divisor))
     dx = mm(mm(u, inner), vh)
     if x_shape[-2] > k:
         outside = gu / row
         dx = dx + mm(outside - mm(u, mm(uh, outside)), vh)
+    if whole.shape[-1] > k:
+        past = whole[..., k:]
+        dx = dx - mm(mm(past, mm(adjoint(xp, turnable(past, g[0][..., k:])), u) / row), vh)
     if x_shape[-1] > k:
         outside = gvh / column
         dx = dx + mm(u, outside - mm(mm(outside, v), vh))
+    if wholeh.shape[-2] > k:
+        past = adjoint(xp, wholeh[..., k:, :])
+        slopes = turnable(past, adjoint(xp, g[2][..., k:, :]))
+        dx = dx - mm(u, mm(mm(vh, slopes) / column, adjoint(xp, past)))
     return dx
+
+
+def _singular_apart(xp, s, x_shape, reached):
+    """The singular values, `apart`; the vectors of the longer side have values of 0 beside them."""
+    k = s.shape[-1]
+
+    def left():
+        return reached.entries(0).any(-2)
+
+    def right():
+        return reached.entries(2).any(-1)
+
+    s = apart(s, used=lambda: left()[..., :k] | right()[..., :k], of="linalg.svd")
+    if x_shape[-2] == x_shape[-1]:
+        return s
+    zero = xp.zeros_like(s, shape=(*s.shape[:-1], 1))
+    used = left if x_shape[-2] > k else right
+    return apart(xp.concat([s, zero], axis=-1), used=used, of="linalg.svd")[..., :k]
 
 
 svd.vjp(x=_svd_slope)
@@ -232,8 +309,8 @@ def svdvals(xp, x):
 
 
 def _svdvals_slope(xp, g, x):
-    u, _, vh = svd(x, full_matrices=False)
-    return xp.matmul(u * g[..., None, :], vh)
+    u, s, vh = svd(x, full_matrices=False)
+    return xp.matmul(u * level(g, s, of="linalg.svd")[..., None, :], vh)
 
 
 svdvals.vjp(x=_svdvals_slope)

@@ -238,6 +238,7 @@ class CheckpointFunction(Function):
         ctx.inputs = [None if isinstance(a, TensorBase) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, TensorBase)]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
+        ctx.set_materialize_grads(False)
         with no_grad(), ctx.around:
             return run_function(*args)
 
@@ -261,7 +262,7 @@ class CheckpointFunction(Function):
             outputs = around.function(*inputs)
         outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
         pairs: Any = zip(outputs, grads, strict=False)
-        wanted = [(o, g) for o, g in pairs if isinstance(o, TensorBase) and o._node is not None]
+        wanted = [(o, g) for o, g in pairs if isinstance(o, TensorBase) and o._node is not None and g is not None]
         if not wanted:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         calls.backward([o for o, _ in wanted], [g for _, g in wanted])

@@ -121,13 +121,22 @@ def _triangle(name: str, UPLO: str) -> str:
 
 
 def eigh(A: Any, UPLO: str = "L") -> Any:
-    """Eigenvalues, ascending, and eigenvectors, as columns, of a Hermitian A, of which one triangle is read."""
+    """Eigenvalues, ascending, and eigenvectors, as columns, of a Hermitian A, of which one triangle is read.
+
+    Vectors of equal eigenvalues have no derivative: LinAlgError in a backward pass that comes for one of them, and so
+    in one for second derivatives of the values. `matrix_function` has all derivatives of V diag(f(L)) V^H there. The
+    vectors of other values, cut out by a slice as V[:, k:], have one. Values count as equal if they differ by at most
+    10 n eps times the largest.
+
+    Equal eigenvalues themselves have the derivative of a loss that treats them alike. For another, which has a kink
+    there, the gradient is that of one basis, with a GradientWarning.
+    """
     static = {"uplo": _triangle("linalg.eigh", UPLO)}
     return _EIGH(*apply(_ops.eigh, (square("linalg.eigh", A),), static))
 
 
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
-    """Eigenvalues, ascending, of a Hermitian A, of which one triangle is read."""
+    """Eigenvalues, ascending, of a Hermitian A, of which one triangle is read; of equal ones as `eigh` says."""
     static = {"uplo": _triangle("linalg.eigvalsh", UPLO)}
     return apply(_ops.eigvalsh, (square("linalg.eigvalsh", A),), static)
 
@@ -139,12 +148,15 @@ def _finite(name: str, A: Any) -> Any:
 
 
 def eig(A: Any) -> Any:
-    """Eigenvalues and eigenvectors, as columns of length 1, both complex."""
+    """Eigenvalues and eigenvectors, as columns of length 1, both complex; of equal eigenvalues as `eigh` says.
+
+    LinAlgError in a backward pass, too, if equal eigenvalues share a vector (A is defective).
+    """
     return _EIG(*apply(_ops.eig, (_finite("linalg.eig", A),), {}))
 
 
 def eigvals(A: Any) -> Any:
-    """Eigenvalues, complex."""
+    """Eigenvalues, complex; of equal ones as `eig` says."""
     return apply(_ops.eigvals, (_finite("linalg.eigvals", A),), {})
 
 
@@ -156,13 +168,18 @@ def _no_driver(name: str, driver: Any) -> None:
 
 
 def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
-    """A = U diag(S) Vh, singular values descending. Gradients of vectors past the shorter side are ignored."""
+    """A = U diag(S) Vh, singular values descending; of equal ones, zeros among them, as `eigh` says.
+
+    A function of the singular values, U diag(S f(S^2)) Vh, is A @ matrix_function(A.mH @ A, f). Vectors past the
+    shorter side are any basis of their space. What they span has a derivative; LinAlgError where a loss tells them
+    apart. In a matrix that is not square, a singular value of 0 leaves its vector on the longer side as open as those.
+    """
     _no_driver("linalg.svd", driver)
     return _SVD(*apply(_ops.svd, (matrix("linalg.svd", A),), {"full_matrices": bool(full_matrices)}))
 
 
 def svdvals(A: Any, *, driver: Any = None) -> Any:
-    """Singular values, descending."""
+    """Singular values, descending; of equal ones as `eigh` says."""
     _no_driver("linalg.svdvals", driver)
     return apply(_ops.svdvals, (matrix("linalg.svdvals", A),), {})
 

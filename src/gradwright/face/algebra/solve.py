@@ -12,6 +12,7 @@ from gradwright.errors import size
 from gradwright.face.algebra.decompose import permutation, svdvals, triangles
 from gradwright.face.algebra.matrices import adjoint as _adjoint
 from gradwright.face.algebra.matrices import eye, floating, matrix, may_have_failed, no_info, same_dtype, square, zeros
+from gradwright.face.algebra.matrix_function import real_power
 from gradwright.face.elementwise import where
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim
@@ -135,8 +136,13 @@ def matrix_exp(A: Any) -> Any:
     return to_dtype(apply(_ops.matrix_exp, (x,), {}), A.array.dtype)
 
 
-def matrix_power(A: Any, n: int) -> Any:
-    """A multiplied by itself n times; of the inverse of A if n < 0."""
+def matrix_power(A: Any, n: float) -> Any:
+    """A multiplied by itself n times; of the inverse of A if n < 0. For a float n of Hermitian A, by its eigenvalues.
+
+    The derivative is right where eigenvalues repeat. LinAlgError if v**n is not finite at one of them.
+    """
+    if isinstance(n, float):
+        return real_power(A, n)
     if n < 0:
         A, n = inv(A), -n
     if A.array.ndim < 2 or A.array.shape[-1] != A.array.shape[-2]:
