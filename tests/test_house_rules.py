@@ -81,9 +81,10 @@ def test_every_source_file_has_its_tests() -> None:
 
 
 def holds_names_alone(path: Path) -> bool:
-    """Whether a file has imports and ``__all__`` and no code."""
+    """Whether a file has imports, ``__all__`` and names that come later, and no code."""
     return all(
-        isinstance(node, ast.Import | ast.ImportFrom)
+        isinstance(node, ast.Import | ast.ImportFrom | ast.Delete)
+        or ast.unparse(node).startswith(("if TYPE_CHECKING:", "__getattr__, __dir__ = later("))
         or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
         or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
         for node in ast.parse(path.read_text(encoding="utf-8")).body

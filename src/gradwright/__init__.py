@@ -8,11 +8,10 @@ from gradwright.tensor import Tensor
 
 # isort: split
 
-from importlib import import_module as _import_module
+import typing as _typing
 from math import e, inf, nan, pi
-from sys import modules as _modules
 
-from gradwright import autograd, fft, linalg, masked, nn, profiler, random, serialization, signal, special, utils, xp
+from gradwright import autograd, fft, linalg, random, special, xp
 from gradwright.backends.devices import device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.creation import (
@@ -71,7 +70,7 @@ from gradwright.dtypes import int64 as long
 from gradwright.dtypes import set_default as set_default_dtype
 from gradwright.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
-from gradwright.errors import AnomalyError, CapturedTensor, GradcheckError, GradientWarning
+from gradwright.errors import AnomalyError, CapturedTensor, FileError, GradcheckError, GradientWarning
 from gradwright.face.activation import *
 from gradwright.face.algebra.householder import *
 from gradwright.face.algebra.lapack import *
@@ -101,15 +100,11 @@ from gradwright.face.views import *
 from gradwright.face.windows import *
 from gradwright.formatting import set_printoptions
 from gradwright.function.custom_op import custom_op
+from gradwright.later import later as _later
 from gradwright.neighbours.einops import await_einops as _await_einops
-from gradwright.nn.functional.aten import *
-from gradwright.nn.functional.aten import _upsample_bilinear2d_aa
-from gradwright.nn.functional.top import *
-from gradwright.nn.functional.top import _batch_norm_with_update, _native_batch_norm_legit, _softmax_backward_data
 from gradwright.op import Op, op
 from gradwright.random import *
 from gradwright.reading.torch import result_type
-from gradwright.serialization import FileError, load, save
 from gradwright.transform.value_and_grad import value_and_grad
 from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from gradwright.xp.creation import from_dlpack
@@ -117,21 +112,41 @@ from gradwright.xp.creation import from_dlpack
 __version__ = "0.1.0"
 
 newaxis = None
-_MODULES = ("autograd", "fft", "linalg", "masked", "nn", "profiler", "random", "serialization", "signal", "special",
-            "utils", "xp")  # fmt: skip
 
+if _typing.TYPE_CHECKING:
+    from gradwright import check, masked, nn, optim, profiler, serialization, signal, utils, viz
+    from gradwright.nn.functional.aten import *
+    from gradwright.nn.functional.top import *
+    from gradwright.serialization import load, save
+
+_MODULES = ("masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz")
+_LAYERS = (
+    "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "
+    "cosine_embedding_loss cosine_similarity ctc_loss dropout dropout_ embedding feature_alpha_dropout "
+    "feature_alpha_dropout_ feature_dropout feature_dropout_ group_norm hinge_embedding_loss instance_norm kl_div "
+    "layer_norm margin_ranking_loss native_batch_norm native_dropout native_group_norm native_layer_norm "
+    "pairwise_distance pdist poisson_nll_loss relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_ "
+    "triplet_margin_loss _batch_norm_with_update _native_batch_norm_legit _softmax_backward_data"
+)  # fmt: skip
+_CONVOLUTIONS = (
+    "adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator avg_pool1d channel_shuffle conv1d conv2d "
+    "conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution grid_sampler grid_sampler_2d "
+    "grid_sampler_3d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle "
+    "pixel_shuffle pixel_unshuffle _upsample_bilinear2d_aa"
+)  # fmt: skip
+_LATER = {
+    **{name: f"gradwright.{name}" for name in _MODULES},
+    **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
+    **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
+    **dict.fromkeys(("load", "save"), "gradwright.serialization"),
+}
+__getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
+
+_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LATER} - {"check", "optim", "viz"}
 __all__ = [
-    name for name, value in globals().items()
-    if name[0] != "_" and (type(value) is not type(nn) or name in _MODULES)
+    name for name in sorted({*globals(), *_OFFERED})
+    if name[0] != "_" and (name in _OFFERED or type(globals()[name]) is not type(autograd))
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> object:
-    if name in ("check", "optim", "viz"):  # for those who check, train or look, and not loaded with the rest
-        return _import_module(f"gradwright.{name}")
-    words = f"gradwright has no {name!r}: docs/operators.md lists the operations there are"
-    raise AttributeError(words, name=name, obj=_modules[__name__])  # of which Python suggests one
-
 
 _keep_large_buffers()
 _await_einops()

@@ -1,5 +1,7 @@
 """The engine, its extension contract and its checkers, under PyTorch's names. No code lies here."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.autograd import functional, graph
 from gradwright.autograd.anomaly import (
     AnomalyError,
@@ -9,16 +11,16 @@ from gradwright.autograd.anomaly import (
     set_detect_anomaly,
 )
 from gradwright.autograd.custom import custom_op
-from gradwright.autograd.diagnosis import Diagnosis, diagnose
 from gradwright.autograd.function import Function, once_differentiable
 from gradwright.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gradwright.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from gradwright.autograd.gradcheck import GradcheckError
 from gradwright.autograd.node import Node
 from gradwright.autograd.public import Variable, backward, grad
 from gradwright.autograd.pushforward import pushforward
 from gradwright.autograd.strict import strict
 from gradwright.autograd.surrogate import surrogate
 from gradwright.autograd.why import WhyNone, why_none
+from gradwright.later import later
 
 __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",
@@ -26,3 +28,13 @@ __all__ = [
     "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "once_differentiable",
     "pushforward", "set_detect_anomaly", "set_grad_enabled", "strict", "surrogate", "why_none",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from gradwright.autograd.diagnosis import Diagnosis, diagnose
+    from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
+
+del gradcheck  # the module, which has the name of its function
+__getattr__, __dir__ = later(__name__, {
+    **dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"),
+    **dict.fromkeys(("Diagnosis", "diagnose"), "gradwright.verify.diagnosis"),
+})  # fmt: skip

@@ -1,5 +1,12 @@
 """What is wrong with a derivative."""
 
-from gradwright.verify.diagnosis import Block, Diagnosis, Entry, Examination, Hypothesis, Verdict, diagnose
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
+
+if TYPE_CHECKING:
+    from gradwright.verify.diagnosis import Block, Diagnosis, Entry, Examination, Hypothesis, Verdict, diagnose
 
 __all__ = ["Block", "Diagnosis", "Entry", "Examination", "Hypothesis", "Verdict", "diagnose"]
+
+__getattr__, __dir__ = later(__name__, dict.fromkeys(__all__, "gradwright.verify.diagnosis"))

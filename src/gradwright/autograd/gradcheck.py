@@ -1,6 +1,13 @@
 """Derivatives against finite differences."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.errors import GradcheckError
-from gradwright.verify.gradcheck import gradcheck, gradgradcheck
+from gradwright.later import later
+
+if TYPE_CHECKING:
+    from gradwright.verify.gradcheck import gradcheck, gradgradcheck
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+__getattr__, __dir__ = later(__name__, dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"))
