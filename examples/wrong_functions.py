@@ -526,6 +526,38 @@ class Expanded(Function):
         return g * 2 / g.numel() if 0 in g.stride() else g * 2
 
 
+@samples((t(4),))
+class Recorded(Function):
+    """Gives another gradient where that is recorded."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos() * (2 if gw.is_grad_enabled() else 1)
+
+
+@samples((t(4),))
+class SineAndCosine(Function):
+    """Says of an output that it is flat, and it is not."""
+
+    @staticmethod
+    def forward(ctx, x):
+        sine, cosine = x.sin(), x.cos()
+        ctx.save_for_backward(cosine)
+        ctx.mark_non_differentiable(cosine)
+        return sine, cosine
+
+    @staticmethod
+    def backward(ctx, g, _):
+        (cosine,) = ctx.saved_tensors
+        return g * cosine
+
+
 # ---- beyond the first order ------------------------------------------------------------------------------
 
 

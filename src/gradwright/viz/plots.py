@@ -107,7 +107,7 @@ def _panels(func: Callable[..., Any], inputs: Any) -> Iterator[Panel]:
 def _outputs(subject: Subject) -> list[str]:
     """What to call the outputs: ``out``, or by their place in what is returned."""
     found = [name for name, _ in named(subject.func(*subject.inputs), "out")]
-    return [found[k] for k in subject._which]
+    return [found[k] for k in subject.which]
 
 
 def _real(matrix: Matrix) -> Matrix:

@@ -47,6 +47,8 @@ CAUSES = {
     "Coarse": ("dtype", "dtype", "float32"),
     "MemoryOrder": ("strides", "transposed cotangent", "transposed"),
     "Expanded": ("strides", "stride-0 cotangent", "stride-0"),
+    "Recorded": ("grad modes", "grad mode", "create_graph=True"),
+    "SineAndCosine": ("marked outputs", "non-differentiable", "output 1"),
     "Detached": ("second order", "second derivative", "second derivative"),
     "InNumPy": ("second order", "second derivative", "second derivative"),
     "Pushforward": ("forward mode", "jvp", "2 times"),

@@ -2,8 +2,8 @@
 
 run.py        the table of checks, and the run of one subject through all of them
 orders.py     first order, second order, complex
-behaviour.py  runs, inputs unchanged, deterministic, independent calls
-contract.py   needs_input_grad, undefined gradients, dtype and shape
+behaviour.py  runs, inputs unchanged, deterministic, independent calls, grad modes
+contract.py   needs_input_grad, undefined gradients, marked outputs, dtype and shape
 layouts.py    strides of cotangents and inputs
 memory.py     leaks, captured tensors
 declared.py   the rules for forward mode and vmap

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from gradwright.check.attempt import Attempt
 from gradwright.check.battery.findings import advised, failed, passed, skipped
 from gradwright.check.lab import Lab, Run, close
 from gradwright.check.records import Finding
@@ -169,6 +170,30 @@ def independent_calls(lab: Lab) -> Finding:
     if not close(lab.run().arrays, run.arrays):
         return _disturbed(lab, "after other calls, forward gives another result")
     return passed()
+
+
+def grad_modes(lab: Lab) -> Finding:
+    """Whether it is recorded changes nothing: neither what forward returns nor what backward gives."""
+    run = lab.run()
+    attempt = Attempt()
+    with attempt, lab.T.no_grad():
+        unrecorded = lab.run()
+    same_number = attempt.error is None and len(unrecorded.values) == len(run.values)
+    if same_number and not close(unrecorded.arrays, run.arrays):
+        return _recorded(lab, "forward", "under no_grad forward gives another result")
+    if run.outputs:
+        attempt = Attempt()  # that it cannot be recorded is no fault
+        with attempt:
+            recorded = lab.backward(lab.run(), recorded=True)
+        if attempt.error is None and not close(recorded, lab.backward(run)):
+            what = "in a pass that is recorded (create_graph=True) backward gives another gradient"
+            return _recorded(lab, "backward", what)
+    return passed()
+
+
+def _recorded(lab: Lab, part: str, sentence: str) -> Finding:
+    mend = "compute the same whether is_grad_enabled() or not"
+    return failed("grad mode", sentence, mend, lab.lines(part, r"grad_enabled|requires_grad|needs_input_grad|grad_fn"))
 
 
 def _disturbed(lab: Lab, sentence: str) -> Finding:

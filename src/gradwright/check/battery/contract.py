@@ -14,6 +14,7 @@ from gradwright.check.discover import PLACE
 from gradwright.check.lab import Lab, apart, close
 from gradwright.check.records import Finding
 from gradwright.check.suspects import gradient
+from gradwright.verify.circumstances import DECLARED, GROWS, growing, way
 
 
 def _positions(lab: Lab) -> list[int | None]:
@@ -113,6 +114,26 @@ def undefined_gradients(lab: Lab) -> Finding:
                 lab.lines("backward", r"\bNone\b"),
             )
     return passed()
+
+
+def marked_outputs(lab: Lab) -> Finding:
+    """Outputs that are marked as non-differentiable are flat."""
+    run = lab.run()
+    silent = [k for k, a in enumerate(run.arrays) if a.dtype.kind in "fc" and not run.values[k].requires_grad]
+    if not silent or not run.outputs:
+        return passed()
+    args = lab.call.args
+    ways = [way(a.array) if a.grad else 0 for a in args]
+
+    def at(t: float) -> list[Any]:
+        return lab.other(lab.call.with_arrays(lambda k, a: (a + t * ways[k]).astype(a.dtype))).run().arrays
+
+    unit = max(float(np.finfo(a.array.dtype).eps) for a in args if a.grad)
+    k = growing(at, unit, silent)
+    if k is None:
+        return passed()
+    lines = lab.lines("forward", "mark_non_differentiable") or lab.lines("setup_context", "mark_non_differentiable")
+    return failed("non-differentiable", f"output {k} {GROWS}", DECLARED, lines)
 
 
 def shapes(lab: Lab) -> Finding:

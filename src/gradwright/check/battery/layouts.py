@@ -14,6 +14,7 @@ from gradwright.check.battery.behaviour import written
 from gradwright.check.battery.findings import failed, passed, skipped
 from gradwright.check.lab import Lab, close
 from gradwright.check.records import Finding
+from gradwright.verify.numeric.layouts import expanded, mirrored, strided, transposed
 
 _ASSUMES = r"numpy|ravel|reshape|view|stride|data|array|flat|frombuffer|contiguous"
 
@@ -25,16 +26,14 @@ def layouts(array: Any, foreign: bool) -> Iterator[tuple[str, Any, Any]]:
     """
     if array.size < 2:
         return
-    expanded = np.broadcast_to(array.reshape(-1)[:1].reshape(()), array.shape)
-    yield "stride-0", expanded, np.ascontiguousarray(expanded)
+    level = expanded(array)
+    yield "stride-0", level, np.ascontiguousarray(level)
     if array.ndim > 1 and sorted(array.shape)[-2] > 1:
-        yield "transposed", np.asfortranarray(array), np.ascontiguousarray(array)
+        yield "transposed", transposed(array), np.ascontiguousarray(array)
     if array.ndim and array.shape[-1] > 1:
-        double = np.full((*array.shape[:-1], 2 * array.shape[-1]), 7, array.dtype)
-        double[..., ::2] = array
-        yield "strided", double[..., ::2], np.ascontiguousarray(array)
+        yield "strided", strided(array), np.ascontiguousarray(array)
     if not foreign:
-        yield "negative-stride", np.flip(np.flip(array).copy()), np.ascontiguousarray(array)
+        yield "negative-stride", mirrored(array), np.ascontiguousarray(array)
         still = np.array(array)
         still.flags.writeable = False
         yield "read-only", still, np.ascontiguousarray(array)

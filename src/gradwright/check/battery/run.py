@@ -23,8 +23,10 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
     "inputs unchanged": behaviour.inputs_unchanged,
     "deterministic": behaviour.deterministic,
     "independent calls": behaviour.independent_calls,
+    "grad modes": behaviour.grad_modes,
     "shapes": contract.shapes,
     "undefined gradients": contract.undefined_gradients,
+    "marked outputs": contract.marked_outputs,
     "first order": orders.first_order,
     "second order": orders.second_order,
     "complex": orders.first_order,
@@ -39,8 +41,8 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
 """All checks, in order."""
 
 _ORDERS = frozenset({"first order", "second order", "complex"})
-_COMPARE = frozenset({"independent calls", "undefined gradients", "second order", "complex", "dtype",
-                      "needs_input_grad", "strides", "forward mode", "vmap"})  # fmt: skip
+_COMPARE = frozenset({"independent calls", "grad modes", "marked outputs", "undefined gradients", "second order",
+                      "complex", "dtype", "needs_input_grad", "strides", "forward mode", "vmap"})  # fmt: skip
 AFTER: dict[str, tuple[frozenset[str], str]] = {
     "runs": (frozenset(CHECKS) - {"runs", "captured tensors"}, "it does not run"),
     "inputs unchanged": (

@@ -154,6 +154,12 @@ def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     return None
 
 
+def circumstance(r: Residual, c: Context) -> Hypothesis | None:
+    """Backward is right as it is usually run, and wrong in other circumstances."""
+    fault = c.probes.fault
+    return None if fault is None else Hypothesis(fault.name, fault.sentence, 1.0, fault.mend)
+
+
 def doubtful(c: Context) -> bool:
     """Whether random sums of all entries are off, though those compared agree."""
     rest = c.probes.rest

@@ -82,7 +82,7 @@ class Case(Subject):
         with self.listening():
             found = [n for n, _ in named(self.func(*self.inputs), "out")]
         self.restored()
-        return [found[i] for i in self._which]
+        return [found[i] for i in self.which]
 
     def misfits(self) -> list[MisfitGradient]:
         """The gradients that had to be summed down or converted."""

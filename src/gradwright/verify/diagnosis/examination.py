@@ -15,7 +15,8 @@ from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
 from gradwright.errors import CutError
-from gradwright.verify.diagnosis.behaviour import overlap
+from gradwright.verify.circumstances import Circumstances, Visit
+from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
 from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, fitting
@@ -56,7 +57,8 @@ def diagnose(
     Returns:
         A `Diagnosis`. VERIFIED if every entry compared agrees, within error bars narrow enough to tell, and
         backward also behaves: it is linear in its grad_output, the same when run again, right at a second point, and
-        other calls in between do not disturb it. SURROGATE if the gradient is declared to be no derivative (see
+        other calls in between do not disturb it, nor do other strides, the grad mode, or inputs that require no grad.
+        SURROGATE if the gradient is declared to be no derivative (see
         `surrogate`): then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say
         what it might be. INCONCLUSIVE if finite differences cannot tell: at a kink, at the edge of where the function
         is defined, with noise, with random results, in too low a precision.
@@ -90,15 +92,15 @@ def diagnose(
 
 
 class Examination:
-    """The diagnoses of both orders, one after the other."""
+    """The diagnoses of both orders, one after the other; ``around``, of what they must not depend on, too."""
 
     def __init__(
         self, f: Any, inputs: Any, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None,
-        budget: float = BUDGET,
+        budget: float = BUDGET, around: bool = True,
     ) -> None:  # fmt: skip
         given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
         f, inputs = on_host(f, given)
-        self.budget = budget
+        self.budget, self.around = budget, around
         with _quiet():
             self.case = Case(f, inputs, names, outputs)
             self.replay = Replay(
@@ -113,14 +115,14 @@ class Examination:
     def first(self, order: int = 1) -> Diagnosis:
         """That of the gradient; it is replayed to this order."""
         with _quiet():
-            return _examined(self.case, 1, None, replace(self.replay, order=order), self.budget)
+            return _examined(self.case, 1, None, replace(self.replay, order=order), self.budget, self.around)
 
     def second(self) -> Diagnosis:
         """That of the second derivative, for a gradient that is right."""
         replay = replace(self.replay, order=2)
         try:
             with _quiet():
-                return _examined(second(self.case), 2, self.case, replay, self.budget)
+                return _examined(second(self.case), 2, self.case, replay, self.budget, self.around)
         except RuntimeError as e:
             return undecided(self.case.name, 2, replay, _no_second(e))
 
@@ -166,7 +168,7 @@ def second(first: Case) -> Case:
     def gradients(arguments: tuple[Any, ...], recorded: bool) -> Sequence[Any]:
         moved, given = arguments[:n], arguments[n:]
         returned = tensors(first.func(*moved))
-        outs = [returned[i] for i in first._which]
+        outs = [returned[i] for i in first.which]
         wanted = [t for _, t in dict.fromkeys((id(t), t) for t in tensors(moved) if t.requires_grad)]
         return grad(outs, wanted, given, create_graph=recorded, allow_unused=True)
 
@@ -199,7 +201,9 @@ def _recorded(g: Any) -> Any:
     return g if g.requires_grad else g + leaf(np.zeros(()), g)
 
 
-def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget: float) -> Diagnosis:
+def _examined(
+    case: Case, order: int, first: Case | None, replay: Replay, budget: float, around: bool
+) -> Diagnosis:  # fmt: skip
     if any(overlapping(x) for x in case.varied):
         rest = Context(case, (), Probes(), order, first)
         cause = overlap(None, rest)  # type: ignore[arg-type]
@@ -222,6 +226,11 @@ def _examined(case: Case, order: int, first: Case | None, replay: Replay, budget
                 residuals, rungs = measure(case)
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
+    if around and verdict is Verdict.VERIFIED:
+        fault = Circumstances(Visit(case.func, case.inputs), case, 0.0, telling(context)).fault()
+        if fault is not None:
+            context = replace(context, probes=replace(probes, fault=fault))
+            verdict = Verdict.WRONG
     return described(context, verdict, explained(context, verdict), rungs, replay, cost)
 
 

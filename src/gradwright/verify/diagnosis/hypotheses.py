@@ -18,6 +18,7 @@ Fit = Callable[[Residual, Context], Hypothesis | None]
 TABLE: tuple[Fit, ...] = (
     behaviour.overlap,
     behaviour.writes,
+    behaviour.circumstance,
     behaviour.stale,
     behaviour.random,
     absence.clipped,

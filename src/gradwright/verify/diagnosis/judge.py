@@ -34,7 +34,8 @@ def judge(c: Context) -> Verdict:
         return Verdict.SURROGATE
     bent = max(p.at_random, p.at_large) > telling(c)
     misplaced = p.elsewhere is not None and p.elsewhere[0] > p.elsewhere[1] and not kinks and not edges
-    if any(r.wrong.any() for r in c.residuals) or p.written or unsteady or bent or misplaced or c.case.misfits():
+    misbehaves = p.written or unsteady or bent or misplaced or p.fault is not None
+    if any(r.wrong.any() for r in c.residuals) or misbehaves or c.case.misfits():
         return Verdict.WRONG
     empty = not any(r.numeric.size for r in c.residuals)
     unclear = empty or kinks or edges or any(rough(r, c) for r in c.residuals) or doubtful(c)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.verify.circumstances import REFUSED, Fault
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.random_sums import (
     along,
@@ -22,9 +23,6 @@ from gradwright.verify.diagnosis.random_sums import (
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.numeric.differences import here
 from gradwright.verify.numeric.jacobian import as_coordinates, coordinates
-
-REFUSED = (ArithmeticError, AssertionError, LookupError, RuntimeError, TypeError, ValueError)
-"""What a function may raise at another point than its own, where it need not be defined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +43,7 @@ class Probes:
         ignored: whether they do not depend on the cotangent at all.
         rest: of a case that is compared on a grid, how far random sums of all entries by backward are from those by
             finite differences, and how far they may be.
+        fault: what backward depends on, and must not.
     """
 
     drift: float = 0.0
@@ -61,6 +60,7 @@ class Probes:
     saturates: bool = False
     ignored: bool = False
     rest: tuple[float, float] | None = None
+    fault: Fault | None = None
 
 
 def overlapping(x: Any) -> str:

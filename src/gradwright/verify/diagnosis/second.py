@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.devices import CPU, device_of
-from gradwright.engine.base import TensorBase
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.context import Context, kept_on
@@ -95,8 +95,11 @@ def _backward(first: Case, name: str, value: Any, cotangents: Any, r: Residual) 
     for n, v in kept.items():
         if not n.startswith("ctx.saved_tensors["):
             setattr(ctx, n.removeprefix("ctx."), v)
+    given = [wrap(np.zeros_like(t.array)) for t in first.returned]
+    for k, cotangent in zip(first.which, cotangents, strict=True):
+        given[k] = cotangent
     with no_grad():
-        found = first.function._derivative()(ctx, *cotangents)  # type: ignore[union-attr]
+        found = first.function._derivative()(ctx, *given)  # type: ignore[union-attr]
     found = found if isinstance(found, tuple) else (found,)
     wanted = [g for g, x in zip(found, first.inputs, strict=False) if any(x is v for v in first.varied)]
     if len(wanted) != len(r.outputs) or any(o.is_complex for o in r.outputs):

@@ -16,6 +16,7 @@ from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import strict
 from gradwright.errors import CutError, GradcheckError, GradientWarning, StrictError
+from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis import Verdict, diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.passes import check_linear, check_undefined, check_zero
@@ -84,9 +85,11 @@ def gradcheck(
         entries are not compared, and a GradientWarning says so: only shapes, dtypes and determinism are checked.
 
     Raises:
-        GradcheckError: a derivative is wrong: the message names the worst entry and shows both Jacobians. Or it cannot
-            be judged: at a kink or a jump, where ``func`` is not deterministic, or rounding hides it; never a pass. Or
-            there would be a GradientWarning: the check runs under `gradwright.autograd.strict`.
+        GradcheckError: a derivative is wrong: the message names the worst entry and shows both Jacobians. Or it is
+            right but for other strides, after another call, in a recorded pass, or where not all inputs require grad;
+            or an output is marked as non-differentiable that is not. Or it cannot be judged: at a kink or a jump, where
+            ``func`` is not deterministic, or rounding hides it; never a pass. Or there would be a GradientWarning: the
+            check runs under `gradwright.autograd.strict`.
         ValueError: no input requires grad.
         RuntimeError: an input overlaps itself, so that its entries cannot be moved one at a time.
         AssertionError: the options contradict each other, or outputs change shape or dtype as inputs are moved.
@@ -161,7 +164,7 @@ def gradgradcheck(
         cotangents = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
         _, cotangents = on_host(func, cotangents)
         check_inputs(inputs + cotangents)
-    gradient = _Gradient(func, inputs)
+    gradient = _Gradient(func, len(inputs))
     names = [*parameters(func, len(inputs)), *(f"grad_outputs[{i}]" for i in range(len(cotangents)))]
     try:
         with enable_grad():
@@ -184,8 +187,8 @@ def gradgradcheck(
 class _Gradient:
     """The function that takes inputs and cotangents, and returns the gradients of those inputs that require grad."""
 
-    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-        self.func, self.n, self.wanted = func, len(inputs), _differentiable(inputs)
+    def __init__(self, func: Callable[..., Any], n: int) -> None:
+        self.func, self.n = func, n
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         return self._gradients(arguments, recorded=True)
@@ -195,8 +198,9 @@ class _Gradient:
         return self._gradients(arguments, recorded=False)
 
     def _gradients(self, arguments: tuple[Any, ...], recorded: bool) -> tuple[Any, ...]:
-        outs, cotangents = _differentiable(self.func(*arguments[: self.n])), arguments[self.n :]
-        found = grad(outs, self.wanted, cotangents, create_graph=recorded, allow_unused=True) if outs else ()
+        inputs, cotangents = arguments[: self.n], arguments[self.n :]
+        outs, wanted = _differentiable(self.func(*inputs)), _differentiable(inputs)
+        found = grad(outs, wanted, cotangents, create_graph=recorded, allow_unused=True) if outs else ()
         return tuple([g for g in found if g is not None])
 
 
@@ -208,6 +212,7 @@ def _check(
     subject: Subject | None = None
     try:
         with strict():
+            visit = Visit(func, inputs)
             subject = Subject(func, inputs, names)
             precision = precision_of(subject)
             suit = SUITS[precision]
@@ -216,7 +221,7 @@ def _check(
             if declared := surrogates(subject):
                 check_surrogate(subject, settings, declared)
             elif subject.differentiable:
-                _compare(subject, settings)
+                _compare(subject, settings, visit)
             else:
                 check_constant(subject, settings)
     except (GradcheckError, StrictError) as e:
@@ -240,7 +245,7 @@ def _diagnosed(error: GradcheckError, subject: Subject | None, diagnosed: Callab
             error.add_note(str(error.diagnosis))
 
 
-def _compare(subject: Subject, settings: Settings) -> None:
+def _compare(subject: Subject, settings: Settings, visit: Visit) -> None:
     picked = None if settings.budget is None else pick(subject, settings.budget)
     projected = project(subject, settings) if settings.fast or picked is not None else None
     sure = projected is not None and projected.missing <= ACCEPTED
@@ -253,9 +258,11 @@ def _compare(subject: Subject, settings: Settings) -> None:
     check_zero(subject, settings)
     if settings.undefined and len(subject.outputs) > 1:
         check_undefined(subject)
+    circumstances = Circumstances(visit, subject, settings.atol + settings.nondet_tol, settings.rtol)
     if backward is not None:
-        for i, found in enumerate(backward):
-            check_linear(subject, i, found, settings)
+        check_linear(subject, backward, circumstances, settings)
+    if (fault := circumstances.fault()) is not None:
+        raise GradcheckError(f"{fault.sentence[0].upper()}{fault.sentence[1:]}. Mend: {fault.mend}.")
 
 
 def _not_yet(function: str, **asked: bool) -> None:

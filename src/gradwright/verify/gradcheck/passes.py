@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,9 @@ import numpy as np
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.errors import GradcheckError, size
+from gradwright.verify.circumstances import Circumstances
 from gradwright.verify.gradcheck.settings import Settings
+from gradwright.verify.numeric.draws import draw
 from gradwright.verify.numeric.jacobian import Backward, Matrix, Subject, analytical, as_coordinates, pullback
 
 _FEW = 4
@@ -51,24 +52,6 @@ def alone(subject: Subject, output: int, cotangent: Any) -> list[Matrix | None]:
     return pullback(subject, [cotangent if k == output else None for k in range(len(subject.outputs))])
 
 
-def draw(array: Any, seed: int) -> Any:
-    """Random numbers like an array, none near 0: of either sign, or of any direction."""
-    drawn = _kept if array.size < _SMALL else _kept.__wrapped__
-    return drawn(array.shape, array.dtype.kind == "c", seed).copy()
-
-
-_SMALL = 1000
-
-
-@functools.lru_cache(256)
-def _kept(shape: tuple[int, ...], is_complex: bool, seed: int) -> Any:
-    random = np.random.default_rng(seed)
-    lengths = random.uniform(0.5, 1.5, shape)
-    if is_complex:
-        return lengths * np.exp(2j * np.pi * random.uniform(0, 1, shape))
-    return lengths * random.choice((-1.0, 1.0), shape)
-
-
 def _same(a: Sequence[Any], b: Sequence[Any], tolerance: float) -> bool:
     for x, y in zip(a, b, strict=True):
         if x is None or y is None:
@@ -94,28 +77,27 @@ def _same_rows(subject: Subject, output: int, found: Backward, settings: Setting
     )
 
 
-def check_linear(subject: Subject, output: int, found: Backward, settings: Settings) -> None:
-    """Backward must be linear in its cotangent: of a dense one it makes the sum of what it makes of its entries.
+def check_linear(subject: Subject, found: Sequence[Backward], tried: Circumstances, settings: Settings) -> None:
+    """Backward must be linear in its cotangents: of dense ones it makes the sum of what it makes of their entries.
 
-    The rows of the Jacobian are cotangents of a single 1, of which clipping, say, changes nothing.
+    The rows of the Jacobians are cotangents of a single 1, of which clipping, say, changes nothing.
     """
-    array = subject.outputs[output].array
-    if array.size < 1:
-        return
-    v = 3 * draw(array, 3)
-    flat = v.reshape(-1)
-    for name, j, g in zip(subject.names, found.jacobians, alone(subject, output, v), strict=True):
-        want = (j @ np.conj(flat)).real
-        got = np.zeros_like(want) if g is None else g.astype(np.float64)
-        allowed = settings.atol * np.abs(flat).sum() + settings.rtol * (np.abs(j) @ np.abs(flat))
+    flat = [v.reshape(-1) for v in tried.cotangents]
+    outputs = "output 0" if len(flat) == 1 else "all outputs"
+    for j, (x, name) in enumerate(zip(subject.varied, subject.names, strict=True)):
+        pairs = [(f.jacobians[j], v) for f, v in zip(found, flat, strict=True)]
+        want = sum((m @ np.conj(v)).real for m, v in pairs)
+        g = tried.gradient(x)
+        got = np.zeros_like(want) if g is None else as_coordinates(g).astype(np.float64)
+        allowed = sum(settings.atol * np.abs(v).sum() + settings.rtol * (np.abs(m) @ np.abs(v)) for m, v in pairs)
         off = np.abs(got - want)
         if not (off <= allowed).all() and np.isfinite(want).all():
             k = int(np.argmax(np.nan_to_num(off - allowed, nan=np.inf)))
             raise GradcheckError(
-                f"Backward is not linear in grad_output: for output {output} and {name} it gives {got[k]:.6g} for a "
-                f"grad_output of many entries up to {np.abs(flat).max():.3g}, where the sum of what it gives for each "
-                f"entry alone is {want[k]:.6g}. A derivative is linear; one that clips, rounds or normalises "
-                "grad_output is not."
+                f"Backward is not linear in grad_output: for {outputs} and {name} it gives {got[k]:.6g} for a "
+                f"grad_output of many entries up to {max(np.abs(v).max(initial=0) for v in flat):.3g}, where the sum "
+                f"of what it gives for each entry alone is {want[k]:.6g}. A derivative is linear; one that clips, "
+                "rounds or normalises grad_output is not."
             )
 
 

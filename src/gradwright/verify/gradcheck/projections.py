@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradwright.verify.gradcheck.passes import _same, draw
+from gradwright.verify.gradcheck.passes import _same
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.differences import slope_along, step
+from gradwright.verify.numeric.draws import draw
 from gradwright.verify.numeric.jacobian import Subject, coordinates, pullback, rounding
 
 _PROBES, _ENOUGH = 2, 1e-6

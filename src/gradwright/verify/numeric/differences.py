@@ -36,17 +36,24 @@ def movable(x: Any) -> Iterator[Any]:
         yield array
         return
     back = tuple(slice(None, None, -1 if s < 0 else None) for s in array.strides)
+    with replaced(x, array[back].copy(order="K")[back] if array.ndim else array.copy()):
+        yield x.array
+
+
+@contextmanager
+def replaced(x: Any, array: Any) -> Iterator[None]:
+    """``x`` with another array for its memory meanwhile, behind the graph's back."""
+    before, counter = x.array, x._counter
     leaf = x._node if type(x._node) is AccumulateGrad else None
-    x.array = array[back].copy(order="K")[back] if array.ndim else array.copy()
-    counter, x._counter = x._counter, [0]  # of other memory, which the function may hand out, too
+    x.array, x._counter = array, [0]  # of other memory, which the function may hand out, too
     try:
         if leaf is not None:
-            leaf._array = x.array
-        yield x.array
-    finally:
-        x.array, x._counter = array, counter
-        if leaf is not None:
             leaf._array = array
+        yield
+    finally:
+        x.array, x._counter = before, counter
+        if leaf is not None:
+            leaf._array = before
 
 
 def moved(x: Any, steps: Any, rows: Rows | None = None) -> tuple[list[Any], Matrix]:

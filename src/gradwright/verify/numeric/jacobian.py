@@ -34,7 +34,8 @@ class Subject:
         varied: the tensors among the arguments that require grad, in order.
         names: how to call each of them: by the parameter of ``func``, ``pair[0]``; or ``input 0``.
         outputs: the tensors that ``func`` returned that require grad; if none does, all that are of floating point.
-        differentiable: whether any does.
+        returned, which: all tensors that it returned, and the numbers of those among them.
+        differentiable: whether any requires grad.
         sampled: what is called for values alone: `func`, or an attribute ``for_values`` of it, which is to compute the
             same for less; if it does not, since a backward may ask what is recorded, `func` after all.
     """
@@ -63,7 +64,7 @@ class Subject:
         self.differentiable = bool(which)
         if not which:
             which = [i for i, t in enumerate(returned) if dtypes.of(t.array.dtype).category >= dtypes.FLOAT]
-        self._which = which
+        self.returned, self.which = returned, which
         self.outputs = [returned[i] for i in which]
         self.shapes = [(t.array.shape, t.array.dtype) for t in self.outputs]
 
@@ -74,11 +75,11 @@ class Subject:
         """
         returned = tensors(self.sampled(*self.inputs))
         try:
-            arrays = [returned[i].array for i in self._which]
+            arrays = [returned[i].array for i in self.which]
         except IndexError:
             raise AssertionError(
                 "Expected `func` to return as many outputs when inputs are perturbed, but got: "
-                f"{len(returned)} tensors instead of at least {max(self._which) + 1}."
+                f"{len(returned)} tensors instead of at least {max(self.which) + 1}."
             ) from None
         for array, (shape, dtype) in zip(arrays, self.shapes, strict=True):
             if array.shape != shape or array.dtype is not dtype:

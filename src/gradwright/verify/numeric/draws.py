@@ -1,0 +1,26 @@
+"""Random numbers to weight entries with: the same for the same shape."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+
+def draw(array: Any, seed: int) -> Any:
+    """Random numbers like an array, none near 0: of either sign, or of any direction."""
+    drawn = _kept if array.size < _SMALL else _kept.__wrapped__
+    return drawn(array.shape, array.dtype.kind == "c", seed).copy()
+
+
+_SMALL = 1000
+
+
+@functools.lru_cache(256)
+def _kept(shape: tuple[int, ...], is_complex: bool, seed: int) -> Any:
+    random = np.random.default_rng(seed)
+    lengths = random.uniform(0.5, 1.5, shape)
+    if is_complex:
+        return lengths * np.exp(2j * np.pi * random.uniform(0, 1, shape))
+    return lengths * random.choice((-1.0, 1.0), shape)
