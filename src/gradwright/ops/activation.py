@@ -260,11 +260,17 @@ masked_softmax.vjp(
 )
 
 
+def log_sum(xp, x, axis):
+    """x less its largest along ``axis``, and log sum_j e**x_j of that."""
+    shifted = x - _top(xp, x, axis)
+    return shifted, xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
+
+
 @builtin(node="LogSoftmaxBackward0", samples=_ROWS)
 def log_softmax(xp, x, *, axis):
     """y = x - log sum_j e**x_j along ``axis``; dx = g - e**y sum(g)."""
-    shifted = x - _top(xp, x, axis)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
+    shifted, total = log_sum(xp, x, axis)
+    return shifted - total
 
 
 log_softmax.vjp(x=lambda xp, g, out, axis: g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True))

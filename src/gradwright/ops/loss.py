@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
-from gradwright.ops.activation import hardtanh, log1p_exp, sigmoid
+from gradwright.ops.activation import hardtanh, log1p_exp, log_sum, sigmoid, softmax
+from gradwright.ops.scatter import pick, scatter_add
 
 _APART = A(3, 4, low=-3.0, high=3.0, distinct=True, avoid=[0.0])
 _PROBABILITY = A(3, 4, low=0.1, high=0.9)
@@ -54,3 +55,33 @@ binary_cross_entropy.vjp(
     x=lambda xp, g, x, target: g * (x - target) / xp.clip((1 - x) * x, 1e-12, None),
     target=lambda xp, g, x: g * (_log(xp, 1 - x) - _log(xp, x)),
 )
+
+
+_CHOSEN = [
+    Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1),
+    Sample(A(2, 3, 2), A(values=[[[1, 0]], [[2, 2]]]), axis=1),
+]
+
+
+@builtin(node="NllLossBackward0", samples=_CHOSEN)
+def nll(xp, x, indices, *, axis):
+    """-x at ``indices``, of length 1 along ``axis``, which goes."""
+    return -pick(x, indices, axis=axis, keepdims=False)
+
+
+@builtin(node="NllLossBackward0", samples=_CHOSEN)
+def cross_entropy(xp, x, indices, *, axis):
+    """log sum_j e**x_j - x at ``indices``, of length 1 along ``axis``, which goes; dx = softmax(x), less 1 there."""
+    shifted, total = log_sum(xp, x, axis)
+    return xp.squeeze(total - xp.take_along_axis(shifted, indices, axis=axis), axis=(axis,))
+
+
+def _less_one(xp, g, x, indices, axis):
+    g = xp.reshape(g, indices.shape)
+    return scatter_add(softmax(x, axis=axis) * g, indices, -g, axis=axis)
+
+
+nll.vjp(x=lambda xp, g, x_shape, indices, axis: (
+    scatter_add(xp.zeros_like(g, shape=x_shape), indices, xp.reshape(-g, indices.shape), axis=axis)
+))  # fmt: skip
+cross_entropy.vjp(x=_less_one)

@@ -5,7 +5,6 @@ A batch of one may leave out n. ``reduction`` and its old forms are as in `loss`
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from gradwright import backends, dtypes
@@ -21,7 +20,8 @@ from gradwright.face.scatter import gather, index_select
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import one_hot
-from gradwright.ops import scatter as _scatter
+from gradwright.op import Op
+from gradwright.ops import loss as _loss
 from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [
@@ -84,30 +84,32 @@ def nll_loss(
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("nll_loss", input), tensor_arg("nll_loss", target, "target", 2)
-    axis = _classes("nll_loss", x, t, weight)
-    picked, held = _picked(x, t, axis, ignore_index)
+    return _chosen("nll_loss", _loss.nll, x, t, weight, ignore_index, how)
+
+
+def _chosen(name: str, op: Op, x: Any, t: Any, weight: Any, ignore_index: int, how: str) -> Any:
+    """The loss that ``op`` gives of scores and the class of each target, weighed and reduced."""
+    axis = _classes(name, x, t, weight)
+    losses, held = _at_targets(op, x, t, axis, ignore_index)
     if weight is None:
-        losses = -picked if held is None else e.where(held, -picked, 0.0)
-        if how != "mean":
+        losses = losses if held is None else e.where(held, losses, 0.0)
+        if how != "mean" or held is None:
             return reduced(losses, how)
-        return _reduce.sum(losses) / (losses.array.size or math.nan if held is None else held.sum().to(x.dtype))
+        return _reduce.sum(losses) / held.sum().to(x.dtype)
     w = _chosen_weights(weight, t, held)
-    losses = -picked * w if held is None else e.where(held, -picked * w, 0.0)
+    losses = losses * w if held is None else e.where(held, losses * w, 0.0)
     return _reduce.sum(losses) / _reduce.sum(w) if how == "mean" else reduced(losses, how)
 
 
-_entry = _scatter.pick.variant("NllLossBackward0")
-
-
-def _picked(x: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
-    """x at the class of each target, and which targets are not to be ignored (None if it is known that none is)."""
+def _at_targets(op: Op, x: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
+    """``op`` of x at the class of each target, and which targets are not to be ignored (None: it is known that all)."""
     at, held, last = to_dtype(target, dtypes.int64), None, x.array.shape[axis] - 1
     xp, a = backends.namespace(at.array), at.array
     if a.size and (0 <= ignore_index <= last or xp.may_hold((xp.min(a) < 0) | (xp.max(a) > last))):
         ignored = at == ignore_index
         at, held = e.where(ignored, 0, at), ~ignored
         within(at.array, 0, last, lambda wrong: f"Target {wrong} is out of bounds for {last + 1} classes.", IndexError)
-    return apply(_entry, (x, at.unsqueeze(axis)), {"axis": axis, "keepdims": False}), held
+    return apply(op, (x, at.unsqueeze(axis)), {"axis": axis}), held
 
 
 def _chosen_weights(weight: Any, target: Any, held: Any) -> Any:
@@ -131,12 +133,12 @@ def cross_entropy(
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = min(1, x.array.ndim - 1)
+    if not label_smoothing and x.array.shape != t.array.shape:
+        return _chosen("cross_entropy", _loss.cross_entropy, x, t, weight, ignore_index, how)
     logs = _reduce.log_softmax(x, axis)
     if x.array.shape == t.array.shape:
         return _against_probabilities(logs, t, axis, weight, ignore_index, how, label_smoothing)
     losses = nll_loss(logs, t, weight, None, ignore_index, None, how)
-    if not label_smoothing:
-        return losses
     n = x.array.shape[axis]
     flat = logs if weight is None else logs * _along(weight, x, axis)
     smooth = e.where(t == ignore_index, 0.0, -_reduce.sum(flat, axis))
@@ -229,8 +231,8 @@ def multi_margin_loss(
     if weight is not None and weight.array.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {size(weight.array.shape)}")
     t = t.reshape(n)
-    picked, _ = _picked(rows, t, 1, -100)
-    excess = (margin - picked.unsqueeze(1) + rows).clamp(min=0)
+    missed, _ = _at_targets(_loss.nll, rows, t, 1, -100)
+    excess = (margin + missed.unsqueeze(1) + rows).clamp(min=0)
     excess = e.where(one_hot(t, classes) == 1, 0.0, excess if p == 1 else excess * excess)
     losses = excess.sum(1) / classes
     if weight is not None:
