@@ -24,15 +24,21 @@ _MENDS = {
     "linalg.svd": "A function of the singular values, u @ diag(s * f(s**2)) @ vh, is x @ "
     "gradwright.linalg.matrix_function(x.mH @ x, f)",
 }
+_EPS = {c: float(np.finfo(c).eps) for c in "fdFD"}
 doubt: Callable[[str], None] = lambda message: warnings.warn(message, GradientWarning, stacklevel=2)
 """How to warn: the engine puts its own way in this place, which names the user's line."""
 
 
 def _equal(values: Any) -> Any:
-    """Of each two values, whether they are equal; of one with itself, not."""
-    n = values.shape[-1]
-    least = 10 * n * np.finfo(values.dtype).eps * np.max(np.abs(values), axis=-1, initial=0)
-    return (np.abs(values[..., :, None] - values[..., None, :]) <= least[..., None, None]) & ~np.eye(n, dtype=bool)
+    """Of each two values, whether they are equal; of one with itself, not. None if all differ. Real ones are sorted."""
+    n, rounding = values.shape[-1], 10 * values.shape[-1] * _EPS[values.dtype.char]
+    if n and values.dtype.char in "fd":
+        largest = np.maximum(abs(values[..., 0]), abs(values[..., -1]))
+        if (abs(values[..., 1:] - values[..., :-1]) > (rounding * largest)[..., None]).all():
+            return None
+    least = rounding * np.max(np.abs(values), axis=-1, initial=0)
+    equal = (np.abs(values[..., :, None] - values[..., None, :]) <= least[..., None, None]) & ~np.eye(n, dtype=bool)
+    return equal if equal.any() else None
 
 
 def _named(values: Any, where: Any, of: str) -> str:
@@ -50,13 +56,13 @@ def apart(values: Any, *, used: Callable[[], Any], of: str) -> Any:
     Of fewer vectors than values the rest is not used; of more, the rest belongs to the last value.
     """
     equal = _equal(values)
-    if equal.any():
+    if equal is not None:
         given, n = used(), values.shape[-1]
         wanted = np.zeros(values.shape, bool)
         wanted[..., : given.shape[-1]] = given[..., :n]
         wanted[..., -1] |= given[..., n:].any(-1)
         equal &= wanted[..., :, None] | wanted[..., None, :]
-    if equal.any():
+    if equal is not None and equal.any():
         raise LinAlgError(
             f"{_named(values, equal, of)}, so their vectors are any basis of one space and have no derivative, which "
             f"this backward pass asks for. {_MENDS[of]}; it is right there too. If these vectors are not meant, detach "
@@ -71,11 +77,11 @@ def level(slopes: Any, values: Any, *, of: str) -> Any:
     They may differ by the fourth root of the precision, as much as those of a function that turns quickly do.
     """
     equal = _equal(values)
-    if equal.any():
+    if equal is not None:
         size = np.abs(slopes)
-        most = np.maximum(size[..., :, None], size[..., None, :]) * float(np.finfo(slopes.dtype).eps) ** 0.25
+        most = np.maximum(size[..., :, None], size[..., None, :]) * _EPS[slopes.dtype.char] ** 0.25
         equal &= np.abs(slopes[..., :, None] - slopes[..., None, :]) > most
-    if equal.any():
+    if equal is not None and equal.any():
         doubt(
             f"{_named(values, equal, of)}, and the loss weighs them differently: it has a kink here, as abs has at 0. "
             "The gradient is that of one basis of their vectors, one of many. It is determined for a loss that treats "
@@ -87,10 +93,10 @@ def level(slopes: Any, values: Any, *, of: str) -> Any:
 def independent(vectors: Any, values: Any, *, of: str) -> Any:
     """``vectors``, if they are independent; LinAlgError if, of equal values, there are too few."""
     equal = _equal(values)
-    if equal.any():
+    if equal is not None:
         sizes = np.linalg.svd(vectors, compute_uv=False)
-        equal &= (sizes[..., -1:] <= 10 * values.shape[-1] * np.finfo(values.dtype).eps)[..., None]
-    if equal.any():
+        equal &= (sizes[..., -1:] <= 10 * values.shape[-1] * _EPS[values.dtype.char])[..., None]
+    if equal is not None and equal.any():
         raise LinAlgError(
             f"{_named(values, equal, of)} and have one vector in common (the matrix is defective), where eigenvalues "
             "have no derivative. What treats equal ones alike can do without them: their sum is the trace, the sum of "
@@ -103,7 +109,7 @@ def turnable(vectors: Any, slopes: Any) -> Any:
     """The ``slopes`` of vectors that may be any basis of their space; LinAlgError if they differ between bases."""
     inner = np.conj(vectors.swapaxes(-1, -2)) @ slopes
     turn = np.abs(inner - np.conj(inner.swapaxes(-1, -2)))
-    if np.max(turn, initial=0) > float(np.finfo(slopes.dtype).eps) ** 0.5 * np.max(np.abs(slopes), initial=0):
+    if np.max(turn, initial=0) > _EPS[slopes.dtype.char] ** 0.5 * np.max(np.abs(slopes), initial=0):
         raise LinAlgError(
             "linalg.svd: the loss depends on single vectors past the shorter side of the matrix (full_matrices=True), "
             "which may be any basis of their space and have no derivative. What they span has one, as w @ w.mH of "
