@@ -1,11 +1,15 @@
 """Making tensors: the dtype that is inferred, copies and shared memory, ranges, refused data."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gradwright
+import gradwright as gw
 
 
 def described(t):
@@ -68,6 +72,8 @@ CALLS = {
     "full complex": lambda T: T.full([1], 1j),
     "full tensor": lambda T: T.full((2,), T.tensor(2.5)),
     "full 0-d": lambda T: T.full((), 1.5),
+    "full of doubles": lambda T: T.full((2,), T.tensor(0.1, dtype=T.float64)),
+    "full of ints": lambda T: T.full((2,), T.tensor(3, dtype=T.int32)),
     "eye": lambda T: T.eye(2),
     "eye wide": lambda T: T.eye(2, 3, dtype=T.int64),
     "zeros_like": lambda T: T.zeros_like(T.ones(2, dtype=T.int64)),
@@ -94,6 +100,12 @@ CALLS = {
     "linspace one": lambda T: T.linspace(0, 1, 1),
     "linspace none": lambda T: T.linspace(0, 1, 0),
     "linspace int": lambda T: T.linspace(0, 10, 5, dtype=T.int64),
+    "linspace complex": lambda T: T.linspace(0, 1, 5, dtype=T.complex64),
+    "linspace half": lambda T: T.linspace(-1, 2, 7, dtype=T.float16),
+    "linspace of tensors": lambda T: T.linspace(T.tensor(0.5), T.tensor(3), 6),
+    "logspace": lambda T: T.logspace(-1, 2, 4),
+    "logspace one": lambda T: T.logspace(2, 3, 1, base=2),
+    "logspace int": lambda T: T.logspace(0, 3, 4, base=2, dtype=T.int64),
     # Tensor
     "Tensor": lambda T: T.Tensor([1, 2]),
     "Tensor nested": lambda T: T.Tensor([[1.5], [2.5]]),
@@ -117,6 +129,90 @@ def test_linspace_hits_both_ends(T):
         x = T.linspace(-3.3, 3.3, n, dtype=T.float64)
         assert (x[0].item(), x[-1].item()) == (-3.3, 3.3)
         np.testing.assert_allclose(x.numpy(), np.linspace(-3.3, 3.3, n), rtol=1e-13, atol=1e-14)
+
+
+# ---- tensors that require grad ---------------------------------------------------------------------------
+
+RECORDED = {
+    "full": lambda a, b: gw.full((2, 3), a, dtype=gw.float64) * b,
+    "full 0-d": lambda a, b: gw.full((), a * b, dtype=gw.float64),
+    "full of one element": lambda a, b: gw.full((2,), (a * b).reshape(1, 1), dtype=gw.float64),
+    "full complex": lambda a, b: gw.full((2,), gw.complex(a, b), dtype=gw.complex128).abs(),
+    "full_like": lambda a, b: gw.full_like(gw.zeros(2, dtype=gw.float64), a) * b,
+    "new_full": lambda a, b: b.new_full((2,), a) * b,
+    "scalar_tensor": lambda a, b: gw.scalar_tensor(a, dtype=gw.float64) * b,
+    "linspace": lambda a, b: gw.linspace(a, b, 6, dtype=gw.float64),
+    "linspace odd": lambda a, b: gw.linspace(b, a, 5, dtype=gw.float64),
+    "linspace one": lambda a, b: gw.linspace(a, b, 1, dtype=gw.float64),
+    "linspace none": lambda a, b: gw.linspace(a, b, 0, dtype=gw.float64).sum() + a,
+    "linspace from a number": lambda a, b: gw.linspace(0, b, 4, dtype=gw.float64) * a,
+    "logspace": lambda a, b: gw.logspace(a, b, 4, base=3, dtype=gw.float64),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_is_made_of_tensors_that_require_grad_has_their_gradient(name):
+    ends = [gw.tensor(v, dtype=gw.float64, requires_grad=True) for v in (0.3, 1.7)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gw.autograd.gradcheck(RECORDED[name], ends)
+        assert gw.autograd.gradgradcheck(RECORDED[name], ends)
+        with gw.no_grad():
+            assert not RECORDED[name](*ends).requires_grad
+
+
+def test_it_stays_what_it_is_of_numbers():
+    a = gw.tensor(0.3, requires_grad=True)
+    for make in (lambda v: gw.full((2,), v), lambda v: gw.linspace(v, 2, 5), lambda v: gw.logspace(v, 2, 5),
+                 gw.scalar_tensor, lambda v: gw.linspace(v, 2, 5, dtype=gw.int64)):  # fmt: skip
+        want, got = make(a.item()), make(a)
+        assert (got.dtype, got.tolist()) == (want.dtype, want.tolist())
+    own = gw.full((2,), a)
+    own[0] = 5.0  # its memory is its own
+    assert own.tolist()[1] == a.item() == gw.full((2,), a).tolist()[0]
+
+
+def nested(depth):
+    leaves = st.sampled_from([1.5, 2, "plain", "leaf", "result"])
+    return st.lists(nested(depth - 1), min_size=2, max_size=2) if depth else leaves
+
+
+@given(st.integers(0, 3).flatmap(nested), st.sampled_from(["tensor", "as_tensor", "asarray"]))
+def test_lists_of_tensors_that_require_grad_warn(data, maker):
+    leaf = gw.tensor(0.5, requires_grad=True)
+    items = {"plain": gw.tensor(0.5), "leaf": leaf, "result": leaf * 2}
+
+    def read(d, items):
+        return [read(part, items) for part in d] if isinstance(d, list) else items.get(d, d)
+
+    want = gw.tensor(read(data, {"plain": 0.5, "leaf": 0.5, "result": 1.0}))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        out = getattr(gw, maker)(read([data], items))[0]
+    assert out.tolist() == want.tolist()
+    assert not out.requires_grad
+    inside = re.findall("leaf|result", str(data))
+    assert [w.category for w in heard] == [gw.GradientWarning] * bool(inside)
+    assert all(w.filename == __file__ and "stack() keeps" in str(w.message) for w in heard)
+
+
+@pytest.mark.parametrize("make", [
+    lambda a: gw.tensor([a, 1.0]), lambda a: gw.as_tensor((a, a)), lambda a: gw.asarray([[a], [2]]),
+    lambda a: gw.Tensor([a, a]), gw.Tensor, gw.tensor, lambda a: gw.ones(2).new_tensor([a]),
+])  # fmt: skip
+def test_what_loses_its_history_warns(make):
+    a = gw.tensor(2.0, requires_grad=True)
+    with pytest.warns(gw.GradientWarning, match="histor|has only their values"):
+        assert not make(a).requires_grad
+    with gw.autograd.strict(True), pytest.raises(RuntimeError):
+        make(a)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gw.GradientWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        make(a.detach())
+        gw.tensor([a], dtype=gw.int64)  # nothing flows through whole numbers
+        with gw.no_grad():
+            make(a)
 
 
 def test_sizes_of_tensors(T):

@@ -1,5 +1,7 @@
 """Random numbers: seeds that repeat them, and the distributions they follow."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -217,3 +219,49 @@ def test_what_a_generator_can_do(T):
     first = T.rand(2).tolist()
     T.manual_seed(5)
     assert T.rand(2).tolist() == first
+
+
+P = gw.tensor(0.4, requires_grad=True)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda: gw.normal(P, 1.0), lambda: gw.normal(gw.zeros(3), P.expand(3)), lambda: gw.normal(0.0, P, (2,)),
+    lambda: gw.bernoulli(P.expand(3)), lambda: gw.poisson(P), lambda: gw.zeros(3).bernoulli_(P),
+])  # fmt: skip
+def test_a_draw_warns_of_parameters_that_require_grad(draw):
+    with pytest.warns(gw.GradientWarning, match=r"what is drawn has no gradient by the parameters") as heard:
+        assert not draw().requires_grad
+    assert heard[0].filename == __file__
+    with warnings.catch_warnings(), gw.no_grad():
+        warnings.simplefilter("error")
+        draw()
+
+
+def test_reinforce_has_its_gradient():
+    """The probability of a draw, differentiated: as in PyTorch the draw itself is a constant."""
+    mean = gw.tensor([0.5, -1.0], dtype=gw.float64, requires_grad=True)
+    with pytest.warns(gw.GradientWarning):
+        action = gw.normal(mean, 2.0)
+    (-((action - mean) ** 2) / 8).sum().backward()
+    np.testing.assert_allclose(mean.grad.numpy(), (action.numpy() - mean.detach().numpy()) / 4)
+
+
+@pytest.mark.parametrize("name", ["uniform_", "normal_"])
+def test_draws_of_a_shape_and_a_place_are_recorded(name):
+    def draw(a, b):
+        gw.manual_seed(0)
+        return getattr(gw.zeros(3, dtype=gw.float64), name)(a, b)
+
+    ends = [gw.tensor(v, dtype=gw.float64, requires_grad=True) for v in (0.3, 1.7)]
+    assert gw.autograd.gradcheck(draw, ends)
+
+
+@pytest.mark.parametrize(("draw", "argument"), [
+    (lambda: gw.zeros(3).exponential_(P), "lambd"), (lambda: gw.zeros(3).geometric_(P), "p"),
+    (lambda: gw.zeros(3).cauchy_(0.0, P), "sigma"), (lambda: gw.zeros(3).log_normal_(P), "mean"),
+    (lambda: gw.zeros(3).random_(P), "low"), (lambda: gw.bernoulli(gw.zeros(3), P), "p"),
+    (lambda: gw.randint(0, P, (2,)), "high"), (lambda: gw.nn.functional.dropout(gw.ones(3), P), "p"),
+])  # fmt: skip
+def test_the_others_refuse_them_by_name(draw, argument):
+    with pytest.raises(TypeError, match=rf"\(\): argument '{argument}' must be a number"):
+        draw()

@@ -10,12 +10,17 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device_of, native, place
+from gradwright.backends.quiet import quietly
 from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.numbers import number
 from gradwright.engine.strict import tell, warn
 from gradwright.engine.version import borrow, is_held
 from gradwright.errors import kind
+from gradwright.face import elementwise
+from gradwright.face.join import cat
+from gradwright.face.shape import clone, expand, reshape
 from gradwright.face.views import row_major
 from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, made_of
 from gradwright.op import table
@@ -35,12 +40,16 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     return t
 
 
-@np.errstate(all="ignore")
 def _array(data: Any, dtype: Any = None) -> Any:
     """Data as a new array of this dtype, or of the one PyTorch infers: floats the default dtype, ints int64.
 
-    It is NumPy's, unless the data are an array of another library that is registered.
+    It is NumPy's, unless the data are an array of another library that is registered. Warns of tensors in lists that
+    require grad.
     """
+    return quietly(_read, data, dtype)
+
+
+def _read(data: Any, dtype: Any) -> Any:
     if isinstance(data, TensorBase):
         data = data.array
     if not isinstance(data, _PYTHONS):
@@ -51,10 +60,14 @@ def _array(data: Any, dtype: Any = None) -> Any:
         unmasked("tensor", data)
         return np.array(data, (dtypes.of(data.dtype) if dtype is None else dtypes.of(dtype)).dtype)
     found: dict[Any, dtypes.dtype] = {}
-    values = _plain(data, found)
+    recorded: list[Any] = []
+    values = _plain(data, found, recorded)
     d = functools.reduce(promote_types, found.values()) if found else dtypes.default()
     if dtype is not None:
         d = dtypes.of(dtype)
+    if recorded and d.category >= dtypes.FLOAT and is_grad_enabled() and not is_guarded():
+        warn(f"{len(recorded)} of the tensors in this list require grad, but the new tensor has only their values, "
+             "and no gradient flows back. stack() keeps the history; detach() says that none is wanted.")  # fmt: skip
     try:
         return np.array(values, d.dtype)
     except OverflowError:
@@ -88,13 +101,18 @@ def _unwrapped(data: Any) -> Any:
     return np.asarray(data) if hasattr(data, "__array__") and not isinstance(data, np.generic) else data
 
 
-def _plain(data: Any, found: dict[Any, dtypes.dtype]) -> Any:
-    """Nested sequences with the tensors in them turned into numbers; ``found`` gets the dtype of each sort of them."""
+def _plain(data: Any, found: dict[Any, dtypes.dtype], recorded: list[Any]) -> Any:
+    """Nested sequences with the tensors in them turned into numbers.
+
+    ``found`` gets the dtype of each sort of them, ``recorded`` the tensors that require grad.
+    """
     if isinstance(data, (list, tuple, range)):
-        return [_plain(d, found) for d in data]
+        return [_plain(d, found, recorded) for d in data]
     if type(data) in found:
         return data
     if not isinstance(data, _NUMBERS):
+        if isinstance(data, TensorBase) and data.requires_grad:
+            recorded.append(data)
         data = _unwrapped(data)
     if isinstance(data, (np.ndarray, np.generic)):
         found[data.dtype] = dtypes.of(data.dtype)
@@ -231,12 +249,19 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """``fill_value`` everywhere; the dtype is that of the number unless named."""
-    shape, value = size_of("full", (size,)), to_host(_array(fill_value, dtype))
-    array = np.full(shape, value) if device is None else fresh("full", shape, value.item(), dtype=value.dtype,
-                                                               device=device)  # fmt: skip
-    out = made_of(fill_value, finish(array, None, None, False), "full()")
-    return out.requires_grad_(requires_grad) if requires_grad else out
+    """``fill_value``, a number or a tensor of one element, everywhere; unless named, the dtype is that of a number.
+
+    It is recorded if that tensor requires grad: the gradient is the sum of those of all entries.
+    """
+    shape = size_of("full", (size,))
+    if isinstance(fill_value, TensorBase) and fill_value.requires_grad and fill_value.array.size == 1:
+        d = result_type(1j if dtypes.of(fill_value.array.dtype).is_complex else 1.0) if dtype is None else dtype
+        value = reshape(to(fill_value, d, CPU if device is None else device), ())
+        out = clone(expand(value, shape))
+        return out.requires_grad_(requires_grad) if requires_grad else out
+    one = to_host(_array(number("full", "fill_value", fill_value), dtype))
+    array = np.full(shape, one) if device is None else fresh("full", shape, one.item(), dtype=one.dtype, device=device)
+    return finish(array, None, None, requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -250,7 +275,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     """Numbers from ``start`` (0 if only one argument is given) to below ``end`` by ``step``."""
     if end is None:
         start, end = 0, start
-    bounds = [to_host(b.array).item() if isinstance(b, TensorBase) else b for b in (start, end, step)]
+    bounds = [number("arange", name, b) for name, b in (("start", start), ("end", end), ("step", step))]
     if bounds[2] == 0:
         raise RuntimeError("arange(): step must be nonzero")
     if (bounds[1] - bounds[0]) * bounds[2] < 0:
@@ -262,17 +287,21 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Any:  # fmt: skip
-    """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced."""
+    """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced; recorded if these require grad."""
+    steps = number("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, but got {steps}")
     d = np.dtype(_dtype(dtype))
-    a, b = (to_host(v.array).item() if isinstance(v, TensorBase) else v for v in (start, end))
-    if steps < 2 or d.kind != "f":
+    if dtypes.of(d).category < dtypes.FLOAT:
+        a, b = (to_host(v.array).item() if isinstance(v, TensorBase) else v for v in (start, end))
         return finish(np.linspace(a, b, steps).astype(d), None, device, requires_grad)
-    step = (d.type(b) - d.type(a)) / d.type(steps - 1)  # from both ends, in the dtype itself, as PyTorch does
-    up, down = np.arange(steps // 2, dtype=d), np.arange(steps - steps // 2 - 1, -1, -1, dtype=d)
-    array = np.concatenate([d.type(a) + step * up, d.type(b) - step * down])
-    return finish(array, None, device, requires_grad)
+    a, b = (reshape(to(v, d, CPU), (1,)) if isinstance(v, TensorBase) else finish(np.array([v]), d, None, False)
+            for v in (start, end))  # fmt: skip
+    half = max(steps // 2, min(steps, 1))
+    up, down = wrap(np.arange(half, dtype=d)), wrap(np.arange(steps - half - 1, -1, -1, dtype=d))
+    step = (b - a) / max(steps - 1, 1)  # from both ends, in the dtype itself, as PyTorch does
+    out = to(cat([a + step * up, b - step * down]), device=device)
+    return out.requires_grad_(requires_grad) if requires_grad else out
 
 
 def like(make: Any, name: str) -> Any:
@@ -293,15 +322,19 @@ def like(make: Any, name: str) -> Any:
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Any:  # fmt: skip
-    """``steps`` powers of ``base``, whose exponents run evenly from ``start`` to ``end``, both included."""
+    """``steps`` powers of ``base``, whose exponents run evenly from ``start`` to ``end``, both included.
+
+    Recorded if these require grad.
+    """
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
     exponents = linspace(start, end, steps, dtype=d if d.category >= dtypes.FLOAT else dtypes.float64)
-    return finish(np.power(float(base), exponents.array).astype(d.dtype), None, device, requires_grad)
+    out = to(elementwise.pow(float(number("logspace", "base", base)), exponents), d, device)
+    return out.requires_grad_(requires_grad) if requires_grad else out
 
 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """A 0-d tensor holding the number ``s``, of the default dtype unless one is named."""
-    return new(s, _dtype(dtype), device, requires_grad)
+    """A 0-d tensor holding the number ``s``, of the default dtype unless one is named; recorded as `full` is."""
+    return full((), s, dtype=_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None,

@@ -17,6 +17,7 @@ import numpy as np
 from gradwright import dtypes, xp
 from gradwright.backends.devices import place
 from gradwright.engine.base import wrap
+from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.face.rearrange import roll
 from gradwright.ops import fft as _ops
@@ -129,6 +130,7 @@ globals().update({base + end: _several(base, end) for base in _ABOUT for end in 
 def _frequencies(name: str) -> Callable[..., Any]:
     def call(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         of = dtypes.default() if dtype is None else dtypes.of(dtype)
+        n, d = number(name, "n", n), number(name, "d", d)
         if of.category < dtypes.FLOAT:
             raise RuntimeError(f"{name} requires a floating point or complex dtype, but got {of}")
         if n < 0:

@@ -14,8 +14,12 @@ from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
+from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.numbers import number
+from gradwright.engine.strict import warn
 from gradwright.engine.watch import drawing
 from gradwright.errors import kind
+from gradwright.guards.in_backward import is_guarded, made_of
 from gradwright.reading.torch import tensor_arg
 
 __all__ = [
@@ -156,6 +160,7 @@ def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dty
     """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
     if size is None:
         low, high, size = 0, low, high
+    low, high = number("randint", "low", low), number("randint", "high", high)
     if low >= high:
         raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
     array = np.asarray(_source(generator).integers(low, high, size_of("randint", (size,))))
@@ -191,14 +196,17 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     x = tensor_arg("bernoulli", input)
     if p is None and not x.is_floating_point():
         raise RuntimeError(f"bernoulli(): argument 'input' must hold probabilities, but its dtype is {x.dtype}")
-    chances = _chances("bernoulli", to_host(x.array) if p is None else np.asarray(p, np.float64))
-    return _beside(x, _source(generator).random(x.array.shape) < chances)
+    given = to_host(x.array) if p is None else np.asarray(number("bernoulli", "p", p), np.float64)
+    drawn = _beside(x, _source(generator).random(x.array.shape) < _chances("bernoulli", given))
+    return _drawn("bernoulli", drawn, *(x,) * (p is None))
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None,
            device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
     """Normal random numbers of these means and standard deviations: tensors, or numbers with a ``size``.
 
+    They have no history, and warn of parameters that require grad: in PyTorch the gradient of these is 0, which methods
+    that differentiate the probability of a draw (REINFORCE) rely on. ``mean + std * randn_like(mean)`` has one.
     Raises RuntimeError for a negative standard deviation.
     """
     parts = [to_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
@@ -210,7 +218,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     array = np.asarray(parts[0] + parts[1] * _source(generator).standard_normal(shape)).astype(d.dtype)
     if tensors and device is None:
         device = device_of(tensors[0].array)
-    return finish(array, None, device, requires_grad)
+    out = made_of(tensors, _drawn("normal", finish(array, None, device, False), *tensors), "normal()")
+    return out.requires_grad_() if requires_grad else out
 
 
 def poisson(input: Any, generator: Any = None) -> Any:
@@ -219,7 +228,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     rates = to_host(x.array)
     if rates.size and rates.min() < 0:
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
-    return _beside(x, _source(generator).poisson(rates))
+    return _drawn("poisson", _beside(x, _source(generator).poisson(rates)), x)
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
@@ -256,6 +265,15 @@ def _beside(x: Any, values: Any) -> Any:
     return finish(np.asarray(values), x.array.dtype, device_of(x.array), False)
 
 
+def _drawn(function: str, out: Any, *parameters: Any) -> Any:
+    """``out``, drawn with these tensors as parameters: it has no history, which a warning says if they have one."""
+    if is_grad_enabled() and not is_guarded() and any(t.requires_grad for t in parameters):
+        path = " mean + std * randn_like(mean) has one;" if function == "normal" else ""
+        warn(f"{function}(): what is drawn has no gradient by the parameters, and they require grad.{path} draw under "
+             "no_grad(), or detach() them, if none is wanted.")  # fmt: skip
+    return out
+
+
 def _filled(self: Any, values: Any) -> Any:
     return self.copy_(_beside(self, values))
 
@@ -277,11 +295,13 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0."""
     chances = _chances("bernoulli_", np.asarray(to_host(p.array) if isinstance(p, TensorBase) else p))
-    return _filled(self, _source(generator).random(self.array.shape) < chances)
+    drawn = _beside(self, _source(generator).random(self.array.shape) < chances)
+    return self.copy_(_drawn("bernoulli_", drawn, *(p,) * isinstance(p, TensorBase)))
 
 
 def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with exponential random numbers of rate ``lambd``."""
+    lambd = number("exponential_", "lambd", lambd)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     return _filled(self, _source(generator).exponential(1 / lambd, self.array.shape))
@@ -289,6 +309,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
 
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """Fill in place with the numbers of tries up to a first success of probability ``p``."""
+    p = number("geometric_", "p", p)
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     return _filled(self, _source(generator).geometric(p, self.array.shape))
@@ -296,6 +317,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
 
 def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Fill in place with Cauchy random numbers."""
+    median, sigma = number("cauchy_", "median", median), number("cauchy_", "sigma", sigma)
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     return _filled(self, median + sigma * _source(generator).standard_cauchy(self.array.shape))
@@ -303,6 +325,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
 
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Fill in place with exponentials of normal random numbers."""
+    mean, std = number("log_normal_", "mean", mean), number("log_normal_", "std", std)
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     return _filled(self, _source(generator).lognormal(mean, std, self.array.shape))
@@ -310,6 +333,7 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
 
 def random_(self: Any, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
     """Fill in place with whole random numbers from ``low`` to below ``high`` (what the dtype holds exactly)."""
+    low, high = number("random_", "low", low), number("random_", "high", high)
     if high is None:
         bits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "bool": 1}
         low, high = 0, low or 2 ** bits.get(self.dtype.name, 8 * self.dtype.itemsize - 1)

@@ -16,6 +16,7 @@ from gradwright.engine.base import TensorBase, made
 from gradwright.engine.hooks import RemovableHandle
 from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad, node_of
+from gradwright.engine.numbers import asked
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
 from gradwright.engine.view import alias_of, base_of, freeze, refresh, requires_grad, show, thaw
@@ -66,6 +67,8 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def __init__(self, *args: Any) -> None:
         values = len(args) == 1 and not isinstance(args[0], (int, dtypes.Size))
+        if values and isinstance(args[0], TensorBase) and args[0].requires_grad:
+            creation.warn_of_copy(args[0], "torch.Tensor")
         like = creation.new(args[0], dtypes.default()) if values else creation.zeros(*args or (0,))
         self.array, self._node, self._counter, self._view, self._grad = like.array, like._node, [0], None, None
 
@@ -190,7 +193,9 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def __index__(self) -> int:
         if dtypes.of(self.array.dtype).category >= dtypes.FLOAT or self.array.size != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+            who = asked(self)
+            raise TypeError(f"{who}{': ' if who else ''}only integer tensors of a single element can be converted to "
+                            f"an index, but got {self.dtype} {size(self.array.shape)}")  # fmt: skip
         return int(self.item())
 
     def __contains__(self, element: Any) -> bool:

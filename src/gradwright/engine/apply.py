@@ -177,6 +177,7 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
         "try:",
         f"    result = formula(NUMPY, {', '.join(arrays)}{', **static' * static})",
         f"except FAILURES: {elsewhere}",  # to be explained, or because the user has NumPy raise
+        *[f"if result.__class__ is made.cls: {elsewhere}"] * (static and not views),  # it was computed with a tensor
         "out = new(made.cls)",
         "out.array = result",
         "out._counter = [0]",
@@ -218,7 +219,8 @@ def _compiled(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: b
 
 _SCOPE: dict[str, Any] = {
     "__name__": __name__, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "FLOATS": _FLOATS,
-    "FAILURES": (ValueError, TypeError, IndexError, FloatingPointError), "INTEGERS": _INTEGERS,
+    "FAILURES": (ValueError, TypeError, IndexError, FloatingPointError, AttributeError, RuntimeError),
+    "INTEGERS": _INTEGERS,
     "REAL": _INTEGERS | {np.dtype(np.float32), np.dtype(np.float64)}, "NUMPY": numpy_backend.namespace,
     "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general, "made": made,
     "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,

@@ -27,6 +27,7 @@ class TensorBase:
 
     to: Any
     clone: Any
+    item: Any
     requires_grad: Any
     """Defined by Tensor, as are the operators."""
 

@@ -20,6 +20,7 @@ from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.nodes_of_ops import recorder
+from gradwright.engine.numbers import number
 from gradwright.engine.view import mark_view, refresh
 from gradwright.engine.watch import computed, recorded
 from gradwright.errors import kind, size
@@ -33,6 +34,9 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     Raises what the operation raises, with the operation's name and the shapes it was given; NotImplementedError if it
     has no meaning for complex numbers and is given some.
     """
+    for name, value in static.items():
+        if isinstance(value, TensorBase):
+            return general(op, inputs, static | {name: number(op.name, name, value)})
     mode = now()
     if mode.interpreter is not None:
         return mode.interpreter(op, inputs, static)

@@ -9,6 +9,7 @@ from gradwright.backends.devices import place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
+from gradwright.engine.numbers import number
 from gradwright.face.reduce import sum as _sum
 from gradwright.face.shape import flatten, movedim
 from gradwright.ops import index as _index
@@ -41,6 +42,7 @@ def triu(input: Any, diagonal: int = 0) -> Any:
 def _indices(name: str, find: Any) -> Any:
     def call(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
              layout: Any = None) -> Any:  # fmt: skip
+        row, col, offset = (number(name, n, v) for n, v in (("row", row), ("col", col), ("offset", offset)))
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
         there = find(xp.ones((row, col), dtype=bool), k=offset)

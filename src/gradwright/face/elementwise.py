@@ -8,6 +8,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, unary
 from gradwright.engine.base import TensorBase
+from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.face.forms import alike, counting, floating, function, logical, operator
 from gradwright.ops import activation as _activation
@@ -142,6 +143,7 @@ def sign(input: Any) -> Any:
 
 def round(input: Any, *, decimals: int = 0) -> Any:
     """Each entry rounded, halves to even, to this number of decimals (of tens, if it is negative); slope 0."""
+    decimals = number("round", "decimals", decimals)
     if decimals == 0:
         return _round(input)
     x = tensor_arg("round", input)

@@ -8,6 +8,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.numbers import number
 from gradwright.face.returns import opaque, return_type
 from gradwright.face.shape import flatten, reshape
 from gradwright.ops import sets as _sets
@@ -47,6 +48,7 @@ def _counts(bins: int) -> int:
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """How many entries fall into each of ``bins`` equal parts of [min, max]; of the range of the entries if equal."""
     x = _floats("histc", input)
+    min, max = number("histc", "min", min), number("histc", "max", max)
     low, high = _span("histc", x, min, max, 1)
     return to_dtype(apply(_sets.histc, (x,), {"bins": _counts(bins), "low": low, "high": high}), x.dtype)
 

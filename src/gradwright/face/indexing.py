@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -289,7 +290,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     where = tensor_arg("unravel_index", indices, "indices").array
     if dtypes.kind(where.dtype) not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {dtypes.of(where.dtype)}")
-    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = tuple(map(index, (shape,) if hasattr(shape, "__index__") else shape))
     return tuple(indices // prod(size[k + 1 :]) % n for k, n in enumerate(size))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply
+from gradwright.engine.numbers import number
 from gradwright.engine.view import alias_of
 from gradwright.face.reduce import VALUES, nonempty, picked, zero_place
 from gradwright.face.returns import return_type
@@ -80,7 +81,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 @numpy_names
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest entry along ``dim``, counted from 1, and where it stands."""
-    x, axis = _sortable("kthvalue", input, dim)
+    x, axis, k = *_sortable("kthvalue", input, dim), number("kthvalue", "k", k)
     n = nonempty("kthvalue", x, axis).array.shape[axis] if x.array.ndim else 1
     if not 1 <= k <= n:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: {k} of {n}")

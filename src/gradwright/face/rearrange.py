@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from gradwright import dtypes
@@ -67,8 +68,8 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Entries moved on by ``shifts`` along ``dims`` (through all entries in order if None), wrapping round."""
     x = tensor_arg("roll", input)
-    many = () if dims is None else (dims,) if isinstance(dims, int) else tuple(dims)
-    by = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    many = () if dims is None else (dims,) if hasattr(dims, "__index__") else tuple(dims)
+    by = tuple(map(index, (shifts,) if hasattr(shifts, "__index__") else shifts))
     if not by:
         raise RuntimeError("`shifts` required (roll(): argument 'shifts' is empty)")
     if not many and len(by) == 1:

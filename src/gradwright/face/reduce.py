@@ -7,6 +7,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.numbers import number
 from gradwright.engine.view import alias_of
 from gradwright.face.elementwise import isnan, masked_fill, maximum, minimum, ne
 from gradwright.face.returns import return_type
@@ -197,7 +198,8 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dty
         return reshape(out, [1 if i in axes else n for i, n in enumerate(shape)]) if keepdim else out
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm(): only valid string values are 'fro' and 'nuc', found {p}")
-    return reduced(_reduce.vector_norm, "norm", x, dim, keepdim, ord=2 if p in ("fro", None) else p)
+    ord = 2 if p in ("fro", None) else number("norm", "p", p)
+    return reduced(_reduce.vector_norm, "norm", x, dim, keepdim, ord=ord)
 
 
 def _truth(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:

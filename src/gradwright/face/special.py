@@ -50,8 +50,9 @@ i0 = fixed(_special.bessel_i, "i0", "I0Backward0", half=True, order=0)
 
 def polygamma(n: int, input: Any) -> Any:
     """The n-th derivative of the digamma function; RuntimeError if n is negative."""
-    if isinstance(n, bool) or not isinstance(n, int):
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind(n)}")
+    n = n.__index__()
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return fixed(_special.polygamma, "polygamma", half=True, n=n)(input)

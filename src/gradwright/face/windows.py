@@ -14,6 +14,7 @@ from gradwright import dtypes
 from gradwright.backends.devices import place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.base import wrap
+from gradwright.engine.numbers import number
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
@@ -22,6 +23,7 @@ def made(n: int, periodic: bool, formula: Callable[[Any, int], Any], dtype: Any,
          requires_grad: bool) -> Any:  # fmt: skip
     """The window of ``n`` points whose weights are ``formula(k, m)``, as a tensor."""
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
+    n = number("window", "window_length", n)
     weights = formula(xp.arange(n, dtype=float), n + (periodic and n > 1)) if n != 1 else xp.ones(1)
     out = wrap(place(device).hold(xp.astype(weights, d.dtype)))
     return out.requires_grad_() if requires_grad else out
@@ -29,9 +31,10 @@ def made(n: int, periodic: bool, formula: Callable[[Any, int], Any], dtype: Any,
 
 def cosines(*coefficients: float) -> Callable[[Any, int], Any]:
     """sum_i (-1)**i a_i cos(2 pi i k / (m - 1))."""
+    weights = [(-1) ** i * number("general_cosine", "a", a) for i, a in enumerate(coefficients)]
 
     def formula(k: Any, m: int) -> Any:
-        terms = [(-1) ** i * a * xp.cos(2 * math.pi * i * k / (m - 1)) for i, a in enumerate(coefficients)]
+        terms = [a * xp.cos(2 * math.pi * i * k / (m - 1)) for i, a in enumerate(weights)]
         return xp.sum(xp.stack(terms), axis=0)
 
     return formula
@@ -44,7 +47,7 @@ def bartlett(k: Any, m: int) -> Any:
 
 def kaiser(beta: float) -> Callable[[Any, int], Any]:
     """I0(beta sqrt(1 - (2 k / (m - 1) - 1)**2)) / I0(beta), with I0 the modified Bessel function of order 0."""
-    i0 = xp.i0
+    beta, i0 = number("kaiser", "beta", beta), xp.i0
     return lambda k, m: i0(beta * xp.sqrt(xp.maximum(1 - (2 * k / (m - 1) - 1) ** 2, 0))) / i0(beta)
 
 

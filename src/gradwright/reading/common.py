@@ -66,6 +66,8 @@ def _of_number(number: Any) -> dtypes.dtype:
         return dtypes.int64
     if isinstance(number, (float, np.floating)):
         return dtypes.default()
+    if isinstance(number, np.ndarray):
+        return dtypes.of(number.dtype)
     return dtypes.complex_partner(dtypes.default())
 
 

@@ -13,6 +13,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.devices import device_of, place
 from gradwright.backends.quiet import restore, silence
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind
 from gradwright.op import Op
@@ -164,7 +165,7 @@ def number_as(function: str, value: Any, dtype: Any) -> Any:
 
     Raises RuntimeError if it does not fit: 300 in uint8, 1j in float32, NaN in int64. (-255 fits uint8, as 1.)
     """
-    d = dtypes.of(dtype)
+    d, value = dtypes.of(dtype), number(function, "value", value)
     if isinstance(value, (bool, np.bool_)) or d is dtypes.boolean:
         return np.bool_(value).astype(d.dtype)
     low, high = _range(d)

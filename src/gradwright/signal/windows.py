@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.engine.numbers import number
 from gradwright.face import windows as _w
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
 
 def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False) -> Any:  # fmt: skip
+    M = number(name, "M", M)
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
@@ -75,6 +77,7 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Any:
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Any:
     """e**(-((k - (m - 1) / 2) / std)**2 / 2). ValueError unless std > 0."""
+    std = number("gaussian", "std", std)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     return _made("gaussian", M, lambda k, m: np.exp(-0.5 * ((k - (m - 1) / 2) / std) ** 2), sym, **options)
@@ -92,6 +95,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
     ValueError unless tau > 0.
     """
+    tau, center = number("exponential", "tau", tau), number("exponential", "center", center)
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:

@@ -11,6 +11,7 @@ from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.engine.apply import apply_one
 from gradwright.engine.backward import passes
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.op import table
 from gradwright.reading import standard
@@ -112,6 +113,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
     """Numbers from ``start`` (0 if only one argument is given) to below ``stop`` by ``step``."""
     start, stop = (0, start) if stop is None else (start, stop)
+    start, stop, step = (number("arange", n, v) for n, v in (("start", start), ("stop", stop), ("step", step)))
     whole = all(isinstance(n, (int, np.integer)) for n in (start, stop, step))
     d = _numpy(dtype, dtypes.int64 if whole else None)
     array = np.arange(start, stop, step, dtype=d if whole else None).astype(d, copy=False)
@@ -121,6 +123,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
              endpoint: bool = True) -> Any:  # fmt: skip
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out unless ``endpoint``."""
+    start, stop = number("linspace", "start", start), number("linspace", "stop", stop)
     either = isinstance(start, complex) or isinstance(stop, complex)
     d = _numpy(dtype, dtypes.complex_partner(dtypes.default()) if either else None)
     return wrap(place(device).hold(np.linspace(start, stop, num, endpoint=endpoint).astype(d, copy=False)))
@@ -151,6 +154,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """``fill_value`` everywhere; of the dtype of that number unless one is named."""
+    fill_value = number("full", "fill_value", fill_value)
     return wrap(fresh("full", shape, fill_value, dtype=_numpy(dtype, _of_numbers(np.asarray(fill_value))),
                       device=device))  # fmt: skip
 
@@ -181,6 +185,7 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """``fill_value`` in the shape of ``x``, and of its dtype unless one is named."""
+    fill_value = number("full_like", "fill_value", fill_value)
     d = dtypes.of(standard.tensor("full_like", x).array.dtype if dtype is None else dtype).dtype
     to = device_of(x.array) if device is None else device
     return wrap(fresh("full", x.array.shape, fill_value, dtype=d, device=to))

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply
+from gradwright.engine.numbers import number
 from gradwright.errors import size as _text
 from gradwright.face.algebra.einsum import einsum
 from gradwright.face.algebra.matrices import legacy
@@ -93,6 +94,7 @@ ger = outer
 def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta input + alpha product; ``input`` broadcasts, and is left out, NaN and all, if beta is 0."""
     x, shape = tensor_arg(name, input), product.array.shape
+    beta, alpha = number(name, "beta", beta), number(name, "alpha", alpha)
     if dtypes.kind(product.array.dtype) in "iu":
         beta, alpha = int(beta), int(alpha)
     tail = (1,) * (len(shape) - x.array.ndim) + x.array.shape

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
+from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.face.algebra.decompose import eigvalsh, svdvals
 from gradwright.face.algebra.matrices import legacy, matrix, square
@@ -39,6 +40,7 @@ def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *,
     x = _numbers("linalg.vector_norm", x, dtype)
     if isinstance(ord, (str, type(None))):
         raise TypeError(f"linalg.vector_norm(): argument 'ord' (position 2) must be Number, not {kind(ord)}")
+    ord = number("linalg.vector_norm", "ord", ord)
     axis = dims("linalg.vector_norm", dim, x.array.ndim)
     lengths = [x.array.shape[i] for i in axis] if axis is not None else [x.array.size]
     if 0 in lengths and (ord < 0 or ord == _INF):

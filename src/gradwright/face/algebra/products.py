@@ -49,8 +49,9 @@ def inner(input: Any, other: Any) -> Any:
 
 def _paired(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     """The dims of both tensors that are summed over."""
-    dims = dims.tolist() if hasattr(dims, "tolist") else dims
-    if isinstance(dims, int):
+    dims = dims.tolist() if hasattr(dims, "tolist") and dims.ndim else dims
+    if hasattr(dims, "__index__"):
+        dims = dims.__index__()
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.array.ndim, b.array.ndim):

@@ -8,6 +8,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
+from gradwright.engine.numbers import number
 from gradwright.errors import size
 from gradwright.face.algebra.decompose import permutation, svdvals, triangles
 from gradwright.face.algebra.matrices import adjoint as _adjoint
@@ -141,6 +142,7 @@ def matrix_power(A: Any, n: float) -> Any:
 
     The derivative is right where eigenvalues repeat. LinAlgError if v**n is not finite at one of them.
     """
+    n = number("matrix_power", "n", n)
     if isinstance(n, float):
         return real_power(A, n)
     if n < 0:

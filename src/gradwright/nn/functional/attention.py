@@ -8,6 +8,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.creation import full
 from gradwright.engine.apply import apply
+from gradwright.engine.numbers import number
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
@@ -71,7 +72,7 @@ def attend(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, scale: float | N
         weights = _reduce.softmax(scores, -1)
     else:
         weights = apply(masked_softmax, (scores, mask.to(scores.dtype)), {"axis": -1})
-    weights = dropout(weights, dropout_p) if dropout_p else weights
+    weights = dropout(weights, dropout_p) if number("attention", "dropout_p", dropout_p) else weights
     return matmul(weights, v), weights
 
 

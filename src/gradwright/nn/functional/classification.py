@@ -9,6 +9,7 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
+from gradwright.engine.numbers import number
 from gradwright.engine.require import within
 from gradwright.errors import size
 from gradwright.face import elementwise as e
@@ -130,6 +131,7 @@ def cross_entropy(
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("cross_entropy", input), tensor_arg("cross_entropy", target, "target", 2)
+    label_smoothing = number("cross_entropy", "label_smoothing", label_smoothing)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = min(1, x.array.ndim - 1)

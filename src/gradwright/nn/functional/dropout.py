@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.engine.numbers import number
 from gradwright.face.elementwise import mul
 from gradwright.face.forms import store
 from gradwright.random import rand
@@ -21,7 +22,7 @@ _ALPHA = -1.7580993408473766  # where selu ends, far below 0
 
 def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, channels: bool, alpha: bool) -> Any:
     """All of them: of single entries or whole channels, to 0 or to the lower end of `selu` (``alpha``)."""
-    x = tensor_arg(name, input)
+    x, p = tensor_arg(name, input), number(name, "p", p)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     shape = x.array.shape

@@ -1,0 +1,53 @@
+"""Where a number is expected, a tensor of one element may stand, unless it requires grad."""
+
+from __future__ import annotations
+
+from inspect import CO_VARARGS
+from typing import Any
+
+from gradwright.engine.base import TensorBase
+from gradwright.engine.source_line import is_own
+from gradwright.errors import size
+from gradwright.interpreter.frames import file_of, frame
+
+
+def number(function: str, argument: str, value: Any) -> Any:
+    """``value``, or the number in it if it is a tensor.
+
+    Raises TypeError, with the names of function and argument, for a tensor of several elements and for one that
+    requires grad: none would flow back to it.
+    """
+    if not isinstance(value, TensorBase):
+        return value
+    who = f"{asked(value) or f'{function}(): argument {argument!r}'} must be a number"
+    if value.requires_grad:
+        raise TypeError(f"{who}, but got a tensor that requires grad, to which no gradient would flow back: give its "
+                        "value with item() if it stays constant, or write the formula with operators")  # fmt: skip
+    if value.array.size != 1:
+        raise TypeError(f"{who}, but got a tensor of size {size(value.array.shape)}")
+    return value.item()
+
+
+def asked(value: TensorBase) -> str:
+    """Which function a user gave ``value``, or what that was made of, as which argument; "" if that is not seen."""
+    nodes = [] if value._node is None else [value._node]
+    for node in nodes:  # which grow: a few steps back are enough
+        nodes += node._edge()[0]._next if len(nodes) < 20 else ()
+
+    def is_it(given: Any) -> bool:
+        if isinstance(given, (tuple, list)):
+            return any(map(is_it, given))
+        return given is value or (isinstance(given, TensorBase) and given._node in nodes)
+
+    found, at = "", frame(2)
+    while at is not None and is_own(file_of(at)):
+        code, local = at.f_code, at.f_locals
+        function = local.get("name") if code.co_name == "call" else code.co_name  # `call` is what builders call theirs
+        if not code.co_name.startswith("_"):
+            who, n = f"{function}()" if function else "", code.co_argcount + code.co_kwonlyargcount
+            if code.co_flags & CO_VARARGS and is_it(local.get(code.co_varnames[n])):
+                found = f"{who}: an argument" if who else found
+            given = (a for a in code.co_varnames[:n] if is_it(local.get(a)))
+            found = next((f"{who}{': ' if who else ''}argument {a!r}" for a in given), found)
+        at = at.f_back
+    return found
