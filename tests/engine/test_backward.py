@@ -308,3 +308,72 @@ def test_a_wide_graph():
     total = gradwright.stack([x * k for k in range(10_000)]).sum()
     total.backward()
     assert x.grad.tolist() == [sum(range(10_000))] * 3
+
+
+N = 20_000  # entries: so many, and sums of cotangents are made in place
+
+
+def _held_by_a_hook(x, held):
+    y = x + 0.0
+    y.register_hook(held.append)
+    return y
+
+
+def _held_by_a_view_in_a_hook(x, held):
+    y = x + 0.0
+    y.register_hook(lambda g: held.append(g[1:].detach()))
+    return y
+
+
+def _held_by_a_node(x, held):
+    y = x + 0.0
+    y.grad_fn.register_hook(lambda inputs, outputs: held.extend([*inputs, *outputs]))
+    return y
+
+
+def _retained(x, held):
+    y = x + 0.0
+    y.retain_grad()
+    held.append(y)
+    return y
+
+
+def _returned_by_a_function(x, held):
+    class Keeps(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            out = g * 1.0
+            held.append(out)
+            return out
+
+    return Keeps.apply(x)
+
+
+@pytest.mark.parametrize("holding", [_held_by_a_hook, _held_by_a_view_in_a_hook, _held_by_a_node, _retained,
+                                     _returned_by_a_function])  # fmt: skip
+@pytest.mark.parametrize("first", [True, False])
+def test_a_cotangent_that_others_hold_is_not_added_to(holding, first):
+    x = gradwright.ones(N, requires_grad=True)
+    a = x * 2.0
+    held = []
+    parts = [holding(a, held), a * 3.0] if first else [a * 3.0, holding(a, held)]
+    sum(parts[0] * 5.0 + parts[1] * 7.0 for _ in range(2)).sum().backward()
+    kept = [h.grad if h.requires_grad else h for h in held if h is not None]
+    mine, other = (10.0, 14.0) if first else (14.0, 10.0)
+    assert all((h == mine).all() for h in kept)
+    assert (x.grad == 2 * (mine + 3 * other)).all()
+
+
+def test_a_graph_kept_gives_the_same_again():
+    x = gradwright.linspace(0, 1, N).requires_grad_()
+    y = x * 2.0
+    z = ((y * y + y.exp() * y + y) * y).sum()
+    one = gradwright.autograd.grad(z, [x, y], retain_graph=True)
+    two = gradwright.autograd.grad(z, [x, y])
+    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    v = 2 * x.detach()
+    assert np.allclose(one[1], 3 * v**2 + (2 * v + v**2) * v.exp() + 2 * v, rtol=1e-5)

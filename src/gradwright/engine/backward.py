@@ -28,12 +28,15 @@ from operator import attrgetter
 from threading import RLock
 from typing import Any
 
+import numpy as np
+
 from gradwright import backends
 from gradwright.backends.quiet import pass_begins, pass_ends
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
 from gradwright.engine.mode import recording, recording_as
 from gradwright.engine.node import Node, routing
+from gradwright.interpreter.references import alone, count
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
 
@@ -86,12 +89,17 @@ def run(
     if aim is not way:
         routing.set(aim)
     recorded = recorded_passes.Recorded() if create_graph else None
+    following: Any = None
+    result: Any = None
     pop = heappop if recorded is None else recorded.pop
     quiet = pass_begins()
     try:
-        while heap:
-            node = pop(heap)[1]
-            g = pending.pop(node)
+        while heap or following is not None:
+            if following is None:
+                node = pop(heap)[1]
+                g = pending.pop(node)
+            else:
+                node, g, following = following, result, None
             hooks = node._hooks
             if hooks is not None:
                 g = hooks.before(node, g, waiting)
@@ -113,18 +121,23 @@ def run(
                     results = hooks.after(node, watch.run(node, g) if watched else node._run(xp, g), g)
             if not keep_graph:
                 node._saved = None
+            g = None
             for target, result in zip(outgoing, results):  # noqa: B905 - the check costs as much as the loop
                 if result is None or (wanted and target not in route and target not in wanted):
                     continue
                 if target in pending:
                     old = pending[target]
-                    pending[target] = watch.joined(old, result) if watched else old + result
+                    pending[target] = watch.joined(old, result) if watched else _sum(old, result)
                     old = None
+                elif recorded is None and len(outgoing) == 1 and (not heap or heap[0][0] > -target._seq):
+                    following = target  # made after all that wait: it need not
                 else:
                     pending[target] = result
                     heappush(heap, (-target._seq, target))
-            g = results = result = None
-        g = None
+            results = None
+            if following is None:
+                result = None
+        g = result = None
         if waiting:
             finish(waiting)
         if leaves:
@@ -147,6 +160,35 @@ _lock, _unlock = _adding.acquire, _adding.release
 
 Not while hooks run, which may wait for another thread's pass. (A finalizer may run anywhere, and a pass in it.)
 """
+
+
+_LARGE = 16384
+"""From how many entries on memory is worth asking who holds it."""
+
+
+def _sum(old: Any, new: Any) -> Any:
+    """``old`` + ``new``, in the memory of ``old`` if nobody else holds it."""
+    if (
+        old.__class__ is np.ndarray and old.size >= _LARGE and count(old) <= _HELD and old.base is None
+        and old.flags.carray and new.__class__ is np.ndarray and new.dtype is old.dtype and new.shape == old.shape
+    ):  # fmt: skip
+        old += new
+        return old
+    return old + new
+
+
+def _references() -> int:
+    """How many references an array has in `_sum` when nobody else holds it: taken, not guessed."""
+
+    def measured(old: Any, new: Any) -> int:
+        return count(old)
+
+    pending = {0: object()}
+    old = pending[0]
+    return measured(old, None)
+
+
+_HELD = alone(_references)
 
 
 def _accumulate(xp: Any, leaves: list[tuple[Any, Any]], watched: Any) -> None:
