@@ -136,11 +136,12 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         return id(self)
 
     def __repr__(self) -> str:
-        grad = ""
-        if self.grad_fn is not None:
-            grad = f"grad_fn=<{type(self.grad_fn).__name__}>"
-        elif self.requires_grad:
-            grad = "requires_grad=True"
+        grad = "requires_grad=True" if self.requires_grad else ""
+        try:
+            if self.grad_fn is not None:
+                grad = f"grad_fn=<{type(self.grad_fn).__name__}>"
+        except RuntimeError:  # of a view whose history cannot be told any more: that is for operations to say
+            grad = "grad_fn=<Invalid>"
         where = "" if (at := self.device) == CPU else f"device='{at}'"
         return tensor_repr(to_host(self.array), device=where, grad=grad, default_dtype=dtypes.default().dtype)
 

@@ -37,7 +37,7 @@ class BackwardNode(Declaring, Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
-    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_kept", "_left", "_materialize", "_metas", "_needs",
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_given", "_kept", "_left", "_materialize", "_metas", "_needs",
                  "_outputs", "_ports", "_read", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
@@ -48,6 +48,8 @@ class BackwardNode(Declaring, Node):
     _to_save: tuple[Any, ...]
     _dirty: tuple[Any, ...]
     _flat: tuple[Any, ...]
+    _given: dict[int, Any]
+    """Weak references to the saved tensors that are no leaves and no outputs, by number."""
     _kept: Any
     """What the derivatives of a `gradwright.function.custom_op.CustomOp` ask for."""
     _left: dict[str, Any]
@@ -152,7 +154,10 @@ class BackwardNode(Declaring, Node):
             elif node.__class__ is AccumulateGrad and node._array is array:
                 values.append(node.variable)
             else:
-                values.append(wrap(array, node, counter))
+                ref = self._given.get(len(values))
+                t = ref and ref()
+                same = t is not None and t.array is array and t._counter is counter and t._node is node
+                values.append(t if same else wrap(array, node, counter))
         return tuple(values)
 
     @property

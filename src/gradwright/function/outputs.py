@@ -17,7 +17,7 @@ from gradwright import dtypes
 from gradwright.contract.contents import among, kept, only_tensors, reachable
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, same, share, unwritten
-from gradwright.engine.node import Node, Output
+from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.strict import warn
 from gradwright.engine.version import bump, is_held, written_at
 from gradwright.engine.view import View, check_writable, rebase
@@ -87,7 +87,7 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
     start = inside.start
     unknown: list[Any] = []  # what was saved and has no history from before
     packs: list[Any] = []
-    node._saved = packs
+    node._saved, node._given = packs, {}
     for t in saved:
         if t is None:
             packs.append(None)
@@ -99,6 +99,8 @@ def recorded(node: Any, inside: Inside, versions: Sequence[Any], result: Any) ->
                 t = mine[made]
             if made is None or (made.__class__ is not int and made._seq >= start):
                 unknown.append(t)
+        if made.__class__ is not AccumulateGrad and made.__class__ is not int:
+            node._given[len(packs)] = weakref.ref(t)
         packs.append((t.array, t._counter, +t._counter[0], made))
     if own := node.__dict__:
         unknown += ctx_attributes.keep(node, args, outputs)
