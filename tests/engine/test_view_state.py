@@ -371,3 +371,15 @@ def test_a_gradient_is_retained_of_what_was_rearranged():  # (PyTorch's has the 
     y.retain_grad()
     (y * gradwright.tensor([[1.0], [2.0], [3.0]])).sum().backward()
     assert y.grad.tolist() == [[1], [2], [3]]
+
+
+def test_a_view_whose_history_cannot_be_told_is_printed_all_the_same(torch):
+    for lib in (torch, gradwright):
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        with lib.no_grad():
+            v = x[0]
+            x.add_(1)
+            assert repr(v) == "tensor(2., grad_fn=<Invalid>)"
+            assert v.requires_grad
+        with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+            v * 2

@@ -64,3 +64,34 @@ def test_an_input_or_a_view_of_one_becomes_a_view_of_its_own(forward):
     assert y is not x
     assert y._is_view()
     assert type(y.grad_fn).__name__ == "FBackward"
+
+
+def test_saved_tensors_are_what_they_were_while_they_live(torch):
+    """As in PyTorch, whose programs tell tensors by what they are: torchviz does."""
+    for lib in (torch, gw):
+
+        def forward(ctx, x, c, v):
+            y = x * 2
+            ctx.save_for_backward(x, c, v, y)
+            return y
+
+        F = type("F", (lib.autograd.Function,), {
+            "forward": staticmethod(forward), "backward": staticmethod(lambda ctx, g: (g * 2, None, None)),
+        })  # fmt: skip
+        leaf = lib.ones(2, requires_grad=True)
+        x, c, v = leaf * 1, lib.ones(2), (leaf * 1)[:1]
+        y = F.apply(x, c, v)
+        a, b, w, out = y.grad_fn.saved_tensors
+        assert [a is x, b is c, w is v, out is y] == [True, True, True, False]
+        assert out.grad_fn is y.grad_fn
+
+
+def test_what_has_another_history_since_comes_back_with_the_one_it_had():
+    leaf = gw.ones(2, requires_grad=True)
+    x = leaf * 1
+    y = function(lambda ctx, x: (ctx.save_for_backward(x), x * 2)[1], lambda ctx, g: g * 2).apply(x)
+    node = x.grad_fn
+    x.detach_()
+    (saved,) = y.grad_fn.saved_tensors
+    assert saved is not x
+    assert saved.grad_fn is node

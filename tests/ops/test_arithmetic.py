@@ -75,3 +75,21 @@ def test_roots_at_0() -> None:
     assert slopes(a.rsqrt, 0.0) == [-math.inf]
     assert slopes(a.reciprocal, 0.0) == [-math.inf]
     assert math.isnan(slopes(a.sqrt, -1.0)[0])
+
+
+@pytest.mark.parametrize("f", [
+    lambda lib, x: x**2, lambda lib, x: x**2.0, lambda lib, x: lib.square(x), lambda lib, x: x**3, lambda lib, x: x**4,
+    lambda lib, x: (x**2).sum(), lambda lib, x: 3 * x**2 + x, lambda lib, x: x**1, lambda lib, x: x**0,
+    lambda lib, x: (2 * x) ** 2,
+])  # fmt: skip
+def test_derivatives_of_a_polynomial_down_to_the_zeros(torch, f):
+    """The derivative past the last is 0, where PyTorch gives one; then neither has a history."""
+    chains = []
+    for lib in (torch, gradwright):
+        x = lib.tensor(1.5, dtype=lib.float64, requires_grad=True)
+        d, chain = f(lib, x), []
+        while d.requires_grad:
+            (d,) = lib.autograd.grad(d, x, create_graph=True)
+            chain.append(d.item())
+        chains.append(chain)
+    assert chains[1] == pytest.approx(chains[0])

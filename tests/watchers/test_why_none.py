@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.autograd import Function, custom_op, detect_anomaly, why_none
+from gradwright.autograd import Function, custom_op, detect_anomaly, grad, why_none
 from gradwright.contract.surrogate import surrogate
 
 
@@ -327,3 +327,54 @@ def test_an_output_must_have_a_tensor(output):
 def test_only_tensors_have_gradients():
     with pytest.raises(TypeError, match="why_none: expected a Tensor, but got int"):
         why_none(3)
+
+
+# ---- after a pass ----------------------------------------------------------------------------------------
+
+
+class OnlyAsked(Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x * 2 + y * 3
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.needs_input_grad
+        return g * 2 if x else None, g * 3 if y else None
+
+
+def test_after_a_pass_what_returned_none_is_named_whatever_lies_between():
+    for make in (lambda y: y, lambda y: y * 2, lambda y: (y * 2).split(1)[0]):
+        y = leaf()
+        out = Double.apply(leaf(), make(y)).sum()
+        before = why_none(y, out)
+        out.backward()
+        after = why_none(y, out)
+        assert (after.reason, after.certain) == ("returned None", True)
+        assert after.sentence == before.sentence
+
+
+def test_after_a_pass_a_way_round_what_returned_none_counts():
+    y = leaf()
+    out = (Double.apply(leaf(), y) + y).sum()
+    out.backward()
+    y.grad = None
+    assert why_none(y, out).reason == "cleared"
+
+
+@pytest.mark.parametrize("compute", [OnlyAsked.apply, lambda x, y: x * 2 + y * 3, lambda x, y: (x * 2) * (y * 3)])
+def test_after_a_pass_to_others(compute):
+    x, y = leaf(), leaf()
+    out = compute(x, y * 1).sum()
+    grad(out, x)
+    assert why_none(y, out).reason == "never run"
+    assert why_none(x, out).reason == "cleared"
+
+
+def test_after_a_pass_from_another_output_of_which_it_is_no_input():
+    x, y = leaf(), leaf()
+    h = x * 2
+    h.sum().backward()
+    found = why_none(y, (h * y).sum())
+    assert (found.reason, found.certain) == ("never run", False)
+    assert "another output" in found.sentence

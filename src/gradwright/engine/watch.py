@@ -24,6 +24,8 @@ class Watch:
 
     keeps = False
     """Whether it may hold on to the memory of what a node has just saved."""
+    holds = False
+    """Whether it holds the arrays that it sees, and knows them again: nobody else need hold them."""
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         """What the operation of this name makes of these inputs: ``call()``.

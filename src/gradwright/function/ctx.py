@@ -37,8 +37,8 @@ class BackwardNode(Declaring, Node):
         saved_tensors: what `save_for_backward` was given; its last call wins.
     """
 
-    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_given", "_kept", "_left", "_materialize", "_metas", "_needs",
-                 "_outputs", "_ports", "_read", "_replay", "_to_save", "_trees")  # fmt: skip
+    __slots__ = ("__dict__", "_attributes", "_dirty", "_flat", "_given", "_kept", "_left", "_materialize", "_metas",
+                 "_needs", "_nothing", "_outputs", "_ports", "_read", "_replay", "_to_save", "_trees")  # fmt: skip
     # so that ``__dict__`` holds the user's attributes alone
 
     _function: Any
@@ -59,6 +59,8 @@ class BackwardNode(Declaring, Node):
     """The user's attributes that hold tensors, packed, if the node is a `ctx_attributes.Keeping`."""
     _metas: list[tuple[tuple[int, ...], Any] | None]
     """Shape and dtype of each input; None for one that is no tensor."""
+    _nothing: set[int]
+    """The inputs for which backward has returned None though asked; unset if there are none."""
     _outputs: list[tuple[tuple[int, ...], Any] | None]
     """Shape and dtype of each output; None for one that is no tensor."""
     _ports: dict[int, Any] | None
@@ -327,6 +329,8 @@ def _checked(node: BackwardNode, result: tuple[Any, ...]) -> list[Any]:
                                     f"{node._argument(i)!r}")  # fmt: skip
                 if r.array.shape != meta[0] or r.array.dtype is not meta[1]:
                     r = _fitted(node, i, r, *meta)
+            elif routing.get() is None or node._asked()[i]:
+                node._nothing = {*getattr(node, "_nothing", ()), i}
             checked.append(r)
     return checked
 

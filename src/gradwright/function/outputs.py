@@ -17,6 +17,7 @@ from gradwright import dtypes
 from gradwright.contract.contents import among, kept, only_tensors, reachable
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, same, share, unwritten
+from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad, Node, Output
 from gradwright.engine.strict import warn
 from gradwright.engine.version import bump, is_held, written_at
@@ -170,7 +171,7 @@ def _settled(node: Any, o: Any, args: Sequence[Any], held: bool) -> Any:
         base = o._view._base
         array = base.array
         held = count(base) > _OWN_ARRAY or count(array) > _OWN_ARRAY + (getattr(o.array, "base", None) is array)
-    if held:
+    if held and not any(watch.holds for watch in now().watches):
         on_ctx = [*node._to_save, *(p for n, v in vars(node).items() for _, p, sure in kept(n, v) if sure)]
         shown = [layout(p) if isinstance(p, TensorBase) else p for p in on_ctx if p is not None]
         if not any(np.may_share_memory(layout(o), array) for array in shown):

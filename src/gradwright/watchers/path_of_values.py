@@ -36,6 +36,8 @@ class Trace(Watch):
         gone: how, where and of which node values left for NumPy or Python.
     """
 
+    holds = True
+
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.lines: dict[Node, Any] = {}
@@ -169,11 +171,16 @@ class _Dropped(Watch):
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
         results = call()
-        inputs = [i for i, needed in enumerate(getattr(node, "_needs", node._mask)) if needed]
-        for i, target, r in zip(inputs, node._next, results, strict=False):
+        for (i, target), r in zip(edges(node), results, strict=False):
             if r is None and target in self.route:
                 self.found.append((node, i))
         return results
+
+
+def edges(node: Any) -> list[tuple[int, Node]]:
+    """What a node leads to, with the number of the input."""
+    inputs = [i for i, needed in enumerate(getattr(node, "_needs", node._mask)) if needed]
+    return list(zip(inputs, node._next, strict=False))
 
 
 def _below(outputs: Sequence[Any], but: tuple[type, ...]) -> list[Node]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradwright.contract.containers import take_apart
-from gradwright.engine.backward import walk
+from gradwright.engine.backward import leading_to, walk
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.node import AccumulateGrad, Node
@@ -16,7 +16,7 @@ from gradwright.engine.nodes_of_ops import recorded_at
 from gradwright.engine.view import is_severed
 from gradwright.errors import GradientWarning, kind
 from gradwright.function.ctx import BackwardNode
-from gradwright.watchers.path_of_values import Event, Trace, dropped, is_whole, line, name_of, reaches
+from gradwright.watchers.path_of_values import Event, Trace, dropped, edges, is_whole, line, name_of, reaches
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,8 @@ def _packed(node: Any) -> list[Any]:
 def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> WhyNone:
     """The graph of outputs, which are ``what``, leads to it: does a gradient come?"""
     on_the_way = walk([o._node for o in outputs])
-    if any(getattr(n, "_saved", ()) is None for n in on_the_way):
-        return WhyNone(
-            "cleared",
-            "backward has been run on this output, whose graph leads to it. Either the gradient was cleared since, or "
-            "that pass was autograd.grad or backward(inputs=...), which leave all others alone",
-            "look for zero_grad() or grad = None after backward; zero_grad(set_to_none=False) keeps zeros",
-            certain=False,
-        )
+    if has_run := [n for n in on_the_way if getattr(n, "_saved", ()) is None]:
+        return _of_past_pass(t._node, has_run, lines)
     none = dropped(outputs, t._node)
     if none is None:
         return WhyNone(
@@ -176,7 +170,39 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> W
     if not none:
         return WhyNone("returned None", "a hook on the way to it returns None in place of the gradient",
                        "let the hook return the gradient, or nothing")  # fmt: skip
-    node, i = none[-1]
+    return _returned_none(*none[-1], lines)
+
+
+def _of_past_pass(leaf: Node, has_run: list[Node], lines: dict[Node, Any]) -> WhyNone:
+    """A pass has been run through these nodes, and has freed them: how far did it come?"""
+    route = leading_to({leaf}, has_run)
+    none = []
+    for node in has_run:
+        nothing = getattr(node, "_nothing", ())
+        for i, target in edges(node):
+            if i in nothing and (target is leaf or target in route):
+                none.append((node, i))
+            elif target is leaf:
+                return WhyNone(
+                    "cleared",
+                    "backward has been run on this output, and has come down to it. Either the gradient was cleared "
+                    "since, or that pass was autograd.grad or backward(inputs=...), which leave all others alone",
+                    "look for zero_grad() or grad = None after backward; zero_grad(set_to_none=False) keeps zeros",
+                    certain=False,
+                )
+    if none:
+        return _returned_none(*none[-1], lines)
+    return WhyNone(
+        "never run",
+        "a pass has been run through a part of this graph, and has not come down to it: it was run on another output, "
+        "or it was autograd.grad or backward(inputs=...) of other tensors",
+        "run one pass for all, or the first with retain_graph=True",
+        certain=False,
+    )
+
+
+def _returned_none(node: Node, i: int, lines: dict[Node, Any]) -> WhyNone:
+    """A node gives no gradient to its input number ``i``."""
     place = line(lines.get(node)) or recorded_at(node)
     place = str(place) if place else None
     if not isinstance(node, BackwardNode):
