@@ -365,3 +365,16 @@ def test_many_arrays_of_memory_with_another_owner():
         windows[k][1] += 1
         with raises():
             y.sum().backward()
+
+
+@pytest.mark.parametrize("part", [lambda t, k: t[: k + 1], lambda t, k: t[k:], lambda t, k: t[k % 7 :]],
+                         ids=["a common start", "a common end", "few starts"])  # fmt: skip
+def test_parts_that_share_an_end_are_watched_as_one(part):
+    t = gradwright.zeros(200)
+    held = [part(t, k).numpy() for k in range(200)]
+    assert len(t._counter[0].loans) <= 2
+    w = gradwright.ones(200, requires_grad=True)
+    y = w * t
+    held[100][0] = 3
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()

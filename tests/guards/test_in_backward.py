@@ -2,6 +2,7 @@
 
 import copy
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -341,3 +342,41 @@ def test_a_once_differentiable_backward_may_cut():
     x = leaf(0.5)
     grad(cube(once_differentiable(backward)).apply(x).sum(), x, create_graph=True)
     assert seen == [False]
+
+
+@pytest.mark.parametrize(("dtype", "lost", "kept"), [("float64", 1e-13, 1e-9), ("float32", 1e-7, 1e-4)])
+def test_what_is_cut_off_is_nothing_only_if_rounding_is_as_large(dtype, lost, kept):
+    def part(size):
+        F = cube(lambda ctx, g: g * 3 * saved(ctx) ** 2 + size * g * saved(ctx).detach())
+        x = gw.tensor([1.5, -0.5], dtype=getattr(gw, dtype), requires_grad=True)
+        (g,) = grad(F.apply(x).sum(), x, create_graph=True)
+        return grad(g.sum(), x)[0]
+
+    assert part(lost).tolist() == pytest.approx([9.0, -3.0], rel=1e-5)
+    with pytest.raises(RuntimeError, match="cut the gradient off"):
+        part(kept)
+
+
+def test_an_array_that_left_before_a_number_is_not_forgotten():
+    def backward(ctx, g):
+        slopes = 3 * saved(ctx).numpy() ** 2
+        saved(ctx)[0].item()
+        return g * gw.from_numpy(slopes)
+
+    x = leaf(0.5, -1.0)
+    (g,) = grad(cube(backward).apply(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="cut the gradient off"):
+        grad(g.sum(), x)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_doubt_is_told_only_of_what_a_second_derivative_reaches(weight):
+    def backward(ctx, g):
+        return g * 3 * saved(ctx) ** 2 * saved(ctx)[0].item()
+
+    x = leaf(0.5, -1.0)
+    (g,) = grad(cube(backward).apply(x).sum(), x, create_graph=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        grad(g.sum() * weight, x)
+    assert [w.category for w in caught] == ([GradientWarning] if weight else [])

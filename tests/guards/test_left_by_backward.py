@@ -111,3 +111,31 @@ def test_what_was_put_into_a_dictionary_of_forwards_is_warned_of(beside):
         grad(g.sum(), x, retain_graph=True)
     with strict(True), pytest.raises(RuntimeError, match="this second derivative misses"):
         grad(g.sum(), x)
+
+
+def test_what_lies_in_a_dictionary_is_as_it_was_after_a_recorded_backward():
+    def forward(ctx, x):
+        ctx.many = {}
+        return saves(ctx, x)
+
+    def backward(ctx, g):
+        if "slope" not in ctx.many:
+            ctx.many["slope"] = ctx.saved_tensors[0].exp()
+        return g * ctx.many["slope"]
+
+    y, _, _ = second(function(forward, backward), 1)
+    kept = y.grad_fn.many["slope"]
+    assert not kept.requires_grad
+    assert kept.grad_fn is None
+    with strict(True):  # and it is a number to whoever uses it
+        w = gw.tensor([1.0, 2.0], dtype=gw.float64, requires_grad=True)
+        assert grad((kept * w * w).sum(), w)[0].tolist() == pytest.approx((2 * kept * w).tolist())
+
+
+def test_what_a_recorded_backward_sets_anew_stays():
+    def backward(ctx, g):
+        ctx.scale = 2 if gw.is_grad_enabled() else gw.ones(2)
+        return g * ctx.saved_tensors[0].exp()
+
+    y, _, _ = second(function(saves, backward), 1)
+    assert y.grad_fn.scale == 2

@@ -112,3 +112,15 @@ def test_hooks_count_as_the_module():
     m = nn.Sequential(nn.ReLU())
     m[0].register_forward_hook(fail)
     assert notes(lambda: m(gw.ones(1))) == ["in Sequential.0: ReLU() was given float32 (1,)"]
+
+
+def test_the_dtype_of_the_parameters_of_others_is_not_that_of_a_container():
+    class Holds(nn.Sequential):
+        def forward(self, x):
+            raise ValueError("no")
+
+    given = gw.ones(2, dtype=gw.float64)
+    (note,) = notes(lambda: Holds(nn.Linear(2, 2))(given))
+    assert note.endswith("was given float64 (2,)")
+    (note,) = notes(lambda: nn.Sequential(raising(ValueError("no")))(given))
+    assert note == "in Sequential.0: Raises() was given float64 (2,)"

@@ -177,9 +177,19 @@ MARKED = {
     "one entry": with_output(lambda x: gw.cat([x.detach()[0, :1], gw.ones(4, dtype=x.dtype)])),
 }
 
+def contiguous_only(ctx, x):
+    assert x.is_contiguous()
+    return Cube.forward(ctx, x)
+
+
 WHICH = {"first": 0, "behind an integer": 2}
 FAULTS = {
     **{f"strides: {k}": (F, (leaf(2, 3),), "strides", k) for k, F in STRIDES.items()},
+    "strides: inputs refuse them": (
+        made(forward=contiguous_only, backward=STRIDES["negative-stride grad_output"].backward), (leaf(2, 3),),
+        "strides", "negative-stride grad_output"),
+    "strides: by half a percent": (made(backward=lambda ctx, g: Cube.backward(ctx, g) * (
+        1.005 if min(raw(g).strides) < 0 else 1)), (leaf(2, 3),), "strides", "negative-stride"),
     "strides: of a row": (off(lambda g, x: raw(g).strides[0] == -8), (leaf(5),), "strides", "negative-stride"),
     "strides: complex": (off(lambda g, x: raw(g).strides[0] == -16), (leaf(5, dtype=gw.complex128),), "strides", ""),
     "grad mode": (off(lambda g, x: gw.is_grad_enabled()), (leaf(3),), "grad mode", "create_graph"),
@@ -284,7 +294,10 @@ RIGHT = {
     "a mask": (with_output(lambda x: (x > 1)).apply, (leaf(2, 3),)),
     "a constant": (with_output(lambda x: gw.ones(2, dtype=x.dtype)).apply, (leaf(2, 3),)),
     "flat pieces": (with_output(lambda x: x.sign() + x.round() + (x > 1).to(x.dtype)).apply, (leaf(2, 3),)),
+    "a jump right there": (with_output(lambda x: (x > 1).to(x.dtype)).apply,
+                           (gw.tensor([1.0, 0.7], dtype=gw.float64, requires_grad=True),)),
     "detached by hand": (lambda x: (x.exp(), x.exp().detach()), (leaf(2, 3),)),
+    "its result detached by hand": (lambda x: (Cube.apply(x), Cube.apply(x).detach()), (leaf(2, 3),)),
     "its own parameters": (lambda x, *_: NET(x), (leaf(2, 3), *NET.parameters())),
     "batch statistics": (BATCH, (leaf(4, 3),)),
     "a matrix with an inverse": (lambda x: gw.linalg.inv(x + 3 * gw.eye(3, dtype=gw.float64)), (leaf(3, 3),)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,9 +80,9 @@ class Visit:
     def again(self, layouts: Layouts, by: float = 0.0) -> Outcome | None:
         """What comes of another call there, with tensors of its own and cotangents of equal entries."""
         fresh = {id(x): _leaf(a) for x, a in zip(self.varied, self._laid_out(self.points, layouts, by), strict=True)}
-        found: list[Any] = []
-        rest = take_apart(self.inputs, found)
-        inputs = put_together(rest, iter([fresh.get(id(t), t) for t in found]))
+        given: list[Any] = []
+        rest = take_apart(self.inputs, given)
+        inputs = put_together(rest, iter([fresh.get(id(t), t) for t in given]))
         return _tried(lambda: self.run(inputs, [*fresh.values()], _level_cotangent, layouts))
 
     def here(self, layouts: Layouts, by: float = 0.0) -> Outcome | None:
@@ -122,7 +123,12 @@ class Circumstances:
         self.visit, self.subject, self.atol, self.rtol = visit, subject, atol, rtol
         self.cotangents = [_cotangent(k, o.array) for k, o in zip(subject.which, subject.outputs, strict=True)]
         self.right = Outcome(_floats(subject.returned), self._pulled())
-        self.names = {id(x): f"`{n}`" for n, x in zip(subject.names, subject.varied, strict=True)}
+
+    @cached_property
+    def names(self) -> list[str]:
+        """How to call each of the inputs."""
+        known = {id(x): n for n, x in zip(self.subject.names, self.subject.varied, strict=True)}
+        return [f"`{known[id(x)]}`" for x in self.visit.varied]
 
     def fault(self) -> Fault | None:
         """The first one that is found."""
@@ -132,7 +138,7 @@ class Circumstances:
 
     def gradient(self, x: Any) -> Any:
         """That of one of the inputs."""
-        return self.right.gradients[[*self.names].index(id(x))]
+        return next(g for g, v in zip(self.right.gradients, self.visit.varied, strict=True) if v is x)
 
     def _other_calls(self) -> Fault | None:
         visit, n = self.visit, len(self.visit.varied)
@@ -166,11 +172,11 @@ class Circumstances:
         varied = self.visit.varied
         for bit in range((len(varied) - 1).bit_length()):
             for side in (0, 1):
-                without = [x for j, x in enumerate(varied) if j >> bit & 1 != side]
-                with _constant(without):
+                asked = [j >> bit & 1 == side for j in range(len(varied))]
+                with _constant([x for x, a in zip(varied, asked, strict=True) if not a]):
                     found = _tried(lambda: self.visit.run(self.subject.inputs, varied, _cotangent, {}))
                 if found is not None and (off := self._off(found, self.right)):
-                    names = ", ".join(n for x, n in self.names.items() if x not in map(id, without))
+                    names = ", ".join(n for n, a in zip(self.names, asked, strict=True) if a)
                     return Fault("needs_input_grad", f"where only {names} requires grad {off}",
                                  "look at what depends on ctx.needs_input_grad, or on requires_grad")  # fmt: skip
         return None
@@ -204,7 +210,7 @@ class Circumstances:
         return None
 
     def _blamed(self, run: Callable[..., Outcome | None], due: Outcome, layouts: Layouts) -> Fault:
-        names = [*self.names.values()]
+        names = self.names
         what, off = "arrays that lie in several ways", "results are others"
         for slot, lay in ((s, lay) for s in layouts for lay in ("read-only", layouts[s])):
             found = run({slot: lay})
@@ -241,9 +247,9 @@ class Circumstances:
         for k, (a, b) in enumerate(zip(found.values, due.values, strict=True)):
             if self._differ(a, b, due.values):
                 return f"output {k} is another"
-        for name, a, b in zip(self.names.values(), found.gradients, due.gradients, strict=True):
+        for j, (a, b) in enumerate(zip(found.gradients, due.gradients, strict=True)):
             if a is not UNASKED and self._differ(a, b, due.gradients):
-                return f"backward gives another gradient of {name}"
+                return f"backward gives another gradient of {self.names[j]}"
         return ""
 
     def _differ(self, a: Any, b: Any, among: Sequence[Any]) -> bool:

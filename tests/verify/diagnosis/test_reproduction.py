@@ -63,6 +63,48 @@ def test_a_capsule_replays_and_passes_once_mended(cube, tmp_path):
     assert replayed(test).returncode == 0, replayed(test).stdout
 
 
+SECOND = """
+import gradwright
+
+class Slope(gradwright.autograd.Function):
+    @staticmethod
+    def forward(ctx, g, x):
+        ctx.save_for_backward(g, x)
+        return 3 * g * x**2
+
+    @staticmethod
+    def backward(ctx, h):
+        g, x = ctx.saved_tensors
+        return 3 * h * x**2, {factor} * h * g * x
+
+class Cubic(gradwright.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return Slope.apply(g, *ctx.saved_tensors)
+"""
+
+
+def test_a_capsule_of_a_wrong_second_derivative(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "cubics.py").write_text(SECOND.format(factor=5))
+    import cubics
+
+    found = diagnose(cubics.Cubic, t(3), order=2)
+    assert (found.verdict, found.order) == ("WRONG", 2)
+    _, test = found.capsule(tmp_path / "cubic")
+    del sys.modules["cubics"]
+    run = replayed(test)
+    assert run.returncode == 1
+    assert "0.833333 times what it should be" in run.stdout
+    (tmp_path / "cubics.py").write_text(SECOND.format(factor=6))
+    assert replayed(test).returncode == 0, replayed(test).stdout
+
+
 def test_the_suffix_may_be_left_out(cube, tmp_path):
     data, test = diagnose(cube, (t(3), 2.5, [{"b": t(3).detach()}])).capsule(str(tmp_path / "test_my cube"))
     assert (data.name, test.name) == ("test_my cube.npz", "test_my cube.py")

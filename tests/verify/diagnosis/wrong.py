@@ -279,6 +279,7 @@ case(
     "transpose",
     "a matrix that the gradient of `x`",
 )
+case("transpose: of two by two", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).mT), (t(2, 2),), "transpose")
 case("transpose: gradient", function(lambda x: x.exp(), lambda g, x: (g * x.exp()).mT), (t(3, 3),), "transpose")
 case(
     "transpose: grad_output",

@@ -47,7 +47,7 @@ class Case(Subject):
     ) -> None:
         self.function = function_of(f)
         self.warnings: list[GradientWarning] = []
-        self._labels = outputs
+        self._given = outputs
         func = f.apply if isinstance(f, type) and issubclass(f, Function) else f
         inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
         self.arguments = list(names) if names is not None else parameters(func, len(inputs))
@@ -75,10 +75,10 @@ class Case(Subject):
         self.name = name or name_of(f, self.function)
 
     def _output_names(self) -> list[str]:
-        if self._labels is not None:
-            if len(self._labels) != len(self.outputs):
-                raise ValueError(f"diagnose: got {len(self._labels)} names for {len(self.outputs)} outputs")
-            return list(self._labels)
+        if self._given is not None:
+            if len(self._given) != len(self.outputs):
+                raise ValueError(f"diagnose: got {len(self._given)} names for {len(self.outputs)} outputs")
+            return list(self._given)
         with self.listening():
             found = [n for n, _ in named(self.func(*self.inputs), "out")]
         self.restored()

@@ -9,6 +9,7 @@ Nothing is judged here, and nothing printed. All Jacobians are laid out alike, a
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -44,15 +45,20 @@ class Subject:
         self.func = func
         self.sampled = getattr(func, "for_values", func)
         self.inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-        labels = parameters(func, len(self.inputs)) if names is None else names
-        found = [(n, t) for n, x in zip(labels, self.inputs, strict=True) for n, t in named(x, n) if t.requires_grad]
-        self.names = [n for n, _ in found]
-        self.varied = [t for _, t in found]
+        self._labels = names
+        self.varied = [t for t in tensors(self.inputs) if t.requires_grad]
         self.run()
         if self.sampled is not func:
             pairs = zip(self.values(), self.outputs, strict=True)
             if not all(np.allclose(a, o.array, 8 * rounding(a.dtype), 0, equal_nan=True) for a, o in pairs):
                 self.sampled = func
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        labels = parameters(self.func, len(self.inputs)) if self._labels is None else self._labels
+        varied = set(map(id, self.varied))
+        found = [p for n, x in zip(labels, self.inputs, strict=True) for p in named(x, n)]
+        return [n for n, t in found if id(t) in varied]
 
     def run(self) -> None:
         """Call the function anew: ``outputs`` with a fresh graph."""
@@ -223,6 +229,7 @@ def pullback(subject: Subject, cotangents: Sequence[Any]) -> list[Matrix | None]
     return [None if g is None else as_coordinates(g.array) for g in grads]
 
 
+@functools.cache
 def rounding(dtype: Any) -> float:
     """The relative distance of neighbouring numbers of a dtype: 2.2e-16 for float64."""
     d = dtypes.of(dtype)
