@@ -111,6 +111,8 @@ class Op:
     complex: str | None = None
     moves: bool = False
     """Whether it only moves or converts numbers, so that half precision need not be computed in float32."""
+    selects: bool = False
+    """Whether of each entry it passes on that of one input, and the cotangents of the others are 0 there."""
     direct: bool = False
     """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -160,7 +162,7 @@ table: dict[str, Op] = {}
 
 
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
-       several: bool = False, complex: str | None = None, moves: bool = False,
+       several: bool = False, complex: str | None = None, moves: bool = False, selects: bool = False,
        ) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
@@ -172,6 +174,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         several: the formula returns a list of outputs, and ``g`` is then the list of their cotangents.
         complex: how it treats complex arrays, one of `COMPLEX` (see above).
         moves: it only moves or converts numbers, as every view does: halves need not be computed in float32.
+        selects: of each entry it passes on that of one input; a NaN in a gradient may then be that of another.
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -190,7 +193,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         direct = kind in ("elementwise", "reduction", "view") or joins
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  variadic, several, complex, moves or kind == "view",
+                  variadic, several, complex, moves or kind == "view", selects,
                   forward.__module__.startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__

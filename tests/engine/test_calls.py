@@ -1,5 +1,7 @@
 """`backward` with all its arguments, and the errors it shares with `grad` (test_public_grad.py)."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -144,7 +146,7 @@ def test_inputs_skips_what_does_not_lead_to_them(T, leaf):
 
 def test_inputs_must_not_be_empty(leaf):
     with pytest.raises(RuntimeError, match=r"`inputs` argument to `backward\(\)` cannot be empty"):
-        leaf(1.0).backward(inputs=[])
+        (leaf(1.0) * 1).backward(inputs=[])
 
 
 def test_inputs_that_require_no_grad(T, leaf):
@@ -339,3 +341,24 @@ def test_materialized_zeros_are_zeros_even_at_infinity():
     used = gradwright.ones(2, requires_grad=True)
     (g,) = gradwright.autograd.grad((used * 1).sum(), unused, materialize_grads=True)
     assert g.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_backward_of_a_leaf(T, create_graph):
+    """requires_grad_() on a loss that was cut off: PyTorch says nothing, and nothing is trained."""
+    model = T.nn.Linear(2, 1)
+    loss = model(T.ones(1, 2)).detach().sum().requires_grad_()
+    expected = pytest.warns(gradwright.errors.GradientWarning, match=r"backward\(\) of a leaf")
+    with expected if T is gradwright else nullcontext():
+        loss.backward(create_graph=create_graph)
+    assert loss.grad.item() == 1
+    assert model.weight.grad is None
+
+
+def test_passes_from_leaves_that_are_meant(T, leaf):
+    """With a cotangent of their own, beside results, or as gradients asked for by name."""
+    x, y = leaf(1.0), leaf(2.0)
+    x.backward(T.ones(()))
+    T.autograd.backward([x, x * y])
+    assert T.autograd.grad(y, y)[0].item() == 1
+    assert x.grad.item() == 1 + 1 + 2

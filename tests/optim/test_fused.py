@@ -177,3 +177,21 @@ def test_nothing_is_recorded():
     assert p.is_leaf
     assert p.requires_grad
     assert not optimizer.state[p]["exp_avg"].requires_grad
+
+
+@pytest.mark.parametrize("name", FUSED)
+def test_state_that_is_dropped_begins_with_the_options_of_today(torch, name):
+    """Rprop's step sizes and ASGD's eta begin at lr, which has changed since the optimiser was made."""
+    found = []
+    for lib in gw, torch:
+        params = [lib.tensor([1.0, -2.0], dtype=lib.float64, requires_grad=True) for _ in range(2)]
+        optimizer = getattr(lib.optim, name)(params, lr=0.1)
+        for k in range(6):
+            if k == 3:
+                optimizer.param_groups[0]["lr"] = 0.02
+                optimizer.state.pop(params[0], None)
+            for p in params:
+                p.grad = lib.tensor([0.5, (-1.0) ** k], dtype=lib.float64)
+            optimizer.step()
+        found.append([p.detach().numpy() for p in params])
+    np.testing.assert_allclose(*found, rtol=1e-7)  # PyTorch keeps some numbers in float32

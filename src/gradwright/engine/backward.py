@@ -36,6 +36,7 @@ from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
 from gradwright.engine.mode import recording, recording_as
 from gradwright.engine.node import Node, routing
+from gradwright.engine.untaken import look, untaken
 from gradwright.interpreter.references import alone, count
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
@@ -140,6 +141,8 @@ def run(
         g = result = None
         if waiting:
             finish(waiting)
+        if untaken.may_be:
+            look([*found.values(), *(g for _, g in leaves)])
         if leaves:
             _accumulate(xp, leaves, watched)
     finally:

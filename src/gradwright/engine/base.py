@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright.engine.mode import now
+from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
+from gradwright.errors import size
 
 
 class TensorBase:
@@ -29,6 +31,7 @@ class TensorBase:
     clone: Any
     item: Any
     requires_grad: Any
+    is_leaf: Any
     """Defined by Tensor, as are the operators."""
 
     array: Any
@@ -40,7 +43,18 @@ class TensorBase:
 
     def __reduce__(self) -> Any:
         """Pickled are the values and ``requires_grad``: no history, hooks, ``.grad`` or shared memory."""
+        if not self.is_leaf:
+            warn_of_lost_history(self, "pickled")
         return _unpickled, (type(self), self.array, self.requires_grad)
+
+
+def warn_of_lost_history(t: Any, how: str) -> None:
+    """Warn of a result that is ``how``, such as saved, without its history."""
+    warn(
+        f"a tensor of shape {size(t.array.shape)} with a history ({t.grad_fn.name()}) is {how}: its values are kept, "
+        "but not its history, so nothing made of it later has a gradient with respect to what came before. Write detach() "
+        "if that is meant."
+    )
 
 
 class _Made:

@@ -12,6 +12,8 @@ from gradwright.engine.edges import GradientEdge, value_of
 from gradwright.engine.hooks import added
 from gradwright.engine.memory import is_kept, unwritten
 from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.strict import warn
+from gradwright.engine.untaken import tell, untaken
 from gradwright.engine.view import refresh
 from gradwright.errors import kind
 
@@ -42,20 +44,37 @@ def backward(
     """
     outputs = _sequence("backward", "tensors", tensors)
     roots = _roots(outputs, grad_tensors, create_graph)
+    if grad_tensors is None and type(roots[0][0]) is AccumulateGrad:
+        _warn_of_leaf(outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
+        if untaken.found is not None:
+            tell(outputs, roots)
         return
     targets = _sequence("backward", "inputs", inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     found = engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=[_target(t)[0] for t in targets])
+    if untaken.found is not None:
+        tell(outputs, roots)
     for t in dict.fromkeys(targets):
         if isinstance(t, GradientEdge) or type(t._node) is AccumulateGrad or t.retains_grad:  # it has its gradient
             continue
         g = found.get(t._node)
         if g is not None:
             t._grad = added(getattr(t, "_grad", None), g)
+
+
+def _warn_of_leaf(outputs: Sequence[Any]) -> None:
+    """Warn of a pass from leaves alone, which has nowhere to go."""
+    if all(not isinstance(t, GradientEdge) and type(t._node) is AccumulateGrad for t in outputs):
+        warn(
+            "backward() of a leaf: it has no history, so no other tensor gets a gradient. A loss is a leaf if nothing "
+            "that it was made of requires grad, or all was cut off (detach(), .data, item(), numpy(), no_grad); "
+            "requires_grad_() gives it no history back. If the gradient by the leaf itself is meant, give the "
+            "cotangent: backward(ones_like(x))."
+        )
 
 
 def grad(
@@ -105,6 +124,8 @@ def grad(
     found = engine.run(
         roots, keep_graph=keep, create_graph=create_graph, targets=[node for node, _ in targets], accumulate=False
     )
+    if untaken.found is not None:
+        tell(outs, roots)
     results: list[Any] = []
     for i, (t, (node, k)) in enumerate(zip(ins, targets, strict=True)):
         g = found.get(node)
@@ -180,6 +201,7 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     roots = []
+    untaken.found = None
     for i, t in enumerate(outputs):
         g = given[i]
         if t.__class__ is GradientEdge:

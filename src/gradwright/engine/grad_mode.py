@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from gradwright.engine.mode import Mode, now, recording, recording_as, stop_recording, switch
+from gradwright.engine.suspended import Suspended, leave
+from gradwright.interpreter.frames import frame, waits
 
 
 class _Switch:
@@ -24,9 +26,15 @@ class _Switch:
         recording_as(before)
 
     def __enter__(self) -> None:
-        self._before.append(self._switch())
+        before = self._switch()
+        self._before.append(before)
+        place = frame(1)
+        if waits(place) and now() is not before:
+            Suspended(self, place).__enter__()
 
     def __exit__(self, *exc: object) -> None:
+        if now().watches:
+            leave(self)
         self._restore(self._before.pop())
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,6 +35,7 @@ from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operati
 from gradwright.engine.reached import Reached
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.source_line import Place
+from gradwright.engine.untaken import untaken
 from gradwright.engine.version import written_at
 from gradwright.errors import size
 from gradwright.op import Op
@@ -188,7 +189,7 @@ def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
              "filled": filled, "outputs": outputs, "underived": underived,
-             "Reached": Reached}  # fmt: skip
+             "Reached": Reached, "untaken": untaken}  # fmt: skip
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
 
@@ -232,6 +233,7 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> 
         "    return node",
         "",
         "def _run(self, xp, g):",
+        *["    untaken.may_be = True"] * op.selects,
     ]
     if tensors:
         lines += ["    saved = self._saved", "    if saved is None: raise freed(self)"]

@@ -34,6 +34,7 @@ from gradwright.face import special as functions
 from gradwright.face.algebra import einsum, products
 from gradwright.face.algebra import linalg as matrices
 from gradwright.face.forms import aside, store
+from gradwright.reading.common import taken
 
 _HOMES = (
     arithmetic, compare, diagonal, differences, einsum, elementwise, functions, indexing, join, matrices, numbers,
@@ -65,7 +66,7 @@ def refused(name: str, why: str) -> TypeError:
 def tensors(value: Any) -> Any:
     """``value`` with the arrays in it, inside lists and tuples too, as Tensors, and NumPy's scalars as numbers."""
     if isinstance(value, np.ndarray):
-        return wrap(value)
+        return wrap(taken(value))
     if isinstance(value, np.generic):
         return value.item()
     if type(value) in (list, tuple):
@@ -75,7 +76,7 @@ def tensors(value: Any) -> Any:
 
 def as_tensor(value: Any, at: device = CPU) -> Any:
     """``value``, if it is a Tensor, or what NumPy makes of it as one on the device ``at``."""
-    return value if isinstance(value, TensorBase) else wrap(at.hold(np.asarray(value)))
+    return value if isinstance(value, TensorBase) else wrap(at.hold(taken(np.asarray(value))))
 
 
 def device_among(values: Iterable[Any]) -> device:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.hooks import Hooked
 from gradwright.nn.parameter import Parameter, is_lazy
+from gradwright.nn.ties import ties, warn_of_ties
 from gradwright.nn.tree import Tree
 from gradwright.tensor import Tensor
 
@@ -148,6 +149,9 @@ class State(Hooked, Tree):
         error that lists them all. Nothing has been copied then, unless ``assign`` is set, or a module has its own way
         of loading: an overridden ``_load_from_state_dict``, or a hook that runs after it. Raises TypeError if
         ``state_dict`` is no mapping of strings.
+
+        Warns of a tensor of the module that has several paths (tied weights) for which there are different values: it
+        gets the last; with ``assign`` there are several afterwards.
         """
         if not isinstance(state_dict, Mapping):
             mend = ": write its state_dict()" if hasattr(state_dict, "state_dict") else ""
@@ -163,6 +167,7 @@ class State(Hooked, Tree):
         flags: dict[str, Any] = {"assign_to_params_buffers": True} if assign else {}
         if not assign and not any(_has_its_own_way(module) for module in self.modules()):
             flags["copies"] = copies
+        tied = ties(self)
         work = OrderedDict(state_dict)
         if versions:
             work._metadata = versions  # type: ignore[attr-defined]
@@ -175,6 +180,7 @@ class State(Hooked, Tree):
         with no_grad():
             for tensor, value in copies:
                 _copy(tensor, value)
+        warn_of_ties(self, tied, state_dict, assign)
         return found
 
 

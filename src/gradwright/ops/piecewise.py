@@ -128,6 +128,7 @@ clamp_max.vjp(
     complex="general",
     kind="elementwise",
     node="WhereBackward0",
+    selects=True,
     samples=[
         Sample(A(values=[[True, False], [False, True]]), A(2, 2), A(2, 2)),
         Sample(A(values=[True, False, True]), A(2, 1), A(3)),

@@ -76,7 +76,7 @@ class Fused(Ruled):
         for p in params:
             block, i = places[id(p)]
             if block.held[i]:
-                block.settle(i, self.state)
+                block.settle(i, self.state, numbers | arrays)
             found.setdefault(block, []).append(i)
         return found, others
 
@@ -115,7 +115,6 @@ class Block:
     def __init__(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
         self.params = params
         self.names = (*numbers, *arrays)
-        self._start = {**numbers, **arrays}
         for p in params:
             check_writable(p, False)
         self.memory = Memory([writable(p) for p in params], arrays, numbers, number_dtype().dtype)
@@ -136,8 +135,11 @@ class Block:
             self.memory.place(i, writable(p))
         return True
 
-    def settle(self, i: int, state: Any) -> None:
-        """See that what ``state`` has for parameter ``i`` are our views; what else it has, is copied into them."""
+    def settle(self, i: int, state: Any, start: dict[str, float]) -> None:
+        """See that what ``state`` has for parameter ``i`` are our views; what else it has, is copied into them.
+
+        If it has nothing, that is what there is at the ``start``, which depends on the options of today.
+        """
         mine = state.get(self.params[i])
         if mine is None:
             mine = state[self.params[i]] = {}
@@ -150,11 +152,11 @@ class Block:
         begun = any(mine.get(name) is not None for name in self.memory.buffers)
         for name, array in self.memory.views(i):
             if name[0] == "_":
-                array[...] = 0.0 if begun else self._start[name]
+                array[...] = 0.0 if begun else start[name]
         for name, t, array in self.held[i]:
             value = mine.get(name)
             if value is None:
-                array[...] = start_of(self._start[name], dtypes.of(array.dtype))
+                array[...] = start_of(start[name], dtypes.of(array.dtype))
             elif value is not t or t.array is not array:
                 array[...] = getattr(value, "array", value)
             t.array, mine[name] = array, t

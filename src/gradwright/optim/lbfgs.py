@@ -9,6 +9,7 @@ from gradwright.creation import zeros_like
 from gradwright.engine.grad_mode import enable_grad, no_grad
 from gradwright.face.complex import view_as_real
 from gradwright.face.join import cat, split
+from gradwright.optim.idle import warn_if_idle
 from gradwright.optim.optimizer import Optimizer, check, number
 
 
@@ -80,6 +81,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         state["func_evals"] = before + 1
         first_loss = call()
+        warn_if_idle(self)
         loss, g = float(number(first_loss)), _flat_gradient(params)
         if _largest(g) <= group["tolerance_grad"]:
             return first_loss

@@ -16,6 +16,7 @@ from gradwright.creation import as_tensor
 from gradwright.engine.grad_mode import enable_grad, set_grad_enabled
 from gradwright.engine.hooks import Registry, RemovableHandle, add
 from gradwright.errors import kind
+from gradwright.optim.idle import nodes_made, warn_if_idle
 from gradwright.tensor import Tensor
 
 _before_any_step, _after_any_step = Registry(), Registry()
@@ -108,6 +109,7 @@ class Optimizer:
             cls.step = _hooked(cls.step)  # type: ignore[method-assign]
 
     def _make_hooks(self) -> None:
+        self._nodes = nodes_made()
         for name in _HOOKS:
             setattr(self, f"_optimizer_{name}_hooks", Registry())
 
@@ -378,6 +380,7 @@ class Stepping(Optimizer):
             if closure is not None:
                 with enable_grad():
                     loss = closure()
+            warn_if_idle(self)
             for group in self.param_groups:
                 quietly(self._advance, group)
             return loss

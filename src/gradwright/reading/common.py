@@ -11,6 +11,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.devices import native
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import now
 from gradwright.errors import kind
 from gradwright.op import table
 
@@ -77,6 +78,11 @@ def _raised(high: dtypes.dtype | None, low: dtypes.dtype | None) -> dtypes.dtype
     if high.category >= low.category:
         return high
     return dtypes.complex_partner(high) if high.is_floating_point else dtypes.promote_types(high, low)
+
+
+def taken(array: Any) -> Any:
+    """An array of the user's as an operand: a copy while operations are recorded, as a graph may outlive its values."""
+    return array.copy() if now().records else array
 
 
 def beside(array: Any, number: Any, dtype: Any) -> Any:

@@ -17,7 +17,7 @@ from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind
 from gradwright.op import Op
-from gradwright.reading.common import NUMBER, axis_reader, beside, cast, common_dtype
+from gradwright.reading.common import NUMBER, axis_reader, beside, cast, common_dtype, taken
 
 one_dim = axis_reader(
     "dim",
@@ -130,7 +130,7 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
     tensors: list[Any] = []
     for v in values:
         if isinstance(v, np.ndarray):
-            v = wrap(unmasked(op.name, v))
+            v = wrap(taken(unmasked(op.name, v)))
         elif not isinstance(v, (TensorBase, *NUMBER)):
             return None
         tensors.append(v)

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, warn_of_lost_history, wrap
 from gradwright.engine.memory import layout
 from gradwright.errors import kind
 from gradwright.nn.parameter import Buffer, Parameter, is_lazy
@@ -80,6 +80,8 @@ class Store:
     def _record(self, value: Any) -> dict[str, Any]:
         array = value.array if isinstance(value, TensorBase) else value
         what = type(value).__name__ if isinstance(value, TensorBase) else "ndarray"
+        if not getattr(value, "is_leaf", True):
+            warn_of_lost_history(value, "saved")
         record = {"is": what, "dtype": dtypes.of(array.dtype).name, "grad": getattr(value, "requires_grad", False)}
         return record | {"persistent": value.persistent} if isinstance(value, Buffer) else record
 

@@ -94,3 +94,31 @@ def test_nothing_to_clip(lib):
 def test_the_old_name(lib):
     with pytest.warns(FutureWarning, match="is now deprecated in favor of"):
         lib.nn.utils.clip_grad_norm(parameters(lib), 1.0)
+
+
+@pytest.mark.parametrize("p", [2.0, 1.0, math.inf])
+@pytest.mark.parametrize("max_norm", [0.5, 1e3])
+def test_a_weight_that_is_listed_twice_counts_once(torch, p, max_norm):
+    """PyTorch counts it twice, and scales it twice; the truth is PyTorch's for the list without it."""
+    ours, theirs = parameters(gw), parameters(torch)
+    twice = [*ours, ours[0], ours[2], ours[0]]
+    norm = gw.nn.utils.get_total_norm([q.grad for q in twice if q.grad is not None], p)
+    assert norm.item() == gw.nn.utils.clip_grad_norm_(iter(twice), max_norm, p).item()
+    assert norm.item() == pytest.approx(torch.nn.utils.clip_grad_norm_(theirs, max_norm, p).item(), rel=1e-6)
+    assert grads(ours) == pytest.approx(grads(theirs), rel=1e-5)
+    gw.nn.utils.clip_grads_with_norm_([*ours, ours[0]], 0.1, norm)
+    torch.nn.utils.clip_grads_with_norm_(theirs, 0.1, torch.tensor(norm.item()))
+    assert grads(ours) == pytest.approx(grads(theirs), rel=1e-5)
+    gw.nn.utils.clip_grad_value_([*ours, ours[0]], 0.01)
+    torch.nn.utils.clip_grad_value_(theirs, 0.01)
+    assert grads(ours) == pytest.approx(grads(theirs), rel=1e-5)
+
+
+def test_tied_weights_of_a_model_count_once():
+    encoder, decoder = gw.nn.Linear(3, 3, bias=False), gw.nn.Linear(3, 3, bias=False)
+    decoder.weight = encoder.weight
+    decoder(encoder(gw.ones(2, 3))).square().sum().backward()
+    truth = encoder.weight.grad.square().sum().sqrt().item()
+    both = [*encoder.parameters(), *decoder.parameters()]
+    assert gw.nn.utils.clip_grad_norm_(both, 1.0).item() == pytest.approx(truth, rel=1e-6)
+    assert encoder.weight.grad.square().sum().item() == pytest.approx(1.0, rel=1e-4)

@@ -23,12 +23,12 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     """The norm of all tensors' elements together, as a 0-d tensor: (sum_i abs(x_i)**p)**(1/p).
 
     Args:
-        tensors: a tensor or several.
+        tensors: a tensor or several; one that is there twice counts once (in PyTorch twice).
         norm_type: p; ``inf`` for the greatest absolute value.
         error_if_nonfinite: raise RuntimeError if the norm is NaN or infinite.
         foreach: makes no difference.
     """
-    held = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    held = _each_once(tensors)
     if not held:
         return creation.tensor(0.0)
     p = float(norm_type)
@@ -83,6 +83,8 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
         error_if_nonfinite: raise RuntimeError if the norm is NaN or infinite, and change nothing.
         foreach: makes no difference.
 
+    A weight that is listed twice, because two layers share it, counts once; PyTorch counts it and scales it twice.
+
     Returns their norm before, as a 0-d tensor. Warns of an iterator that has nothing to give, because it was used up.
 
     >>> import gradwright as gw
@@ -117,9 +119,13 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
 
 
 def _gradients(parameters: Any) -> Iterator[Any]:
-    """Those of a tensor or several."""
-    several: Iterable[Any] = [parameters] if isinstance(parameters, Tensor) else parameters
-    return (p.grad for p in several if p.grad is not None)
+    """Those of a tensor or several, each once."""
+    return (p.grad for p in _each_once(parameters) if p.grad is not None)
+
+
+def _each_once(tensors: Any) -> list[Any]:
+    several: Iterable[Any] = [tensors] if isinstance(tensors, Tensor) else tensors
+    return list({id(t): t for t in several}.values())
 
 
 def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,

@@ -1,0 +1,63 @@
+"""NaN that comes through the side that `where` has not taken.
+
+Where an entry is not taken, that side gets the cotangent 0. If its slope there is infinite, 0 * inf is NaN, and
+reaches the leaves, though the result is finite: ``where(x > 0, sqrt(x), 0)`` at 0. So after a pass through a node of
+an operation that selects, gradients are looked at; after others they are not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends
+from gradwright.engine.base import TensorBase
+from gradwright.engine.strict import warn
+from gradwright.errors import size
+
+
+class _Untaken(threading.local):
+    may_be = False
+    found: Any = None
+
+
+untaken = _Untaken()
+"""``untaken.may_be``: whether a pass has gone through such a node; ``untaken.found``: a gradient that had NaN then."""
+
+
+def look(gradients: Iterable[Any]) -> None:
+    """Look for NaN among the gradients of a pass."""
+    untaken.may_be = False
+    for g in gradients:
+        array = getattr(g, "array", g)
+        if array is not None and _has_nan(array):
+            untaken.found = array
+            return
+
+
+def tell(outputs: Sequence[Any], roots: Sequence[tuple[Any, Any]]) -> None:
+    """Warn of NaN that was found, if the ``outputs`` that the pass began at are finite, and so are their cotangents."""
+    array, untaken.found = untaken.found, None
+    values = [t.array for t in outputs if isinstance(t, TensorBase)] + [getattr(g, "array", g) for _, g in roots]
+    for value in values:
+        space = backends.namespace(value)
+        if not space.all(space.isfinite(value)):
+            return
+    warn(
+        f"a gradient of shape {size(array.shape)} has NaN, though the result is finite, and where() is on the way: its "
+        "side that is not taken gets 0, and 0 * inf is NaN, if the slope is infinite there. Make that side's argument "
+        "harmless first: where(x > 0, sqrt(where(x > 0, x, 1)), 0). detect_anomaly() names the operation and its line."
+    )
+
+
+def _has_nan(array: Any) -> bool:
+    if isinstance(array, np.ndarray):
+        flat = array.reshape(-1)
+        total = flat.dot(flat)  # the quickest look at all of them
+        if total == total:  # NaN does not
+            return False
+    space = backends.namespace(array)
+    return bool(space.any(space.isnan(array)))
