@@ -52,8 +52,8 @@ def warn_of_lost_history(t: Any, how: str) -> None:
     """Warn of a result that is ``how``, such as saved, without its history."""
     warn(
         f"a tensor of shape {size(t.array.shape)} with a history ({t.grad_fn.name()}) is {how}: its values are kept, "
-        "but not its history, so nothing made of it later has a gradient with respect to what came before. Write detach() "
-        "if that is meant."
+        "but not its history, so nothing made of it later has a gradient with respect to what came before. Write "
+        "detach() if that is meant."
     )
 
 
