@@ -1,8 +1,10 @@
-"""Training steps of networks made of layers, with momentum SGD and with Adam."""
+"""Layers and optimisers: training steps of networks, single layers, and what many parameters and a file cost."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,3 +83,59 @@ convnet_sgd = timed("digits convnet step, batch 64, SGD with momentum", limit=2.
 convnet_adam = timed("digits convnet step, batch 64, Adam", limit=2.0)(_training(_convnet, **ADAM))
 block_sgd = timed("transformer block step, 16 x 64 x 64, SGD with momentum", limit=1.5)(_training(_block, **SGD))
 block_adam = timed("transformer block step, 16 x 64 x 64, Adam", limit=1.5)(_training(_block, **ADAM))
+
+
+def _layer(make: Callable[[Any], Any], *shape: int) -> Callable[[Any], Any]:
+    """From the library: forward and backward of a layer in training, on random numbers of a shape."""
+
+    def made(lib: Any) -> Callable[[], None]:
+        layer = make(lib.nn)
+        x = lib.tensor(np.random.default_rng(0).standard_normal(shape, np.float32), requires_grad=True)
+
+        def run() -> None:
+            x.grad = None
+            layer.zero_grad()
+            out = layer(x)
+            (out[0] if isinstance(out, tuple) else out).sum().backward()
+
+        return run
+
+    return made
+
+
+BOTH = "forward and backward"
+lstm = timed(f"LSTM 16 to 32, 10 steps of batch 8, {BOTH}")(_layer(lambda nn: nn.LSTM(16, 32), 10, 8, 16))
+IMAGES = (32, 16, 32, 32)
+pooling = timed(f"max pooling 2x2 of 32x16x32x32, {BOTH}", limit=2.0)(_layer(lambda nn: nn.MaxPool2d(2), *IMAGES))
+norm = timed(f"batch norm of 32x16x32x32, {BOTH}", limit=2.0)(_layer(lambda nn: nn.BatchNorm2d(16), *IMAGES))
+
+
+@timed("SGD step of 10,000,000 numbers", limit=1.5)
+def large_step(lib: Any) -> Callable[[], None]:
+    p = lib.nn.Parameter(lib.ones(10_000_000))
+    p.grad = lib.ones(10_000_000)
+    return lib.optim.SGD([p], lr=1e-6).step
+
+
+@timed("Adam, first step of 10,000 parameters of 4 numbers")
+def first_step(lib: Any) -> Any:
+    def build() -> Any:
+        parameters = [lib.nn.Parameter(lib.ones(4)) for _ in range(10_000)]
+        for p in parameters:
+            p.grad = lib.ones(4)
+        return lib.optim.Adam(parameters)
+
+    return build, lambda optim: optim.step()
+
+
+@timed("saving and loading 10,000,000 numbers")
+def saving(lib: Any) -> Callable[[], None]:
+    state = {f"layer {k}": lib.ones(1_000_000) for k in range(10)}
+    folder = tempfile.TemporaryDirectory()  # goes with the function
+    path = Path(folder.name) / "state"
+
+    def run(folder: Any = folder) -> None:
+        lib.save(state, path)
+        lib.load(path)
+
+    return run
