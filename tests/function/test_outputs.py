@@ -95,3 +95,21 @@ def test_what_has_another_history_since_comes_back_with_the_one_it_had():
     (saved,) = y.grad_fn.saved_tensors
     assert saved is not x
     assert saved.grad_fn is node
+
+
+def test_an_input_that_is_changed_beside_one_that_is_declared():
+    class Swap(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.mark_dirty(a)
+            a.mul_(2)
+            b.mul_(3)
+            return a, b.clone()
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2, h * 3
+
+    a, b = (gw.ones(2, requires_grad=True) * 1 for _ in range(2))
+    with pytest.raises(RuntimeError, match="forward changed its input 'b' in place"):
+        Swap.apply(a, b)

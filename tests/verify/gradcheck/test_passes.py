@@ -126,6 +126,22 @@ def test_zeros_and_missing_gradients_must_give_zeros():
     assert check(pair(backward), leaf(1.0, 2.0), check_undefined_grad=False)
 
 
+def test_of_each_input_the_gradient_must_be_zero_then():
+    class Both(Pair):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.set_materialize_grads(False)
+            return x * 2, y * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            lone = g is None and h is not None and not h.array.any()
+            return None if g is None else g * 2, None if h is None else h * 3 + lone
+
+    with pytest.raises(gradwright.GradcheckError, match="Expected all input grads to be undefined or zero"):
+        check(Both.apply, (leaf(1.0), leaf(2.0)))
+
+
 def test_a_backward_that_stumbles_over_a_missing_gradient():
     def backward(ctx, g, h):
         if h is None and not g.array.any():

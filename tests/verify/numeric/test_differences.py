@@ -192,3 +192,9 @@ def test_of_several_inputs_and_outputs_some_of_them_complex():
 
 def test_a_kink_is_seen():
     assert slope_along(Subject(lambda x: x.abs(), leaf(np.zeros(5))), [U], [V]).bent
+
+
+def test_some_coordinates_of_a_complex_input():
+    z = gradwright.tensor([1 + 2j, 3 - 1j], dtype=gradwright.complex128, requires_grad=True)
+    found = central(Subject(lambda z: z * z, z), z, 1e-6, [3, 0]).slopes[0]
+    np.testing.assert_allclose(found, [[0, 1j * (6 - 2j)], [2 + 4j, 0]], atol=1e-8)
