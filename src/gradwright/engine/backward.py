@@ -100,7 +100,7 @@ def run(
                 node = pop(heap)[1]
                 g = pending.pop(node)
             else:
-                node, g, following = following, result, None
+                node, g, following, result = following, result, None, None  # nobody else may seem to hold it
             hooks = node._hooks
             if hooks is not None:
                 g = hooks.before(node, g, waiting)

@@ -58,7 +58,7 @@ class Keeping(BackwardNode):
             if isinstance(part, _Tensor):
                 check_kept(self, part.name, part.packed)
             else:
-                for name, t, packed in part.certain():
+                for name, t, packed in part.written():
                     check_kept(self, name, packed, isinstance(t, TensorBase))
         return results
 
@@ -317,12 +317,14 @@ class _Shared:
         found = [(_identity(part), packing.source(part), sure) for _, part, sure in kept(name, value)]
         self.versions = {which: (packed, sure) for which, packed, sure in found if packed is not None}
 
-    def certain(self) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-        """What is in there to stay: its name, it, and how it was."""
-        for name, part, _ in kept(self.name, self.value):
-            packed, sure = self.versions.get(_identity(part), (None, False))
-            if sure:
-                yield name, part, packed
+    def written(self) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+        """What is in there to stay and has been written: its name, it, and how it was."""
+        found = self.versions.items()
+        changed = {which: packed for which, (packed, sure) in found if sure and packed[1][0] != packed[2]}
+        if changed:
+            for name, part, _ in kept(self.name, self.value):
+                if _identity(part) in changed:
+                    yield name, part, changed[_identity(part)]
 
     def get(self, node: Any) -> Any:
         for name, part, _ in kept(self.name, self.value):

@@ -139,13 +139,14 @@ def _apart(node: Any, outputs: tuple[Any, ...], args: Sequence[Any], single: boo
         if not isinstance(o, TensorBase):
             continue
         version, array = o._counter[0], o.array
-        new = version.__class__ is int and version == 0 and o._view is None
-        if new and count(array) <= _OWN_ARRAY and getattr(array, "base", None) is None:
-            for a in args:
-                if a is o:
-                    break
-            else:
-                continue
+        if version.__class__ is int and version == 0 and o._view is None and getattr(array, "base", None) is None:
+            more = count(array) - _OWN_ARRAY
+            if more <= 0 or more <= sum(v is array for v in node.__dict__.values()):
+                for a in args:
+                    if a is o:
+                        break
+                else:
+                    continue
         array = None
         places = count(o)
         places -= sum(t is o for t in (*outputs, *node._to_save, *node._flat, *node.__dict__.values()))
