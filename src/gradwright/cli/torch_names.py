@@ -177,14 +177,14 @@ def _names(module: str) -> dict[str, Any]:
 def _public(source: ModuleType) -> dict[str, Any]:
     """The names of a module that are its own: those of ``__all__``, or else what is defined in gradwright."""
     declared = getattr(source, "__all__", None)
+    names = vars(source) if declared is None else {name: getattr(source, name) for name in declared}
     return {
         name: value
-        for name, value in vars(source).items()
+        for name, value in names.items()
         if not isinstance(value, ModuleType)
         and (
-            name in declared
-            if declared is not None
-            else not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("gradwright")
+            declared is not None
+            or (not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("gradwright"))
         )
     }
 
