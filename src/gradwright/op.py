@@ -25,11 +25,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from gradwright import backends
 from gradwright.backends.quiet import unheard
+from gradwright.interpreter.forks import cached_property
 
 KINDS = ("elementwise", "reduction", "linear", "view", "general")
 COMPLEX = (None, "holomorphic", "general")

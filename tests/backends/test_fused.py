@@ -6,6 +6,7 @@ import pytest
 from gradwright.backends import fused
 from gradwright.backends.fused import Memory, is_numpy, sharing
 from gradwright.backends.in_place import InPlace
+from gradwright.interpreter.at_once import at_once
 
 STEP = InPlace(lambda xp, p, g, m, lr: {"p": p - lr * g, "m": m + g}, ("p", "g", "m"), ("lr",))
 
@@ -40,7 +41,7 @@ def test_views():
 
 def test_runs():
     made = memory([np.ones(1) for _ in range(6)], step=0.0)
-    made.remember(range(3, 5), {"step": 1.0})
+    at_once(made.remembering(range(3, 5), {"step": 1.0}))
     assert list(made.runs([5, 0, 1, 3, 4])) == [
         (range(2), {"step": 0.0}), (range(3, 5), {"step": 1.0}), (range(5, 6), {"step": 0.0})
     ]  # fmt: skip
@@ -51,7 +52,7 @@ def test_runs_of_one_that_occurs_twice():
     found = []
     for run, now in made.runs([0, 0, 1]):
         found.append((run, now["step"]))
-        made.remember(run, {"step": now["step"] + 1})
+        at_once(made.remembering(run, {"step": now["step"] + 1}))
     assert found == [(range(2), 0.0), (range(1), 1.0)]
 
 
@@ -73,7 +74,8 @@ def test_update(monkeypatch, dtype):
     assert made.fits(0, arrays[0])
     assert not made.fits(0, arrays[1])
     for _ in range(2):
-        made.update(range(len(arrays)), [np.full(a.shape, k, dtype) for k, a in enumerate(arrays)], STEP, [0.25])
+        grads = [np.full(a.shape, k, dtype) for k, a in enumerate(arrays)]
+        at_once(made.updates(range(len(arrays)), grads, STEP, [0.25]))
     for k, a in enumerate(arrays):
         assert (a == 2 - 0.5 * k).all()
         assert (dict(made.views(k))["m"] == 2 * k).all()
@@ -83,5 +85,5 @@ def test_pieces_do_not_pile_up():
     made = memory([np.ones(1) for _ in range(4)])
     for first in range(4):
         for stop in range(first + 1, 5):
-            made.update(range(first, stop), [np.ones(1)] * (stop - first), STEP, [0.0])
+            at_once(made.updates(range(first, stop), [np.ones(1)] * (stop - first), STEP, [0.0]))
     assert len(made._pieces) <= 5

@@ -149,17 +149,11 @@ def test_a_numpy_without_the_private_names(monkeypatch):
             assert quiet._SILENT == {"all": "ignore"}
             with np.errstate(over="raise"):
                 before = np.geterr()
-                token = quiet.silence()
-                assert set(np.geterr().values()) == {"ignore"}
-                quiet.restore(token)
+                silent = dict.fromkeys(before, "ignore")
+                assert quiet.quietly(np.geterr) == silent
                 assert np.geterr() == before
-                tokens = quiet.pass_begins()
-                assert set(np.geterr().values()) == {"ignore"}
-                own = quiet.users_own()
-                assert np.geterr() == before
-                quiet.restore(own)
-                assert set(np.geterr().values()) == {"ignore"}
-                quiet.pass_ends(tokens)
+                within = quiet.during_pass(lambda: (np.geterr(), quiet.as_user(np.geterr), np.geterr()))
+                assert within == (silent, before, silent)
                 assert np.geterr() == before
         finally:
             vars(quiet).update(private)

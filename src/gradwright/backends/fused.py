@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, pairwise
+from operator import setitem
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gradwright.backends.in_place import InPlace
+from gradwright.interpreter.at_once import Call, copying
 
 _CHUNK = 1 << 18  # bytes of each array: a few fit a second-level cache, and a call is short beside the work on one
 
 _SINGLE = np.dtype(np.float32)
+_concatenate = getattr(np.concatenate, "_implementation", np.concatenate)
+"""Without the Python function that asks whether an array is another library's: see `gradwright.interpreter.at_once`."""
+Update = Callable[..., tuple[Call, ...]]
 
 
 def is_numpy(array: Any) -> bool:
@@ -54,6 +59,7 @@ class Memory:
         self._pieces: dict[range, list[_Piece]] = {}
         self._apart: set[int] | None = None
         self._spares: list[Any] = []
+        self._grads = np.empty(0, self._dtype)
         self._longest = 0
 
     def views(self, i: int) -> Iterator[tuple[str, Any]]:
@@ -69,9 +75,9 @@ class Memory:
 
     def place(self, i: int, array: Any) -> None:
         """Array ``i`` lies here from now on."""
-        self.arrays[i] = array
         self._pieces.clear()
         self._apart = None
+        self.arrays[i] = array  # last: an interrupt before leaves the old one, which is asked for again
 
     def runs(self, slots: list[int]) -> Iterator[tuple[range, dict[str, float]]]:
         """Stretches of neighbours among ``slots`` that have the same numbers and share no memory, and these numbers."""
@@ -89,28 +95,37 @@ class Memory:
             now = self.numbers[:, slots[i]].tolist()
             yield range(slots[i], slots[j - 1] + 1), dict(zip(self._names, now, strict=True))
 
-    def remember(self, run: range, numbers: dict[str, float]) -> None:
-        """Keep these numbers of a run."""
-        for name, row in zip(self._names, self.numbers, strict=True):
-            row[run.start : run.stop] = numbers[name]
+    def remembering(self, run: range, numbers: dict[str, float]) -> list[Call]:
+        """The calls that keep these numbers of a run."""
+        return [(setitem, row, slice(run.start, run.stop), numbers[name])
+                for name, row in zip(self._names, self.numbers, strict=True)]  # fmt: skip
 
-    def update(self, run: range, grads: list[Any], rule: InPlace, numbers: Iterable[float]) -> None:
-        """Overwrite the arrays of a run, and what is remembered of them, by a rule of these, their gradients and that.
+    def updates(self, run: range, grads: list[Any], rule: InPlace, numbers: Iterable[float]) -> list[Call]:
+        """The calls that overwrite the arrays of a run, and those remembered of them, by ``rule``.
 
-        ``rule`` takes an array, its gradient, and the arrays that are remembered, in order; and these ``numbers``.
+        That takes an array, its gradient, and the arrays that are remembered, in order; and these ``numbers``.
         """
         pieces = self._pieces.get(run)
         if pieces is None:
             if len(self._pieces) > len(self.arrays):  # the runs are ever others
                 self._pieces.clear()
-            pieces = self._pieces[run] = [self._piece(i, j) for i, j in pairwise(self._cuts(run))]
+            pieces = [self._piece(i, j) for i, j in pairwise(self._cuts(run))]
             self._longest = max(self._longest, *[piece.length for piece in pieces])
-        kind = _SINGLE if self._real.itemsize == 2 else self._real
-        if len(self._spares) < rule.spares or (rule.spares and self._spares[0].size < self._longest):
-            self._spares = [np.empty(self._longest, kind) for _ in range(rule.spares)]
-        update, start = rule.update(kind, *numbers), run.start
+            gathered = max(piece.gathered for piece in pieces)
+            if gathered > self._grads.size:
+                self._grads = np.empty(gathered, self._dtype)
+            self._pieces[run] = pieces
+        kind, spares = self._real, rule.spares
+        if kind.itemsize == 2:
+            kind, spares = _SINGLE, spares + 2 + len(self.buffers)
+        if len(self._spares) < spares or (spares and self._spares[0].size < self._longest):
+            self._spares = [np.empty(self._longest, kind) for _ in range(spares)]
+        update, start = rule.calls(kind, *numbers), run.start
+        calls: list[Call] = []
         for piece in pieces:
-            piece.advance(update, grads[piece.first - start : piece.stop - start], self._spares[: rule.spares])
+            mine = grads[piece.first - start : piece.stop - start]
+            calls += piece.updates(update, mine, self._grads, self._spares[:spares])
+        return calls
 
     def _cuts(self, run: range) -> list[int]:
         """Where to cut a run for pieces of about the size of a chunk, and arrays much larger each for itself."""
@@ -136,6 +151,7 @@ class _Piece:
     Attributes:
         first, stop: which arrays.
         length: how many numbers of each buffer are worked on at a time.
+        gathered: how long the arrays are that are gathered.
     """
 
     def __init__(self, first: int, stop: int, arrays: list[Any], state: list[Any], real: Any) -> None:
@@ -143,45 +159,42 @@ class _Piece:
         self._views: list[Any] = []
         if len(arrays) == 1 and arrays[0].flags.c_contiguous:
             flat = arrays[0].reshape(-1)
+            self.gathered = 0
         else:
             bounds = list(accumulate((a.size for a in arrays), initial=0))
             flat = np.empty(bounds[-1], arrays[0].dtype)
+            self.gathered = bounds[-1]
             self._views = [flat[i:j].reshape(a.shape) for a, (i, j) in zip(arrays, pairwise(bounds), strict=True)]
         self._flat, self._p = flat, flat.view(real)
         self.length = -(-self._p.size // max(1, round(self._p.nbytes / _CHUNK)))
 
-    def advance(self, update: Callable[..., None], grads: list[Any], spares: list[Any]) -> None:
-        """Let ``update`` overwrite the arrays and what is remembered of them."""
+    def updates(self, update: Update, grads: list[Any], gathered: Any, spares: list[Any]) -> list[Call]:
+        """The calls of ``update`` on the arrays and what is remembered of them."""
+        calls: list[Call] = []
         if self._views:
-            np.concatenate(self._arrays, axis=None, out=self._flat)
-            g = np.concatenate(grads, axis=None)
+            g = gathered[: self.gathered]
+            calls += (_concatenate, self._arrays, None, self._flat), (_concatenate, grads, None, g)
         else:
             g = np.ravel(grads[0])
         parts = [self._p, g.view(self._p.dtype), *self._state]
-        if self._p.itemsize == 2:
-            update = _in_single(update)
         size, length = self._p.size, self.length
         for start in range(0, size, length or 1):
             stop = min(start + length, size)
             if stop - start < size:
-                update(*[a[start:stop] for a in parts], *[a[: stop - start] for a in spares])
+                arrays, more = [a[start:stop] for a in parts], [a[: stop - start] for a in spares]
             else:
-                update(*parts, *[a[:size] for a in spares])
-        for array, view in zip(self._arrays, self._views, strict=False):
-            np.copyto(array, view)
+                arrays, more = parts, [a[:size] for a in spares]
+            calls += update(*arrays, *more) if self._p.itemsize > 2 else _in_single(update, arrays, more)
+        calls += map(copying, self._arrays, self._views)
+        return calls
 
 
-def _in_single(update: Callable[..., None]) -> Callable[..., None]:
-    """``update`` for arrays of 16-bit numbers, computed in float32 and rounded once at the end."""
-
-    def rounded(*arrays: Any) -> None:
-        wide = [a.astype(np.float32, copy=False) for a in arrays]  # the spare ones are that already
-        update(*wide)
-        for k, (a, new) in enumerate(zip(arrays, wide, strict=True)):
-            if a is not new and k != 1:  # the gradient
-                a[...] = new
-
-    return rounded
+def _in_single(update: Update, arrays: list[Any], spares: list[Any]) -> list[Call]:
+    """The calls of ``update`` on arrays of 16-bit numbers, computed in float32 and rounded once at the end."""
+    n = len(arrays)
+    p, _, *state = wide = spares[:n]
+    back = map(copying, (arrays[0], *arrays[2:]), (p, *state))  # not the gradient
+    return [*map(copying, wide, arrays), *update(*wide, *spares[n:]), *back]
 
 
 def sharing(arrays: Iterable[Any]) -> set[int]:

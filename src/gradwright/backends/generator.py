@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
+
+from gradwright.interpreter.forks import in_child
 
 _FIELDS = 5
 _BYTES = 16
@@ -13,11 +16,12 @@ _BYTES = 16
 class Source:
     """A stream of random numbers, and the seed that it started from: ``seed``, or one that nobody chose."""
 
-    __slots__ = ("_generator", "_seed")
+    __slots__ = ("__weakref__", "_generator", "_seed")
 
     def __init__(self, seed: int | None = None) -> None:
         self._generator: Any = None
         self._seed: Any = seed
+        _sources.add(self)
 
     def generator(self) -> Any:
         """NumPy's generator, made when first asked for: loading it takes a while."""
@@ -66,6 +70,19 @@ class Source:
             "has_uint32": parts[2], "uinteger": parts[3],
         }  # fmt: skip
         self._seed = parts[4] if parts[4] < 2**64 else parts[4] - 256**_BYTES
+
+
+_sources: weakref.WeakSet[Source] = weakref.WeakSet()
+
+
+@in_child
+def _unlocked() -> None:
+    """Go on with generators of the child's own: those there are may be held by threads that it does not have."""
+    for source in list(_sources):
+        if source.is_on:
+            state = source.get_state()
+            source._generator = np.random.default_rng(0)
+            source.set_state(state)
 
 
 shared = Source()

@@ -1,8 +1,8 @@
 """Rules that return new arrays, run in NumPy so that they write into the arrays they were given.
 
-A rule is run once on stand-ins, which note what is done to them. What was noted becomes a function of NumPy calls, each
+A rule is run once on stand-ins, which note what is done to them. What was noted becomes a list of NumPy calls, each
 with a place for its result: the array that the result replaces, where the old entries are no longer needed, or else
-one of a few spare arrays. No call allocates, but for the few that cannot write into an array.
+one of a few spare arrays. The calls are made `gradwright.interpreter.at_once`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.numpy import namespace
+from gradwright.interpreter.at_once import Call
 
 _OPERATORS = {"add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
               "less": operator.lt, "greater": operator.gt, "negative": operator.neg}  # fmt: skip
 _WRITING = {
     "abs", "add", "divide", "maximum", "minimum", "multiply", "negative", "positive", "sign", "sqrt", "subtract",
 }  # fmt: skip
+_BY_NAME = {"maximum", "minimum"}  # NumPy wants the place that these write to by name
+_TESTS = {"less", "greater"}
+_SCOPE = {"setitem": operator.setitem, "partial": partial, "empty": np.empty, "positive": np.positive}
 
 
 class _Value:
@@ -54,7 +58,7 @@ class _Notes:
     """
 
     def __init__(self) -> None:
-        self.scope: dict[str, Any] = {"copyto": np.copyto}
+        self.scope: dict[str, Any] = dict(_SCOPE)
         self.numbers: list[tuple[str, str, list[str]]] = []
         self.calls: list[tuple[str, str, list[str]]] = []
         self.used: dict[str, None] = {}
@@ -64,6 +68,8 @@ class _Notes:
         is_array = any(x.is_array for x in parts)
         out = _Value(self, f"v{len(self.calls) + len(self.numbers)}", is_array)
         if is_array:
+            if name not in _WRITING | _TESTS | {"where"}:
+                raise NotImplementedError(f"xp.{name} in a rule that works in place: it cannot write into an array")
             self.scope[name] = getattr(namespace, name)
             self.used |= dict.fromkeys(x.name for x in parts if not x.is_array)
             self.calls.append((out.name, name, [x.name + "_" * (not x.is_array) for x in parts]))
@@ -82,7 +88,7 @@ class _Notes:
 
 
 class InPlace:
-    """A rule, ``rule(xp, **arrays, **numbers) -> {name: new array}``, as a function that overwrites the arrays.
+    """A rule, ``rule(xp, **arrays, **numbers) -> {name: new array}``, as calls that overwrite the arrays.
 
     Args:
         rule: works entry by entry, on floating-point arrays of one length and dtype.
@@ -90,7 +96,7 @@ class InPlace:
         numbers: the names of its numbers.
 
     Attributes:
-        text: the function, inside one that takes the numbers.
+        text: a function of the arrays that returns the calls, inside one that takes the numbers.
         spares: how many more arrays it needs.
     """
 
@@ -104,26 +110,32 @@ class InPlace:
             if out is not given[name]:
                 copied = out.name in given or out.name in targets
                 targets[(notes.note("positive", out) if copied else out).name] = name
-        lines, spares = _placed(notes.calls, targets)
+        lines, spares, tests = _placed(notes.calls, targets)
         self.text = "\n    ".join([
             f"def given({', '.join(['of', *numbers])}):",
             *(f"{out} = {f}({', '.join(at)})" for out, f, at in notes.numbers),
             *(f"{x}_ = of({x})" for x in notes.used),
-            f"def update({', '.join([*arrays, *spares])}):",
-            *(f"    {line}" for line in lines),
-            "return update",
+            f"def calls({', '.join([*arrays, *spares])}):",
+            *(f"    {x} = empty({arrays[0]}.shape, bool)" for x in tests),
+            "    return (",
+            *(f"        ({line})," for line in lines),
+            "    )",
+            "return calls",
         ])  # fmt: skip
         self.spares = len(spares)
         exec(compile(self.text, "<rule>", "exec"), notes.scope)  # noqa: S102 - the text is written here
         self._given = notes.scope["given"]
 
-    def update(self, dtype: Any, *numbers: Any) -> Callable[..., None]:
-        """The function of the arrays and the spare ones, all of one NumPy dtype, for these numbers."""
-        return self._given(dtype.type, *numbers)
+    def calls(self, dtype: Any, *numbers: Any) -> Callable[..., tuple[Call, ...]]:
+        """From the arrays and the spare ones, all of one NumPy dtype, to the calls for these numbers."""
+        made: Callable[..., tuple[Call, ...]] = self._given(dtype.type, *numbers)
+        return made
 
 
-def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Lines of program, with places to write to, and the names of the spare arrays.
+def _placed(
+    calls: list[tuple[str, str, list[str]]], targets: dict[str, str]
+) -> tuple[list[str], list[str], list[str]]:
+    """Calls with places to write to, and the names of the spare arrays and of those that tests write to.
 
     Args:
         calls: as noted.
@@ -135,14 +147,18 @@ def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) ->
     unused = replaced - last.keys()
     lines: list[str] = []
     spares: list[str] = []
+    tests: list[str] = []
     free: list[str] = []
+    held: list[str] = []
     for k, (out, f, at) in enumerate(calls):
-        where = ", ".join(place.get(x, x) for x in at)
+        where = [place.get(x, x) for x in at]
         ending = [place.get(x, x) for x in dict.fromkeys(at) if last[x] == k and x not in targets]
+        ending, held = (held, ending) if f == "where" else (held + ending, [])  # it writes while it still reads
         free += [x for x in ending if x in spares]
         unused |= replaced.intersection(ending)
-        if f not in _WRITING:
-            lines.append(f"{out} = {f}({where})")
+        if f in _TESTS:
+            tests.append(out)
+            lines.append(", ".join([f, *where, out]))
             continue
         if out in targets:
             mine = [targets[out]] if targets[out] in unused else free[-1:]
@@ -154,8 +170,15 @@ def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) ->
         place[out] = mine[0]
         free = [x for x in free if x != mine[0]]
         unused.discard(mine[0])
-        lines.append(f"{f}({where}, out={mine[0]})")
+        if f == "where":
+            test, yes, no = where
+            lines.append(f"positive, {no}, {mine[0]}")
+            lines.append(f"partial(positive, where={test if test in tests else f'bool({test})'}), {yes}, {mine[0]}")
+        elif f in _BY_NAME:
+            lines.append(", ".join([f"partial({f}, out={mine[0]})", *where]))
+        else:
+            lines.append(", ".join([f, *where, mine[0]]))
     for out, target in targets.items():
         if place.get(out, out) != target:
-            lines.append(f"copyto({target}, {place.get(out, out)})")
-    return lines, spares
+            lines.append(f"setitem, {target}, ..., {place.get(out, out)}")
+    return lines, spares, tests

@@ -18,56 +18,51 @@ from typing import Any
 import numpy as np
 
 from gradwright.interpreter import unnamed
+from gradwright.interpreter.at_once import having
 
 _SILENT: Any
 _get: Callable[[], Any]
 _set: Callable[[Any], Any]
-restore: Callable[[Any], Any]
 try:
     from numpy._core.umath import _extobj_contextvar as _setting
     from numpy._core.umath import _make_extobj
 
-    _get, _set, restore = _setting.get, _setting.set, _setting.reset
+    _get, _set = _setting.get, _setting.set
     _SILENT = _make_extobj(all="ignore")
 except ImportError:  # not public: another NumPy may lack them
     _SILENT = {"all": "ignore"}
-    _get, _set, restore = np.geterr, (lambda setting: np.seterr(**setting)), (lambda before: np.seterr(**before))
+    _get, _set = np.geterr, (lambda setting: np.seterr(**setting))
 
-_users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs")
-
-
-silence: Callable[[], Any] = partial(_set, _SILENT)
-"""Turn NumPy's warnings off until ``restore`` is called with what this returns."""
+_users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs", default=None)
 
 
-def quietly(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """What ``f`` returns, without NumPy's warnings."""
-    before = silence()
+def _under(setting: Any, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    before = _get()
     try:
+        _set(setting)
         return f(*args, **kwargs)
     finally:
-        restore(before)
+        _set(before)
 
 
-def pass_begins() -> Any:
-    """`silence` for a backward pass, which may call the user's code; returns what `pass_ends` takes."""
-    return _users.set(_get()), _set(_SILENT)
+quietly: Callable[..., Any] = partial(_under, _SILENT)
+"""``quietly(f, *args, **kwargs)``: what ``f`` returns, without NumPy's warnings."""
 
 
-def pass_ends(tokens: Any) -> None:
-    """Undo `pass_begins`."""
-    restore(tokens[1])
-    _users.reset(tokens[0])
+def during_pass(f: Callable[..., Any], *args: Any) -> Any:
+    """`quietly` for a backward pass, in which code of the user's may be called `as_user`."""
+    return having(_users, _get(), quietly, f, *args)
 
 
 def in_pass() -> bool:
     """Whether a backward pass runs."""
-    return _users.get(None) is not None
+    return _users.get() is not None
 
 
-def users_own() -> Any:
-    """The user's own setting again, until ``restore`` is called with what this returns."""
-    return _set(_users.get(_get()))
+def as_user(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """What ``f`` returns under the user's own setting."""
+    own = _users.get()
+    return f(*args, **kwargs) if own is None else _under(own, f, *args, **kwargs)
 
 
 def unheard(f: Callable[..., Any]) -> Callable[..., Any]:

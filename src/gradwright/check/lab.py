@@ -11,13 +11,13 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradwright.check.calls import Call
 from gradwright.check.discover import Subject
+from gradwright.interpreter.forks import cached_property
 
 
 class Told(NamedTuple):

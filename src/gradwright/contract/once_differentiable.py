@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.mode import recording, switch
+from gradwright.engine.mode import now, recording, switch
 from gradwright.engine.node import Node, ticket
 
 
@@ -20,8 +20,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def backward(ctx: Any, *grads: Any) -> Any:
-        before = recording(False)  # and with nobody listening: it may let go of gradients
+        before = now()
         try:
+            recording(False)  # and with nobody listening: it may let go of gradients
             result = fn(ctx, *grads)
         finally:
             switch(before)

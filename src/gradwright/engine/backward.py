@@ -16,6 +16,9 @@ with its own type, and this is left behind:
 - Grad mode, NumPy's error state and watches are as they were, and no lock is held. A hook that runs backward itself
   may do so: passes share no state.
 
+So it is too after an interrupt (Ctrl-C), which may come anywhere, also between two leaves: each has its old ``.grad``
+or the new one.
+
 Threads may run passes over separate graphs, over a shared one (which then must be retained), and into shared leaves.
 """
 
@@ -25,18 +28,19 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from heapq import heappop, heappush
 from operator import attrgetter
-from threading import RLock
 from typing import Any
 
 import numpy as np
 
 from gradwright import backends
-from gradwright.backends.quiet import pass_begins, pass_ends
+from gradwright.backends.quiet import during_pass
 from gradwright.engine import recorded_passes, watch
 from gradwright.engine.hooks import finish
-from gradwright.engine.mode import recording, recording_as
+from gradwright.engine.mode import now, recording, resumed, switch
 from gradwright.engine.node import Node, routing
 from gradwright.engine.untaken import look, untaken
+from gradwright.interpreter.at_once import having
+from gradwright.interpreter.forks import lock
 from gradwright.interpreter.references import alone, count
 
 accumulating: ContextVar[bool] = ContextVar("whether the passes that run accumulate at all leaves", default=True)
@@ -80,20 +84,42 @@ def run(
     if wanted:
         route = leading_to(wanted, pending)
         heap = sorted(entry for entry in heap if entry[1] in route or entry[1] in wanted)
+    job: tuple[Any, ...] = _run, xp, pending, heap, route, wanted, keep_graph, create_graph, accumulate
+    aim = (route, wanted) if wanted else None
+    if aim is not routing.get():
+        job = having, routing, aim, *job
+    if targets is not None:
+        job = having, accumulating, False, *job
+    before = after = now()
+    try:
+        recording(create_graph)
+        try:
+            return during_pass(*job)
+        finally:
+            after = resumed(before)
+    finally:
+        switch(after)
+
+
+def _run(
+    xp: Any,
+    pending: dict[Node, Any],
+    heap: list[tuple[int, Node]],
+    route: set[Node],
+    wanted: set[Node],
+    keep_graph: bool,
+    create_graph: bool,
+    accumulate: bool,
+) -> dict[Node, Any]:
+    """`run`, in the right mode."""
     leaves: list[tuple[Node, Any]] = []
     found: dict[Node, Any] = {}
     waiting: dict[Any, Any] = {}
-    before = recording(create_graph)
-    watched = before.watches or passes.mixed
-    partial = None if targets is None else accumulating.set(False)
-    way, aim = routing.get(), (route, wanted) if wanted else None
-    if aim is not way:
-        routing.set(aim)
+    watched = now().watches or passes.mixed
     recorded = recorded_passes.Recorded() if create_graph else None
     following: Any = None
     result: Any = None
     pop = heappop if recorded is None else recorded.pop
-    quiet = pass_begins()
     try:
         while heap or following is not None:
             if following is None:
@@ -146,23 +172,9 @@ def run(
         if leaves:
             _accumulate(xp, leaves, watched)
     finally:
-        pass_ends(quiet)
         if recorded is not None:
             recorded.end()
-        if partial is not None:
-            accumulating.reset(partial)
-        if aim is not way:
-            routing.set(way)
-        recording_as(before)
     return found
-
-
-_adding = RLock()
-_lock, _unlock = _adding.acquire, _adding.release
-"""Held while leaves are written, once a pass: two threads that add into one ``.grad`` would lose gradients.
-
-Not while hooks run, which may wait for another thread's pass. (A finalizer may run anywhere, and a pass in it.)
-"""
 
 
 _LARGE = 16384
@@ -196,27 +208,29 @@ _HELD = alone(_references)
 
 def _accumulate(xp: Any, leaves: list[tuple[Any, Any]], watched: Any) -> None:
     leaves.reverse()
-    _lock()
-    try:
-        while leaves:
-            node, g = leaves.pop()
-            if g is None:
-                continue
-            if watched:
-                watch.run(node, g)
-            else:
-                node._run(xp, g)
-            hooks = node._hooks
-            if hooks is not None and (hooks.accumulated or hooks.post):
-                _unlock()
-                try:
-                    if node.variable._node is not None:
-                        hooks.accumulate(node, node.variable)
-                    hooks.after(node, (), g)
-                finally:
-                    _lock()
-    finally:
-        _unlock()
+    while leaves:
+        with lock:  # two threads that add into one .grad would lose gradients
+            node, g = _written(xp, leaves, watched)
+        if node is not None:  # hooks may wait for another thread's pass
+            if node.variable._node is not None:
+                node._hooks.accumulate(node, node.variable)
+            node._hooks.after(node, (), g)
+
+
+def _written(xp: Any, leaves: list[tuple[Any, Any]], watched: Any) -> tuple[Any, Any]:
+    """Write leaves, up to one that has hooks for afterwards; returns that and its cotangent."""
+    while leaves:
+        node, g = leaves.pop()
+        if g is None:
+            continue
+        if watched:
+            watch.run(node, g)
+        else:
+            node._run(xp, g)
+        hooks = node._hooks
+        if hooks is not None and (hooks.accumulated or hooks.post):
+            return node, g
+    return None, None
 
 
 def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:

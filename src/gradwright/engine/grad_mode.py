@@ -7,9 +7,17 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
-from gradwright.engine.mode import Mode, now, recording, recording_as, stop_recording, switch
+from gradwright.engine.mode import Mode, inside, now, recording, recording_as, resumed, stop_recording, switch
 from gradwright.engine.suspended import Suspended, leave
 from gradwright.interpreter.frames import frame, waits
+
+
+def set_recording(on: bool) -> None:
+    """Record from now on, unless in `inference_mode`; or stop."""
+    if on and not now().inference:
+        recording(True)
+    else:
+        stop_recording()
 
 
 class _Switch:
@@ -17,36 +25,44 @@ class _Switch:
 
     __slots__ = ("_before",)
     _before: list[Mode]
+    _at_call: Mode | None = None
+    """The mode before it was made, if making it has changed that already."""
 
-    def _switch(self) -> Mode:
-        """Change the mode and return the one before."""
+    def _switch(self) -> None:
+        """Change the mode."""
         raise NotImplementedError
 
-    def _restore(self, before: Mode) -> None:
-        recording_as(before)
+    _left: Callable[[Mode], Mode] = staticmethod(resumed)
+    """The mode after it, from the one before."""
 
     def __enter__(self) -> None:
-        before = self._switch()
+        before = now() if self._at_call is None else self._at_call
         self._before.append(before)
-        place = frame(1)
-        if waits(place) and now() is not before:
-            Suspended(self, place).__enter__()
+        try:
+            self._switch()
+            place = frame(1)
+            if waits(place) and now() is not before:
+                Suspended(self, place).__enter__()
+        except BaseException:  # an interrupt: there will be no __exit__
+            switch(before)
+            raise
 
     def __exit__(self, *exc: object) -> None:
-        if now().watches:
-            leave(self)
-        self._restore(self._before.pop())
+        after = before = self._before[-1]
+        try:
+            if now().watches:
+                leave(self)
+            after = self._left(before)
+        finally:
+            del self._before[-1]
+            switch(after)
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         if not inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
             def call(*args: Any, **kwargs: Any) -> Any:
-                before = self._switch()
-                try:
-                    return fn(*args, **kwargs)
-                finally:
-                    self._restore(before)
+                return inside(self._switch, self._left, fn, *args, **kwargs)
 
             return call
 
@@ -70,11 +86,7 @@ class _Steps(Generator[Any, Any, Any]):
         return self._step(self._steps.throw, *error)
 
     def _step(self, resume: Callable[..., Any], *args: Any) -> Any:
-        before = self._mode._switch()
-        try:
-            return resume(*args)
-        finally:
-            self._mode._restore(before)
+        return inside(self._mode._switch, self._mode._left, resume, *args)
 
 
 class _Bare(_Switch):
@@ -93,8 +105,8 @@ class no_grad(_Bare):
 
     __slots__ = ()
 
-    def _switch(self) -> Mode:
-        return stop_recording()
+    def _switch(self) -> None:
+        stop_recording()
 
 
 class enable_grad(_Bare):
@@ -102,8 +114,9 @@ class enable_grad(_Bare):
 
     __slots__ = ()
 
-    def _switch(self) -> Mode:
-        return now() if now().inference else recording(True)
+    def _switch(self) -> None:
+        if not now().inference:
+            recording(True)
 
 
 class set_grad_enabled(_Switch):
@@ -114,14 +127,13 @@ class set_grad_enabled(_Switch):
     def __init__(self, mode: bool) -> None:
         self._before = []
         self.mode = bool(mode)
-        self._at_call: Mode | None = None
-        self._at_call = self._switch()
+        before = now()
+        self._switch()
+        self._at_call = before
 
-    def _switch(self) -> Mode:
-        before = recording(True) if self.mode and not now().inference else stop_recording()
-        if self._at_call is not None:
-            before, self._at_call = self._at_call, None
-        return before
+    def _switch(self) -> None:
+        set_recording(self.mode)
+        self._at_call = None
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         if self._at_call is not None:
@@ -142,11 +154,10 @@ class inference_mode(_Switch):
         self.mode = True if callable(mode) else bool(mode)
         return self(mode) if callable(mode) else self
 
-    def _switch(self) -> Mode:
-        before = recording(not self.mode)
+    def _switch(self) -> None:
+        recording(not self.mode)
         switch(now().but(inference=self.mode))
-        return before
 
-    def _restore(self, before: Mode) -> None:
-        switch(now().but(inference=before.inference))
-        super()._restore(before)
+    @staticmethod
+    def _left(before: Mode) -> Mode:
+        return resumed(before, now().but(inference=before.inference))

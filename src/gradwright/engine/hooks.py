@@ -13,14 +13,13 @@ backward with its own type, and with a note that names the hook and the node.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.backends.quiet import restore, users_own
+from gradwright.backends.quiet import as_user
 from gradwright.dtypes import LEGACY
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
@@ -28,10 +27,9 @@ from gradwright.engine.mode import now
 from gradwright.engine.source_line import is_own
 from gradwright.engine.watch import seen
 from gradwright.errors import kind, size
+from gradwright.interpreter.forks import lock
 
 _number = itertools.count().__next__
-_lock = threading.RLock()
-"""Held while a retained gradient is added to."""
 
 
 class Registry(dict[int, Any]):
@@ -123,7 +121,7 @@ class Hooks:
         for ref in list(self.retained):
             t = ref()
             if t is not None:
-                with _lock:
+                with lock:
                     t._grad = added(getattr(t, "_grad", None), g)
         return g
 
@@ -164,27 +162,15 @@ class Hooks:
 
 def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
     """What a hook of the user returns; an exception gets a note that names the hook and ``node``."""
-    with _Named(fn, node):
-        return fn(*args) if not now().watches else seen(title(fn, node), args, partial(fn, *args))
-
-
-class _Named:
-    """Around the call of a hook: NumPy's error state is the user's, and an exception gets a note naming the hook.
-
-    Not where the hook is gradwright's own, such as that under which a module's hooks run.
-    """
-
-    def __init__(self, fn: Any, node: Any) -> None:
-        self.fn, self.node = fn, node
-
-    def __enter__(self) -> None:
-        self.quiet = users_own()
-
-    def __exit__(self, cls: object, error: BaseException | None, trace: object) -> None:
-        restore(self.quiet)
-        code = getattr(getattr(self.fn, "func", self.fn), "__code__", None)
-        if error is not None and not (code and is_own(code.co_filename)):
-            error.add_note(f"raised by {title(self.fn, self.node)}")
+    try:
+        if not now().watches:
+            return as_user(fn, *args)
+        return as_user(seen, title(fn, node), args, partial(fn, *args))
+    except BaseException as error:
+        code = getattr(getattr(fn, "func", fn), "__code__", None)
+        if not (code and is_own(code.co_filename)):  # such as that under which a module's hooks run
+            error.add_note(f"raised by {title(fn, node)}")
+        raise
 
 
 def title(fn: Any, node: Any) -> str:

@@ -23,6 +23,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.generic import overlapping
 from gradwright.backends.steps import read
 from gradwright.errors import size
+from gradwright.interpreter.at_once import Call, at_once, copying
 
 
 class Memory:
@@ -175,16 +176,10 @@ def layout(t: Any) -> Any:
     return np.empty(array.shape, dtypes.of(array.dtype).dtype) if found is None else found.layout
 
 
-def _anew(t: Any) -> None:
-    """Read the array of a tensor from the memory that it shows a part of."""
-    part = t._part
-    _hold(t, read(part.memory.array, part.steps))
-
-
-def _hold(t: Any, array: Any) -> None:
-    t.array = array
-    if t._node is not None and t._node._array is not None:
-        t._node._array = array
+def _holding(t: Any, array: Any) -> list[Call]:
+    leaf = t._node
+    more = [] if leaf is None or leaf._array is None else [(setattr, leaf, "_array", array)]
+    return [(setattr, t, "array", array), *more]
 
 
 def check(t: Any) -> None:
@@ -215,19 +210,30 @@ def writable(t: Any) -> Any:
 
 def write(t: Any, new: Any) -> None:
     """Put an array of its shape where ``t`` is read from, for every tensor over that memory to see."""
+    at_once(writing(t, new))
+
+
+def writing(t: Any, new: Any) -> list[Call]:
+    """The calls of `write`, which interrupts leave undone or done."""
     array = writable(t)
     if not is_kept(array):
-        array[...] = new
-        return
+        return [copying(array, new)]
     new = new if new.dtype == array.dtype else backends.namespace(array).astype(new, array.dtype)
     part = getattr(t, "_part", None)
+    calls = _holding(t, new)
     if part is not None:
         memory = part.memory
-        memory.array = backends.namespace(new).write_view(memory.array, new, steps=part.steps) if part.steps else new
-        for other in memory.tensors():
-            if other is not t:
-                _anew(other)
-    _hold(t, new)
+        whole = backends.namespace(new).write_view(memory.array, new, steps=part.steps) if part.steps else new
+        calls += _showing(memory, whole, t)
+    return calls
+
+
+def _showing(memory: Memory, array: Any, but: Any = None) -> list[Call]:
+    calls: list[Call] = [(setattr, memory, "array", array)]
+    for t in memory.tensors():
+        if t is not but:
+            calls += _holding(t, read(array, t._part.steps))
+    return calls
 
 
 def owner(t: Any) -> Any:
@@ -256,9 +262,7 @@ def refill(holder: Any, values: Any) -> None:
     if isinstance(holder, np.ndarray):
         holder[...] = values
     elif isinstance(holder, Memory):
-        holder.array = values
-        for t in holder.tensors():
-            _anew(t)
+        at_once(_showing(holder, values))
     else:
         write(holder, values)
 

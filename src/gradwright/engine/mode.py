@@ -5,6 +5,7 @@ An operation asks `now` once. The usual answer is `PLAIN`, and then nothing else
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -75,12 +76,37 @@ def listening(mode: Mode, listener: Any) -> Mode:
 
 
 def recording_as(before: Mode) -> None:
-    """Record, or not, as in the mode ``before``; a watch that was turned on or off meanwhile stays so."""
-    mode = _mode.get()
+    """Switch to `resumed`."""
+    _mode.set(resumed(before))
+
+
+def resumed(before: Mode, mode: Mode | None = None) -> Mode:
+    """``mode``, or the one that is on, but recording as ``before`` did; a watch turned on or off meanwhile stays so.
+
+    Under inference mode nothing is recorded, in whatever order blocks are left.
+    """
+    mode = mode or _mode.get()
     if (mode is UNRECORDED and before is PLAIN) or _differ_in_recording_alone(mode, before):
-        _mode.set(before)
-    else:
-        _mode.set(mode.but(records=before.records, listener=before.listener))
+        return before
+    return mode.but(records=before.records and not mode.inference, listener=before.listener)
+
+
+def inside(
+    enter: Callable[[], Any], leave: Callable[[Mode], Mode], f: Callable[..., Any], /, *args: Any, **kwargs: Any
+) -> Any:
+    """What ``f`` returns in the mode that ``enter`` switches to; however it ends, also by an interrupt, that is left.
+
+    ``leave`` says which mode comes after, from the one before: usually `resumed`.
+    """
+    before = after = _mode.get()
+    try:
+        enter()
+        try:
+            return f(*args, **kwargs)
+        finally:
+            after = leave(before)
+    finally:
+        _mode.set(after)
 
 
 def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:

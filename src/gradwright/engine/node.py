@@ -16,7 +16,6 @@ import re
 import weakref
 from collections.abc import Sequence
 from contextvars import ContextVar
-from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,16 +26,15 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.memory import OVERLAPS, is_kept, layout, overlaps, same, unwritten, write
 from gradwright.engine.strict import warn
-from gradwright.engine.version import bump
+from gradwright.engine.version import mark
 from gradwright.errors import size
+from gradwright.interpreter.forks import lock
 from gradwright.interpreter.references import alone, count
 
 ticket = itertools.count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
 routing: ContextVar[Any] = ContextVar("routing", default=None)
 """In a pass that goes to given nodes: the nodes on the way to them, and they."""
-_lock = Lock()
-"""Held while a node gets its first hook."""
 
 
 class Node:
@@ -79,7 +77,7 @@ class Node:
     def _hooked(self) -> Hooks:
         hooks = self._hooks
         if hooks is None:
-            with _lock:  # another thread may be about to
+            with lock:  # another thread may be about to
                 hooks = self._hooks = self._hooks or Hooks()
         return hooks
 
@@ -211,13 +209,13 @@ class AccumulateGrad(Node):
             kept = g.__class__ is not np.ndarray and is_kept(g)
             if kept or getattr(a, "base", None) is not None or a is self._array or count(old) > _ITS_OWN:
                 _check_apart(old, self)
+            if count(old._counter) > UNSHARED:  # else nobody has saved it, so nobody will ask where
+                mark(old._counter, 4)
             if kept:
+                old._counter[0] += 1
                 write(old, a + g)
-            else:
+            else:  # both or none: see `gradwright.interpreter.at_once`
                 old.array += g
-            if count(old._counter) > UNSHARED:
-                bump(old._counter, 4)
-            else:  # nobody has saved it, so nobody will ask where
                 old._counter[0] += 1
         return ()
 

@@ -13,15 +13,16 @@ import numpy as np
 from gradwright.backends.quiet import unheard
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
-from gradwright.engine.version import bump
+from gradwright.engine.version import mark
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
+def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bool]:
     """From a function that overwrites its first array, such as ``a op= b``, to it on a tensor and a tensor or number.
 
-    That returns whether it has written: it leaves alone whatever is not plain memory of one floating-point dtype.
+    That function counts the write in the line beside, see `gradwright.interpreter.at_once`. The result returns whether
+    it has written: it leaves alone whatever is not plain memory of one floating-point dtype.
     """
     write = unheard(operator)
 
@@ -44,15 +45,15 @@ def _direct(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], bool]:
                 return False
         if d not in _FLOATS:
             return False
+        counter = x._counter
         try:
-            write(a, b)
+            write(a, b, counter)
         except ValueError:  # the shapes do not fit: nothing has been written
             return False
         except FloatingPointError:
             # The user has set NumPy so, for code of their own. All has been written when it is raised.
-            bump(x._counter)
-            return True
-        bump(x._counter)
+            counter[0] += 1
+        mark(counter)
         return True
 
     return attempt
@@ -63,27 +64,33 @@ def _has_history(other: Any) -> bool:
     return isinstance(other, TensorBase) and (other._node is not None or other._view is not None)
 
 
-def _add(a: Any, b: Any) -> None:
+def _add(a: Any, b: Any, counter: Any) -> None:
     a += b
+    counter[0] += 1
 
 
-def _subtract(a: Any, b: Any) -> None:
+def _subtract(a: Any, b: Any, counter: Any) -> None:
     a -= b
+    counter[0] += 1
 
 
-def _multiply(a: Any, b: Any) -> None:
+def _multiply(a: Any, b: Any, counter: Any) -> None:
     a *= b
+    counter[0] += 1
 
 
-def _divide(a: Any, b: Any) -> None:
+def _divide(a: Any, b: Any, counter: Any) -> None:
     a /= b
+    counter[0] += 1
 
 
-def _copy(a: Any, b: Any) -> None:
+def _copy(a: Any, b: Any, counter: Any) -> None:
     a[...] = b
+    counter[0] += 1
 
 
-def _limit(a: Any, b: Any) -> None:
+def _limit(a: Any, b: Any, counter: Any) -> None:
+    counter[0] += 1  # `clip` is a Python function inside
     a.clip(-b, b, a)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from heapq import heappop
-from threading import Lock
 from typing import Any
 
 from gradwright.engine.node import Node, ticket
+from gradwright.interpreter.forks import lock
 
 KEPT = 50
 _passes: list[tuple[int, int, int]] = []
 """Of each pass its last sequence number, its first, and the order of the nodes between; one after another."""
-_lock = Lock()
 
 
 def order(node: Node) -> int:
@@ -46,7 +45,7 @@ class Recorded:
     def end(self) -> None:
         """The pass is through. Passes inside of it become part of it."""
         order = 1 + max(map(_order, self._older), default=1)
-        with _lock:
+        with lock:
             while _passes and _passes[-1][1] > self._first:
                 order = max(order, _passes.pop()[2])
             _passes.append((ticket(), self._first, order))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.backends.quiet import restore, users_own
+from gradwright.backends.quiet import as_user
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import unwritten
-from gradwright.engine.mode import now, recording, recording_as
+from gradwright.engine.mode import inside, now, recording, resumed
 from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.watch import Watch
 from gradwright.errors import kind, size
@@ -188,13 +188,7 @@ class SavedTensor(Entry):
 
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
     """What a user's hook returns: it runs without recording, and with the user's own NumPy settings."""
-    before = recording(False)
-    quiet = users_own()
-    try:
-        return hook(value)
-    finally:
-        restore(quiet)
-        recording_as(before)
+    return inside(partial(recording, False), resumed, as_user, hook, value)
 
 
 class Raw:

@@ -8,7 +8,6 @@ version is a `Lent`, which saved or compared takes a fingerprint and counts a wr
 
 from __future__ import annotations
 
-import threading
 import weakref
 import zlib
 from collections.abc import Iterable
@@ -18,12 +17,18 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gradwright.engine.source_line import Place, here
+from gradwright.interpreter.forks import lock
 from gradwright.interpreter.references import alone, count
 
 
 def bump(counter: list[Any], depth: int = 2) -> None:
     """Count a write, and note the line of the user's program that made it, at least ``depth`` frames up."""
     counter[0] += 1
+    mark(counter, depth + 1)
+
+
+def mark(counter: list[Any], depth: int = 2) -> None:
+    """Note that line alone."""
     place = here(depth + 1)
     if len(counter) > 1:
         counter[1] = place
@@ -169,9 +174,6 @@ def _fingerprint(array: Any) -> int:
     return zlib.crc32(array.ravel("K").view(np.uint8))
 
 
-_polling = threading.Lock()
-
-
 class Lent(int):
     """A version of memory that was handed out as arrays: compared with a saved one, it looks at the memory itself.
 
@@ -193,7 +195,7 @@ class Lent(int):
 
     def look(self) -> int:
         """Notice writes; returns how many there have been. Nobody is told by NumPy, so memory must be compared."""
-        with _polling:
+        with lock:
             still = []
             for loan in self.loans:
                 if loan.is_open():
@@ -217,7 +219,7 @@ class Lent(int):
     __hash__ = int.__hash__
 
     def __add__(self, writes: int) -> int:
-        with _polling:
+        with lock:
             still = [loan for loan in self.loans if loan.is_open()]
             for loan in still:
                 loan.seen = None
@@ -244,7 +246,7 @@ def lend(array: Any, counter: list[Any], holder: Any = None) -> Any:
     version = counter[0]
     if version is UNTRACKED or not array.flags.writeable or not array.size:
         return array.view()
-    with _lending:
+    with lock:
         version = counter[0]
         if not isinstance(version, Lent):
             version = Lent.of(version, [])
@@ -258,9 +260,6 @@ def lend(array: Any, counter: list[Any], holder: Any = None) -> Any:
         given = mine.hand_out(array, holder)
         counter[0] = version
     return given
-
-
-_lending = threading.Lock()
 
 
 def _joined(loans: list[Loan], array: Any) -> list[Loan]:

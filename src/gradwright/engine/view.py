@@ -7,20 +7,22 @@ A view knows its base and the chain of view operations between them. Writing thr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any
 
 from gradwright import backends
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, share, unwritten, writable, write
-from gradwright.engine.mode import PLAIN, is_inference_mode_enabled, now, recording, recording_as
+from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, share, unwritten, writable
+from gradwright.engine.memory import writing as writing_memory
+from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump
 from gradwright.engine.watch import recorded, writing
 from gradwright.errors import size
+from gradwright.interpreter.at_once import Call, at_once
 from gradwright.interpreter.references import count
 from gradwright.op import Op
 from gradwright.ops.index import restride, write_view
@@ -95,10 +97,9 @@ def refresh(x: Any, always: bool = False) -> None:
         if always or now().records:
             raise _forbidden(x, "its base or another view of its base has been")
         return
-    with enable_grad():
-        if base._node is None:
-            base = wrap(base.array, severed())
-        _rehang(x, read(base, view.steps)._node)
+    if base._node is None:
+        base = wrap(base.array, severed())
+    _rehang(x, inside(partial(recording, not now().inference), resumed, read, base, view.steps)._node)
     view.version = view.seen = x._counter[0]
 
 
@@ -133,8 +134,12 @@ def is_severed(node: Any) -> bool:
 
 def _rehang(x: Any, node: Any) -> None:
     """Make ``node`` the history of ``x``; `retain_grad` from now on keeps the gradient of the new value."""
-    old = x._node
+    _retain(x, node)
     x._node = node
+
+
+def _retain(x: Any, node: Any) -> None:
+    old = x._node
     if old is not None and node is not None and old._hooks is not None and old._hooks.release(x):
         node._hooked().retain(x)
 
@@ -246,6 +251,23 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     ``out`` is the result of the functional form of an in-place operation. Everything that can fail is checked before
     anything is changed. What is ``uniform``, the same everywhere, may go where entries share a place.
     """
+    assign_all([(x, out)], uniform)
+    return x
+
+
+def assign_all(
+    pairs: Collection[tuple[Any, TensorBase]], uniform: bool = False, more: Iterable[Call] = ()
+) -> None:
+    """`assign` for each pair, and ``more``; an interrupt leaves all of it undone or done."""
+    calls: list[Call] = [*more]
+    for x, out in pairs:
+        calls += _assigning(x, out, uniform)
+    for x, _ in pairs:  # first: counted and not written does no harm
+        bump(x._counter, 4)
+    at_once(calls)
+
+
+def _assigning(x: Any, out: TensorBase, uniform: bool) -> list[Call]:
     new, old = out.array, x.array
     node = out._node
     if new.shape != old.shape:
@@ -258,14 +280,15 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     mode = now()
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         if x._view is not None:
-            rebase(x._view.base, x._view.steps, out)
-        elif node is None and x._node is not None:
-            rebase(x, (), out)  # it keeps a history, through which nothing flows
+            target, steps = x._view.base, x._view.steps
+            node = _rebased(target, steps, out)
         else:
-            _rehang(x, node)
-    write(x, new)
-    bump(x._counter, 3)
-    return x
+            target = x
+            if node is None and x._node is not None:
+                node = _rebased(x, (), out)  # it keeps a history, through which nothing flows
+        _retain(target, node)
+        return [*writing_memory(x, new), (setattr, target, "_node", node)]
+    return writing_memory(x, new)
 
 
 def is_of_leaf(x: Any) -> bool:
@@ -289,12 +312,17 @@ def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
 
 def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
     """Give ``base`` a history in which the region that ``steps`` view comes from ``out``."""
+    _rehang(base, _rebased(base, steps, out))
+
+
+def _rebased(base: Any, steps: tuple[Any, ...], out: TensorBase) -> Any:
     mask = (base._node is not None, out._node is not None)
-    if any(mask):
-        record = recorder(write_view, mask)
-        _rehang(base, record(base, out, base, {"steps": steps}))
-        if now().watches:
-            recorded(base._node)
+    if not any(mask):
+        return None
+    node = recorder(write_view, mask)(base, out, base, {"steps": steps})
+    if now().watches:
+        recorded(node)
+    return node
 
 
 def alias_of(t: Any) -> Any:
@@ -353,11 +381,9 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = share(wrap(x.array, x._node, x._counter), x)
     before._view = view
-    mode = recording(view is None or view.origin is None or now().records)  # right, whatever the mode
-    try:
-        out = form(before)
-    finally:
-        recording_as(mode)
+    mode = now()
+    records = view is None or view.origin is None or mode.records  # right, whatever the mode
+    out = inside(partial(recording, records), resumed, form, before)
     x.array = out.array
     share(x, out)
     if leaf:

@@ -10,9 +10,8 @@ from gradwright import dtypes
 from gradwright.backends import common
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.memory import layout, leave, share, writable
-from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
+from gradwright.engine.mode import inside, is_grad_enabled, is_inference_mode_enabled, resumed, stop_recording
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
 from gradwright.engine.version import bump
 from gradwright.engine.view import alias_of, check_history, check_tracked, show
@@ -174,8 +173,8 @@ def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def call(input: Any, src: Any, *args: Any, **kwargs: Any) -> Any:
         x, src = tensor_arg(name, input), tensor_arg(name, src, "src", 2)
-        with no_grad():  # the steps of a view of a tensor that is none
-            shown = read(share(wrap(x.array, None, [0]), x), *args, **kwargs)
+        whole = share(wrap(x.array, None, [0]), x)  # the steps of a view of a tensor that is none
+        shown = inside(stop_recording, resumed, read, whole, *args, **kwargs)
         shape = shown.array.shape
         if src.array.shape != shape:
             raise RuntimeError(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradwright import backends, dtypes
-from gradwright.backends.quiet import restore, users_own
+from gradwright.backends.quiet import as_user
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
@@ -213,11 +213,7 @@ class BackwardNode(Declaring, Node):
             return self._recorded(grads, g)
         function = self._function
         derivative = function.backward if function._usual else function._derivative()
-        quiet = users_own()
-        try:
-            result = derivative(self, *grads)
-        finally:
-            restore(quiet)
+        result = as_user(derivative, self, *grads)
         checked = _checked(self, result if type(result) is tuple else (result,))
         for t in grads:
             if t is not None and t._counter[0] != 0:  # `as_tensor` has just made them
@@ -252,18 +248,17 @@ class BackwardNode(Declaring, Node):
 
     def _guarded(self, guard: Guard, grads: Sequence[Any]) -> Any:
         """What the user's backward returns while it is recorded, watched by ``guard``."""
-        before, quiet = now(), users_own()
-        switch(before.but(listener=guard))
+        before = now()
         earlier = LeftByBackward(self) if self.__dict__ else None
         try:
+            switch(before.but(listener=guard))
             function = self._function
             derivative = function.backward if function._usual else function._derivative()
             for name, t in earlier.rest if earlier else ():
                 guard.doubt(t, name, "an earlier backward")
             ctx = self if self._replay is None or hasattr(derivative, "once") else again(self)
-            return derivative(ctx, *grads)
+            return as_user(derivative, ctx, *grads)
         finally:
-            restore(quiet)
             switch(before)
             if earlier:
                 earlier.put_back()

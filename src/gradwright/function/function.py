@@ -176,8 +176,9 @@ class Function(Declarations, metaclass=FunctionMeta):
         mode, listener = now(), None
         if mode is PLAIN or mode.records:
             listener = inside(cls, args, nodes, bool(before))
-            switch(listening(mode, listener))
         try:
+            if listener is not None:
+                switch(listening(mode, listener))
             if mode is not PLAIN and mode.watches:
                 result = watch.seen(cls.__name__, args, partial(_forward, cls, node, args))
             elif own_context:

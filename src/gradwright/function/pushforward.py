@@ -12,6 +12,7 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import kind, size
 from gradwright.function.of_containers import flat
+from gradwright.interpreter.at_once import having
 
 
 def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
@@ -54,21 +55,22 @@ def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
     ctx._materialize, ctx._ports, ctx._replay = True, None, None
     ctx._needs = (False, *[t._node is not None for t in leaves])
     kept: list[Any] = []
-    before = pushing.set(kept)
-    try:
-        with no_grad():
-            if cls.setup_context is flat(cls).setup_context:
-                result = cls.forward(ctx, *inputs)
-            else:
-                result = cls.forward(*inputs)
-                cls.setup_context(ctx, inputs, result)
-    finally:
-        pushing.reset(before)
+    result = having(pushing, kept, _unrecorded, cls, ctx, inputs)
     ctx._to_save = tuple(kept)
     if ctx._materialize:
         given = [_zeros(x) if t is None else t for x, t in zip(leaves, given, strict=True)]
     moved = cls.jvp(ctx, *shaped(rest, iter(given), None))
     return result, _checked(ctx, result, moved)
+
+
+@no_grad()
+def _unrecorded(cls: Any, ctx: Any, inputs: tuple[Any, ...]) -> Any:
+    """What forward returns."""
+    if cls.setup_context is flat(cls).setup_context:
+        return cls.forward(ctx, *inputs)
+    result = cls.forward(*inputs)
+    cls.setup_context(ctx, inputs, result)
+    return result
 
 
 def _checked(ctx: Any, result: Any, moved: Any) -> Any:

@@ -123,11 +123,12 @@ def again(node: Any) -> Any:
     ctx._metas, ctx._outputs, ctx._needs = node._metas, node._outputs, node.needs_input_grad
     places = outside_ctx.of(cls)
     unchanged = outside_ctx.Unchanged(places)
-    before = recording(True)
+    before = now()
     guard.outer = unchanged
     guard.replaying = ctx
     copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in before.watches)
     try:
+        recording(True)
         # forward may write in place as it likes
         with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, drawn_again(replay.random):
             if has_setup(cls):
@@ -136,13 +137,13 @@ def again(node: Any) -> Any:
             else:
                 result = cls.forward(ctx, *args)
     finally:
+        switch(before)
         if isinstance(error := sys.exc_info()[1], Exception):
             error.add_note(
                 f"raised while {cls.__name__}.forward was run again, recorded, for a backward with create_graph=True "
                 "that needs the history of what forward kept: save only inputs and outputs instead, or mark backward "
                 "with once_differentiable"
             )
-        switch(before)
         guard.replaying = None
         unchanged.ran()
     _hang(node, ctx, args, result if type(result) is tuple else (result,))

@@ -19,18 +19,18 @@ class Converted(Tree):
     Parameters stay the same objects, and keep their gradients, which are converted, too; buffers are replaced.
     """
 
+    @no_grad()
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
         """Put ``fn(t)`` in place of every parameter, gradient and buffer ``t``. All conversions end here."""
         if recurse:
             for child in self.children():
                 child._apply(fn)
-        with no_grad():
-            for parameter in self.parameters(recurse=False):
-                parameter.data = fn(parameter.data)
-                if not is_lazy(parameter) and parameter.grad is not None:
-                    parameter.grad.data = fn(parameter.grad.data)
-            for name, buffer in self._buffers.items():
-                self._buffers[name] = None if buffer is None else fn(buffer)
+        for parameter in self.parameters(recurse=False):
+            parameter.data = fn(parameter.data)
+            if not is_lazy(parameter) and parameter.grad is not None:
+                parameter.grad.data = fn(parameter.grad.data)
+        for name, buffer in self._buffers.items():
+            self._buffers[name] = None if buffer is None else fn(buffer)
         return self
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False) -> Self:

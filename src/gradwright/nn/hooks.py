@@ -5,7 +5,6 @@ A hook that a module's hooks take off or put on while they run counts from the n
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from gradwright.engine.hooks import Registry as HookRegistry
 from gradwright.engine.hooks import RemovableHandle, add, fitting, title
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.function.function import Function
+from gradwright.interpreter.forks import lock
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.registry import Registry
 from gradwright.tensor import Tensor
@@ -54,8 +54,6 @@ class Hooks:
 
 everywhere: list[Hooks] = []
 """The hooks that hold for all modules: empty while there are none."""
-_lock = threading.RLock()
-"""Held where hooks are registered, and where what has none left is forgotten."""
 
 
 def _of(kind: str) -> Any:
@@ -77,7 +75,7 @@ class Hooked(Registry):
         return self._hooks  # type: ignore[return-value]
 
     def _add(self, kind: str, hook: Any, prepend: bool = False) -> RemovableHandle:
-        with _lock:
+        with lock:
             return add(getattr(self._hooked(), kind), hook, prepend)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
@@ -193,7 +191,7 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _forget(module: Any) -> None:
     """Have further calls take the short way, as long as there are no hooks."""
-    with _lock:
+    with lock:
         if not any(everywhere):
             everywhere.clear()
         if not module._hooks:
@@ -341,7 +339,7 @@ def _fitting(changed: Any, grads: tuple[Any, ...], names: tuple[str, str], hook:
 
 
 def _add_everywhere(kind: str, hook: Any) -> RemovableHandle:
-    with _lock:
+    with lock:
         if not everywhere:
             everywhere.append(Hooks())
         return add(getattr(everywhere[0], kind), hook)

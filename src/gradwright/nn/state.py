@@ -118,8 +118,7 @@ class State(Hooked, Tree):
             elif "copies" in local_metadata:
                 local_metadata["copies"].append((tensor, value))
             else:
-                with no_grad():
-                    _copy(tensor, value)
+                _copy(tensor, value)
         known = {*own, *self._modules}
         if type(self).set_extra_state is not State.set_extra_state:
             known.add(_EXTRA)
@@ -177,9 +176,8 @@ class State(Hooked, Tree):
                 faults.insert(0, "{} key(s) in state_dict: {}. ".format(what, ", ".join(f'"{key}"' for key in keys)))
         if faults:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(faults))
-        with no_grad():
-            for tensor, value in copies:
-                _copy(tensor, value)
+        for tensor, value in copies:
+            _copy(tensor, value)
         warn_of_ties(self, tied, state_dict, assign)
         return found
 
@@ -227,6 +225,7 @@ def _misfit(key: str, tensor: Any, value: Any) -> str | None:
     return None
 
 
+@no_grad()
 def _copy(tensor: Any, value: Any) -> None:
     if not is_lazy(value):
         tensor.copy_(_shaped(value, tensor))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import reduce
 from math import prod
 from operator import add
 
+from gradwright.interpreter.forks import cached_property
 from gradwright.op import A, Sample, builtin
 
 _DENSE = 32

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gradwright.engine.grad_mode import no_grad
 from gradwright.optim.fused import Fused
 from gradwright.optim.optimizer import check, check_kind
 from gradwright.optim.rules import average
@@ -45,9 +44,8 @@ class Adagrad(Fused):
             "differentiable": differentiable, "fused": fused,
         })  # fmt: skip
         check_kind(fused, foreach, differentiable)
-        with no_grad():
-            for group in self.param_groups:
-                self._begin(group["params"], *self._kept())
+        for group in self.param_groups:
+            self._begin(group["params"], *self._kept())
 
     def _kept(self, shape: Any = None, **_: Any) -> Any:
         return {"step": 0.0}, {"sum": self.defaults["initial_accumulator_value"]}

@@ -19,9 +19,11 @@ from gradwright.backends.fused import Memory, is_large, is_numpy, sharing
 from gradwright.backends.in_place import InPlace
 from gradwright.engine import mode
 from gradwright.engine.base import wrap
+from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.memory import writable
 from gradwright.engine.version import bump_all
 from gradwright.engine.view import check_writable
+from gradwright.interpreter.at_once import at_once
 from gradwright.optim.rules import Ruled, check_state, number_dtype, plain, start_of, whole
 
 
@@ -46,10 +48,11 @@ class Fused(Ruled):
                 form, kept, given = self._step(block.xp, now, options)
                 rule = _in_place(form, ("p", "g", *block.memory.buffers), tuple(given))
                 grads = [p._grad.array for p in block.params[run.start : run.stop]]
-                block.memory.update(run, grads, rule, given.values())
-                block.memory.remember(run, kept)
-        bump_all([p._counter for p in params])
+                calls = block.memory.updates(run, grads, rule, given.values()) + block.memory.remembering(run, kept)
+                bump_all([p._counter for p in block.params[run.start : run.stop]])
+                at_once(calls)
 
+    @no_grad()
     def _begin(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
         """Make the state of parameters before the first step."""
         for p in self._places(params, numbers, arrays)[1]:
@@ -159,4 +162,5 @@ class Block:
                 array[...] = start_of(start[name], dtypes.of(array.dtype))
             elif value is not t or t.array is not array:
                 array[...] = getattr(value, "array", value)
-            t.array, mine[name] = array, t
+                t.array = array
+        mine.update({name: t for name, t, _ in self.held[i]})  # at once: none is missing after an interrupt

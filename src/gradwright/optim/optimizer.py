@@ -7,14 +7,16 @@ import functools
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import chain
 from numbers import Real
 from typing import Any
 
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
-from gradwright.engine.grad_mode import enable_grad, set_grad_enabled
+from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import Registry, RemovableHandle, add
+from gradwright.engine.mode import inside, resumed
 from gradwright.errors import kind
 from gradwright.optim.idle import nodes_made, warn_if_idle
 from gradwright.tensor import Tensor
@@ -375,15 +377,15 @@ class Stepping(Optimizer):
     """An optimiser that takes one group after another: a subclass defines `_advance`."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            loss = None
-            if closure is not None:
-                with enable_grad():
-                    loss = closure()
-            warn_if_idle(self)
-            for group in self.param_groups:
-                quietly(self._advance, group)
-            return loss
+        recorded = bool(self.defaults.get("differentiable"))
+        return inside(partial(set_recording, recorded), resumed, self._stepped, closure)
+
+    def _stepped(self, closure: Callable[[], Any] | None) -> Any:
+        loss = None if closure is None else inside(partial(set_recording, True), resumed, closure)
+        warn_if_idle(self)
+        for group in self.param_groups:
+            quietly(self._advance, group)
+        return loss
 
     step.__doc__ = Optimizer.step.__doc__
 

@@ -13,7 +13,7 @@ from typing import Any
 from gradwright import dtypes, xp
 from gradwright.backends import namespace
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.view import assign
+from gradwright.engine.view import assign_all
 from gradwright.errors import size
 from gradwright.optim.optimizer import Stepping, number
 
@@ -119,13 +119,11 @@ class Ruled(Stepping):
                  for name, value in given.items()}  # fmt: skip
         state = {name: wide(found[name]) for name in arrays}
         new = whole(*form)(xp, p=wide(p), g=wide(p._grad), **state, **given)
-        assign(p, narrow(new["p"]))
-        for name in found:
-            value = narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())
-            if recorded or held.get(name) is not found[name]:
-                held[name] = value
-            else:
-                assign(found[name], value)
+        values = {name: narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())
+                  for name in found}  # fmt: skip
+        here = {name for name in found if not recorded and held.get(name) is found[name]}
+        assign_all([(p, narrow(new["p"])), *[(found[name], values.pop(name)) for name in here]],
+                   more=[(held.update, values)])  # fmt: skip
 
 
 def plain(options: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.devices import device_of, place
-from gradwright.backends.quiet import restore, silence
+from gradwright.backends.quiet import quietly
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
@@ -144,13 +144,10 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         number = np.array(v).astype(held.dtype)  # 300 wraps round in uint8
         return wrap(number) if isinstance(first, (np.ndarray, np.generic)) else beside(first, number.item(), held)
 
-    quiet = silence()  # 1e300 is inf in float32
     try:
-        return [converted(v) for v in tensors]
+        return quietly(lambda: [converted(v) for v in tensors])  # 1e300 is inf in float32
     except OverflowError as e:
         raise OverflowError(f"{op.name}(): a number does not fit {common}: {e}") from None
-    finally:
-        restore(quiet)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
-from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.grad_mode import set_recording
+from gradwright.engine.mode import inside, resumed
 from gradwright.engine.strict import warn
 from gradwright.errors import kind
 
@@ -60,8 +62,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) ->
                 raise TypeError(f"value_and_grad: argument {i} of {name} must be passed by position")
             inputs[i] = wrap(_differentiable(args[i], f"value_and_grad: argument {i} of {name}"))
             inputs[i].requires_grad_()
-        with enable_grad():
-            out = f(*inputs, **kwargs)
+        out = inside(partial(set_recording, True), resumed, f, *inputs, **kwargs)
         if not isinstance(out, TensorBase):
             raise TypeError(f"value_and_grad: {name} must return a Tensor, but returned {kind(out)}: compute with "
                             "gradwright's functions, not on detached values")  # fmt: skip

@@ -19,7 +19,7 @@ from gradwright.engine import calls
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad, no_grad
-from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.mode import is_grad_enabled, now, switch
 from gradwright.engine.source_line import here
 from gradwright.engine.strict import tell
 from gradwright.function.function import Function
@@ -207,9 +207,14 @@ def _recorded(
     region.first, region.further, region.compares = first, further, check == "default"
     stop = _early_stop.get()
     region.early_stop = early_stop if stop is None else stop
-    with region.around, Forget(region), first:
-        result = function(*args, **kwargs)
-        region.complete = True
+    before = now()
+    try:
+        with region.around, Forget(region), first:
+            result = function(*args, **kwargs)
+            region.complete = True
+    except BaseException:
+        switch(before)  # an interrupt may have kept blocks from ending
+        raise
     if not region.complete:
         raise RuntimeError(
             "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during "

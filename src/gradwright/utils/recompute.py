@@ -13,16 +13,17 @@ from contextlib import suppress
 from threading import RLock
 from typing import Any
 
-from gradwright.backends.quiet import restore, users_own
+from gradwright.backends.quiet import as_user
 from gradwright.dtypes import Size, of
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.mode import now
+from gradwright.engine.mode import now, switch
 from gradwright.engine.node import Node, ticket
 from gradwright.engine.nodes_of_ops import pack, unpack
 from gradwright.engine.saved_hooks import Entry, Packing
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch, recorded
+from gradwright.interpreter.forks import in_child
 from gradwright.utils.surroundings import Surroundings
 
 
@@ -42,8 +43,8 @@ class Checkpoint(Node):
     """
 
     __slots__ = (
-        "around", "compares", "complete", "early_stop", "first", "function", "further", "given", "lock", "lost",
-        "place", "saved",
+        "around", "compares", "complete", "early_stop", "first", "function", "further", "given", "lost", "place",
+        "saved",
     )  # fmt: skip
 
     first: Any
@@ -60,7 +61,6 @@ class Checkpoint(Node):
         self.function = function
         self.around = Surroundings(function, given, preserves)
         self.place = here()
-        self.lock = RLock()
         self.complete = False
         self.lost: list[weakref.ref[Lost]] = []
         self.saved: list[tuple[str, tuple[int, ...], Any]] = []
@@ -86,21 +86,22 @@ class Checkpoint(Node):
         args, kwargs = self.arguments()
         tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
         again = Remember(self)
-        quiet = users_own()
-        done = False
+        before = now()
         try:
-            before = self.around.as_before(tensors, self.told)
-            with again, enable_grad(), before, self.further, suppress(_StopRecomputation):
-                self.function(*args, **kwargs)
+            as_user(self._run_again, again, args, kwargs, tensors)
             again.check()
-            done = True
-        finally:
-            restore(quiet)
-            if not done:
-                for ref in self.lost:
-                    lost = ref()
-                    if lost is not None:
-                        lost.value = None
+        except BaseException:
+            switch(before)  # an interrupt may have kept blocks from ending
+            for ref in self.lost:
+                lost = ref()
+                if lost is not None:
+                    lost.value = None
+            raise
+
+    def _run_again(self, again: Remember, args: list[Any], kwargs: dict[str, Any], tensors: list[Any]) -> None:
+        before = self.around.as_before(tensors, self.told)
+        with again, enable_grad(), before, self.further, suppress(_StopRecomputation):
+            self.function(*args, **kwargs)
 
     def told(self, message: str) -> CheckpointError:
         """The error of a run that was not like the first."""
@@ -126,6 +127,10 @@ def checkpointed(function: Any, place: Any) -> str:
     return f"The function is {name}, checkpointed at {_line(place)}."
 
 
+_running: weakref.WeakKeyDictionary[Checkpoint, Any] = weakref.WeakKeyDictionary()
+"""The locks of regions, each held while its region runs again: of two threads one fills what both have lost."""
+in_child(_running.clear)
+
 _TENSOR: Any = object()
 """Where a tensor was among the arguments."""
 
@@ -142,7 +147,7 @@ class Lost(Entry):
         self.value: tuple[Any, ...] | None = None
 
     def entry(self) -> tuple[Any, ...]:
-        with self.region.lock:
+        with _running.setdefault(self.region, RLock()):
             if self.value is None:
                 self.region.recompute()
             value, self.value = self.value, None

@@ -7,11 +7,11 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from gradwright.errors import LayoutError
+from gradwright.interpreter.forks import cached_property
 from gradwright.pages import files
 
 forms: dict[str, Callable[..., str]] = {}

@@ -66,11 +66,11 @@ def check_channels(name: str, x: Any, **parameters: Any) -> None:
             raise RuntimeError(f"{name}(): {argument} should contain {channels} elements not {p.array.size}")
 
 
+@no_grad()
 def follow(running: Any, value: Any, momentum: float) -> None:
     """Move a running statistic, in place, the fraction ``momentum`` of the way to ``value``."""
     if running is not None:
-        with no_grad():
-            running.mul_(1 - momentum).add_(value.detach().reshape(running.shape).to(running.dtype) * momentum)
+        running.copy_(running * (1 - momentum) + value.detach().reshape(running.shape).to(running.dtype) * momentum)
 
 
 def _several(counted: Sequence[int], shape: tuple[int, ...], what: str) -> None:

@@ -61,15 +61,15 @@ def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> t
     return i, w, padding_idx
 
 
+@no_grad()
 def _bounded(indices: Any, weight: Any, max_norm: float | None, norm_type: float) -> None:
     """Scale down, in place, the rows that are used and longer than ``max_norm``."""
     if max_norm is None:
         return
-    with no_grad():
-        used = indices.reshape(-1).unique()
-        rows = index_select(weight, 0, used)
-        length = norm(rows, norm_type, 1, True)
-        weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
+    used = indices.reshape(-1).unique()
+    rows = index_select(weight, 0, used)
+    length = norm(rows, norm_type, 1, True)
+    weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
 
 
 def _rows(indices: Any, weight: Any, scale_grad_by_freq: bool, used: Any) -> Any:

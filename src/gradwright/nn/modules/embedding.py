@@ -52,12 +52,12 @@ class _Table(Module):
         else:
             self.weight = Parameter(weight, not freeze)
 
+    @no_grad()
     def reset_parameters(self) -> None:
         """Draw the table anew from the standard normal distribution; the row ``padding_idx`` is 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
+            self.weight[self.padding_idx].fill_(0)
 
     def _settings(self, *more: str) -> str:
         """Those of the named attributes, and the common ones, that are not as usual."""

@@ -33,14 +33,14 @@ class Parametric(Module):
         """Fill the parameters anew; a subclass defines it."""
         raise NotImplementedError
 
+    @no_grad()
     def _draw_within(self, fan: int) -> None:
         """Draw the parameters from U(-1/sqrt(fan), 1/sqrt(fan)); all are 0 if ``fan`` is."""
         bound = fan**-0.5 if fan else 0.0
-        with no_grad():
-            for name in self._shapes():
-                parameter = self._parameters[name]
-                if parameter is not None:
-                    parameter.uniform_(-bound, bound)
+        for name in self._shapes():
+            parameter = self._parameters[name]
+            if parameter is not None:
+                parameter.uniform_(-bound, bound)
 
 
 def check_whole(layer: Module, **sizes: Any) -> None:

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from gradwright.interpreter.forks import cached_property
 from gradwright.utils.cpp_extension.cache import Made, digest, fingerprint, get_default_build_root, latest, obtain
 from gradwright.utils.cpp_extension.compiler import (
     INCLUDE,

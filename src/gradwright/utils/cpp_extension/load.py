@@ -6,18 +6,21 @@ import importlib.machinery
 import importlib.util
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+from gradwright.interpreter.forks import in_child
 from gradwright.utils.cpp_extension import bind, inline
 from gradwright.utils.cpp_extension.build import Extension, Source, build
 from gradwright.utils.cpp_extension.cache import fingerprint
 from gradwright.utils.cpp_extension.messages import of_loading
 
 _loaded: dict[tuple[str, str | None], ModuleType] = {}
-_loading = threading.Lock()
+_locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
+in_child(_locks.clear)
 Path_ = str | os.PathLike[str]
 
 
@@ -184,7 +187,7 @@ def _import(extension: Extension, directory: Path_ | None, places: Mapping[str, 
 
 def _module(name: str, path: Path, places: Mapping[str, tuple[str, int]]) -> ModuleType:
     key = str(path), fingerprint(path)
-    with _loading:
+    with _locks["loading"]:
         if key not in _loaded:
             loader = importlib.machinery.ExtensionFileLoader(name, str(path))
             spec = importlib.util.spec_from_file_location(name, path, loader=loader)

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase
+from gradwright.interpreter.forks import cached_property
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.probes import Probes
 from gradwright.verify.diagnosis.residual import Residual

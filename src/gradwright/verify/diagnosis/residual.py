@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from gradwright.interpreter.forks import cached_property
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 
 

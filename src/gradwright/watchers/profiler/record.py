@@ -19,6 +19,7 @@ from gradwright.engine.source_line import Place, here
 from gradwright.engine.watch import Watch
 from gradwright.errors import kind
 from gradwright.function.ctx import BackwardNode
+from gradwright.interpreter.forks import lock
 from gradwright.watchers.profiler.table import Row, Rows, rows
 from gradwright.watchers.profiler.timeline import write
 
@@ -107,7 +108,6 @@ class profile(Watch):
         self._events: list[Event] = []
         self._threads: dict[int, str] = {}
         self._here = _Here()
-        self._lock = threading.Lock()
         self._made: weakref.WeakKeyDictionary[Any, Event] = weakref.WeakKeyDictionary()
 
     # -- recording --
@@ -123,7 +123,7 @@ class profile(Watch):
         for event in list(reversed(self._here.stack)):
             self.ends(event)
         if self._here.began is not None:
-            with self._lock:
+            with lock:
                 self.wall += perf_counter_ns() - self._here.began
         self._here.began = self._here.last = None
         super().__exit__(*exc)

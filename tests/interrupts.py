@@ -1,0 +1,109 @@
+"""Interrupts for tests: at each moment that CPython delivers one, or at random ones; and what they must leave alone."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from traceback import walk_tb
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends import quiet
+from gradwright.engine.backward import accumulating
+from gradwright.engine.mode import PLAIN, now
+from gradwright.engine.node import routing
+from gradwright.interpreter.forks import lock
+
+COUNT = int(os.environ.get("SOAK", "2000")) // 10
+"""How many interrupts of each kind, at each moment and at random ones: 200 in `make test`, 5,000 in `make soak`."""
+SIGNALS = hasattr(signal, "setitimer") and hasattr(os, "fork")
+
+_raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
+_elsewhere = ThreadPoolExecutor(1)
+
+
+def interrupted(program: Callable[[], Any], after: int) -> tuple[int, str]:
+    """Run a program, in which a KeyboardInterrupt is due after so many bytecodes.
+
+    Returns how many bytecodes it had, and the name of the function at whose beginning the interrupt came, if it did.
+
+    As with Ctrl-C, it is raised at the next moment that the interpreter looks for one.
+    """
+    count, beginning = 0, ""
+    me, before = threading.get_ident(), sys.gettrace()
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            count += 1
+            if count == after:
+                sys.settrace(None)  # or it would be raised in here, at the next bytecode
+                for _ in map(_raise_in, [me], [KeyboardInterrupt]):  # no call in Python's sense: the same
+                    return None
+        return trace
+
+    try:
+        with _unraised():
+            sys.settrace(trace)
+            try:
+                program()
+            finally:
+                sys.settrace(before)
+    except KeyboardInterrupt as e:
+        sys.settrace(before)
+        *_, (frame, line) = walk_tb(e.__traceback__)
+        beginning = frame.f_code.co_name if line == frame.f_code.co_firstlineno else ""
+    return count, beginning
+
+
+def alarmed(program: Callable[[], Any], seconds: float) -> bool:
+    """Run a program, into which a signal comes after so many seconds whose handler raises; whether it came in time."""
+
+    def handler(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        try:
+            with _unraised():
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                program()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    return False
+
+
+@contextmanager
+def _unraised() -> Any:
+    """What an interrupt raises in a finalizer nobody hears of."""
+    before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def left() -> dict[str, Any]:
+    """What is on, or held, that should not be outside of any block."""
+    free = _elsewhere.submit(lambda: lock.acquire(timeout=5) and not lock.release()).result()
+    found = {
+        "mode": now() is PLAIN, "lock": free, "routing": routing.get() is None, "accumulating": accumulating.get(),
+        "NumPy's errors": np.geterr() == _ERRORS, "NumPy's errors in a pass": quiet._users.get() is None,
+    }  # fmt: skip
+    return {what: "left behind" for what, good in found.items() if not good}
+
+
+_ERRORS = np.geterr()
