@@ -12,7 +12,7 @@ MAKEFLAGS += --no-print-directory
 help:
 	@echo "make demo    check the example operations and run the Legendre fit"
 	@echo "make test    lint, types, import layers and tests"
-	@echo "make soak    run 50,000 random programs on gradwright and PyTorch (a quarter of an hour); SOAK=n makes it n"
+	@echo "make soak    run 50,000 random programs, 10,000 interrupts and 1,000 forks; SOAK=n makes it n programs"
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
 	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
 	@echo "make lint    the first three parts of make test"
@@ -43,7 +43,9 @@ soak: .venv/.ready
 	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
-	@OMP_NUM_THREADS=1 SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q tests/engine/test_random_programs.py
+	@OMP_NUM_THREADS=1 SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q \
+	    tests/engine/test_random_programs.py tests/engine/test_random_programs_at_once.py \
+	    tests/engine/test_interrupts.py tests/interpreter/test_forks.py
 
 lint: .venv/.ready
 	@echo "== ruff"

@@ -308,3 +308,23 @@ def test_a_task_starts_with_the_mode_it_was_made_in():
         return await task
 
     assert asyncio.run(main()) is False
+
+
+@pytest.mark.parametrize("first", ["no_grad", "enable_grad"])
+@pytest.mark.parametrize("second", ["no_grad", "enable_grad"])
+def test_blocks_left_out_of_order_inside_inference_mode_record_nothing(T, leaf, first, second):
+    x = leaf([1.0, 2.0])
+    blocks = [getattr(T, first)(), getattr(T, second)()]
+    for block in blocks:
+        block.__enter__()
+    aside = T.inference_mode()
+    aside.__enter__()
+    for block in blocks:
+        block.__exit__(None, None, None)
+        y = x * 2
+        assert y.is_inference()
+        assert not y.requires_grad
+    aside.__exit__(None, None, None)
+    T.set_grad_enabled(True)
+    assert not T.is_inference_mode_enabled()
+    assert (x * 2).requires_grad
