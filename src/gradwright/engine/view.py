@@ -7,7 +7,7 @@ A view knows its base and the chain of view operations between them. Writing thr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from gradwright.engine.memory import writing as writing_memory
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
-from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump
+from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump, bump_all
 from gradwright.engine.watch import recorded, writing
 from gradwright.errors import size
 from gradwright.interpreter.at_once import Call, at_once
@@ -251,23 +251,24 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     ``out`` is the result of the functional form of an in-place operation. Everything that can fail is checked before
     anything is changed. What is ``uniform``, the same everywhere, may go where entries share a place.
     """
-    assign_all([(x, out)], uniform)
+    calls = _assigning(x, out, uniform)
+    bump(x._counter, 3)  # first: counted and not written does no harm
+    at_once(calls)
     return x
 
 
-def assign_all(
-    pairs: Collection[tuple[Any, TensorBase]], uniform: bool = False, more: Iterable[Call] = ()
-) -> None:
+def assign_all(pairs: Iterable[tuple[Any, TensorBase]], *more: Call) -> None:
     """`assign` for each pair, and ``more``; an interrupt leaves all of it undone or done."""
     calls: list[Call] = [*more]
+    counters = []
     for x, out in pairs:
-        calls += _assigning(x, out, uniform)
-    for x, _ in pairs:  # first: counted and not written does no harm
-        bump(x._counter, 4)
+        calls += _assigning(x, out)
+        counters.append(x._counter)
+    bump_all(counters, 3)
     at_once(calls)
 
 
-def _assigning(x: Any, out: TensorBase, uniform: bool) -> list[Call]:
+def _assigning(x: Any, out: TensorBase, uniform: bool = False) -> list[Call]:
     new, old = out.array, x.array
     node = out._node
     if new.shape != old.shape:
@@ -277,6 +278,7 @@ def _assigning(x: Any, out: TensorBase, uniform: bool) -> list[Call]:
     check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)
+    calls = writing_memory(x, new)
     mode = now()
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         if x._view is not None:
@@ -287,8 +289,8 @@ def _assigning(x: Any, out: TensorBase, uniform: bool) -> list[Call]:
             if node is None and x._node is not None:
                 node = _rebased(x, (), out)  # it keeps a history, through which nothing flows
         _retain(target, node)
-        return [*writing_memory(x, new), (setattr, target, "_node", node)]
-    return writing_memory(x, new)
+        calls.append((setattr, target, "_node", node))
+    return calls
 
 
 def is_of_leaf(x: Any) -> bool:

@@ -122,8 +122,7 @@ class Ruled(Stepping):
         values = {name: narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())
                   for name in found}  # fmt: skip
         here = {name for name in found if not recorded and held.get(name) is found[name]}
-        assign_all([(p, narrow(new["p"])), *[(found[name], values.pop(name)) for name in here]],
-                   more=[(held.update, values)])  # fmt: skip
+        assign_all([(p, narrow(new["p"])), *[(found[name], values.pop(name)) for name in here]], (held.update, values))
 
 
 def plain(options: dict[str, Any]) -> dict[str, Any]:
