@@ -38,14 +38,16 @@ class _Switch:
     def __enter__(self) -> None:
         before = now() if self._at_call is None else self._at_call
         self._before.append(before)
+        entered = False
         try:
             self._switch()
             place = frame(1)
             if waits(place) and now() is not before:
                 Suspended(self, place).__enter__()
-        except BaseException:  # an interrupt: there will be no __exit__
-            switch(before)
-            raise
+            entered = True
+        finally:
+            if not entered:  # for an interrupt: there will be no __exit__
+                switch(before)
 
     def __exit__(self, *exc: object) -> None:
         after = before = self._before[-1]

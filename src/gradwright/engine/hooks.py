@@ -162,15 +162,28 @@ class Hooks:
 
 def call(fn: Callable[..., Any], node: Any, *args: Any) -> Any:
     """What a hook of the user returns; an exception gets a note that names the hook and ``node``."""
-    try:
+    with _Named(fn, node):
         if not now().watches:
             return as_user(fn, *args)
         return as_user(seen, title(fn, node), args, partial(fn, *args))
-    except BaseException as error:
-        code = getattr(getattr(fn, "func", fn), "__code__", None)
-        if not (code and is_own(code.co_filename)):  # such as that under which a module's hooks run
-            error.add_note(f"raised by {title(fn, node)}")
-        raise
+
+
+class _Named:
+    """Around the call of a hook: an exception gets a note naming the hook.
+
+    Not where the hook is gradwright's own, such as that under which a module's hooks run.
+    """
+
+    def __init__(self, fn: Any, node: Any) -> None:
+        self.fn, self.node = fn, node
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, cls: object, error: BaseException | None, trace: object) -> None:
+        code = getattr(getattr(self.fn, "func", self.fn), "__code__", None)
+        if error is not None and not (code and is_own(code.co_filename)):
+            error.add_note(f"raised by {title(self.fn, self.node)}")
 
 
 def title(fn: Any, node: Any) -> str:

@@ -210,10 +210,10 @@ def writable(t: Any) -> Any:
 
 def write(t: Any, new: Any) -> None:
     """Put an array of its shape where ``t`` is read from, for every tensor over that memory to see."""
-    at_once(writing(t, new))
+    at_once(overwriting(t, new))
 
 
-def writing(t: Any, new: Any) -> list[Call]:
+def overwriting(t: Any, new: Any) -> list[Call]:
     """The calls of `write`, which interrupts leave undone or done."""
     array = writable(t)
     if not is_kept(array):

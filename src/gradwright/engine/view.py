@@ -7,15 +7,14 @@ A view knows its base and the chain of view operations between them. Writing thr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from gradwright import backends
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, share, unwritten, writable
-from gradwright.engine.memory import writing as writing_memory
+from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, overwriting, share, unwritten, writable
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
@@ -257,14 +256,12 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     return x
 
 
-def assign_all(pairs: Iterable[tuple[Any, TensorBase]], *more: Call) -> None:
+def assign_all(pairs: list[tuple[Any, TensorBase]], *more: Call) -> None:
     """`assign` for each pair, and ``more``; an interrupt leaves all of it undone or done."""
     calls: list[Call] = [*more]
-    counters = []
     for x, out in pairs:
         calls += _assigning(x, out)
-        counters.append(x._counter)
-    bump_all(counters, 3)
+    bump_all([x._counter for x, _ in pairs], 3)
     at_once(calls)
 
 
@@ -278,16 +275,12 @@ def _assigning(x: Any, out: TensorBase, uniform: bool = False) -> list[Call]:
     check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)
-    calls = writing_memory(x, new)
+    calls = overwriting(x, new)
     mode = now()
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
-        if x._view is not None:
-            target, steps = x._view.base, x._view.steps
+        target, steps = (x, ()) if x._view is None else (x._view.base, x._view.steps)
+        if target is not x or (node is None and x._node is not None):  # then it keeps a history, which carries nothing
             node = _rebased(target, steps, out)
-        else:
-            target = x
-            if node is None and x._node is not None:
-                node = _rebased(x, (), out)  # it keeps a history, through which nothing flows
         _retain(target, node)
         calls.append((setattr, target, "_node", node))
     return calls

@@ -212,9 +212,9 @@ def _recorded(
         with region.around, Forget(region), first:
             result = function(*args, **kwargs)
             region.complete = True
-    except BaseException:
-        switch(before)  # an interrupt may have kept blocks from ending
-        raise
+    finally:
+        if not region.complete:
+            switch(before)  # an interrupt may have kept blocks from ending
     if not region.complete:
         raise RuntimeError(
             "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during "

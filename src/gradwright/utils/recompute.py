@@ -86,17 +86,18 @@ class Checkpoint(Node):
         args, kwargs = self.arguments()
         tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
         again = Remember(self)
-        before = now()
+        before, done = now(), False
         try:
             as_user(self._run_again, again, args, kwargs, tensors)
             again.check()
-        except BaseException:
-            switch(before)  # an interrupt may have kept blocks from ending
-            for ref in self.lost:
-                lost = ref()
-                if lost is not None:
-                    lost.value = None
-            raise
+            done = True
+        finally:
+            if not done:
+                switch(before)  # an interrupt may have kept blocks from ending
+                for ref in self.lost:
+                    lost = ref()
+                    if lost is not None:
+                        lost.value = None
 
     def _run_again(self, again: Remember, args: list[Any], kwargs: dict[str, Any], tensors: list[Any]) -> None:
         before = self.around.as_before(tensors, self.told)
