@@ -66,24 +66,55 @@ def interrupted(program: Callable[[], Any], after: int) -> tuple[int, str]:
 
 
 def alarmed(program: Callable[[], Any], seconds: float) -> bool:
-    """Run a program, into which a signal comes after so many seconds whose handler raises; whether it came in time."""
+    """Run a program, into which an interrupt comes after so many seconds; whether it came in time.
 
+    It is a signal whose handler raises; in a thread that gets no signals, another thread raises it.
+    """
+    wakes = _signalled if threading.current_thread() is threading.main_thread() else _raised_by_another
+    try:
+        with _unraised(), wakes(seconds):
+            program()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+@contextmanager
+def _signalled(seconds: float) -> Any:
     def handler(*_: Any) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        try:
-            with _unraised():
-                signal.setitimer(signal.ITIMER_REAL, seconds)
-                program()
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-    except KeyboardInterrupt:
-        return True
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    return False
+
+
+@contextmanager
+def _raised_by_another(seconds: float) -> Any:
+    me, over, turn, before = threading.get_ident(), threading.Event(), threading.Lock(), sys.getswitchinterval()
+
+    def ring() -> None:
+        if not over.wait(seconds):
+            with turn:
+                if not over.is_set():
+                    _raise_in(me, KeyboardInterrupt)
+
+    thread = threading.Thread(target=ring)
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        yield
+    finally:
+        try:
+            with turn:
+                over.set()
+        finally:
+            sys.setswitchinterval(before)
+            thread.join()
 
 
 @contextmanager
