@@ -20,7 +20,7 @@ from gradwright.engine.backward import walk
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import no_grad
-from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.node import AccumulateGrad, Node
 from gradwright.engine.strict import strict
 from gradwright.function.ctx import BackwardNode
 from gradwright.verify.numeric.differences import replaced
@@ -130,10 +130,18 @@ class Circumstances:
         known = {id(x): n for n, x in zip(self.subject.names, self.subject.varied, strict=True)}
         return [f"`{known[id(x)]}`" for x in self.visit.varied]
 
+    @cached_property
+    def _by_hand(self) -> bool:
+        """Whether a derivative here may be the user's: gradwright's own do not ask how arrays lie."""
+        nodes = walk([o._node for o in self.subject.outputs])
+        return hasattr(self.subject.func, "for_values") or any(map(_of_the_user, nodes))  # what is a gradient hides it
+
     def fault(self) -> Fault | None:
         """The first one that is found."""
         with _quiet():
-            looks = (self._other_calls, self._recording, self._asking, self._layouts, self._marked)
+            looks = [self._other_calls, self._recording]
+            if self._by_hand:
+                looks += [self._asking, self._layouts, self._marked]
             return next((found for look in looks if (found := look()) is not None), None)
 
     def gradient(self, x: Any) -> Any:
@@ -143,7 +151,7 @@ class Circumstances:
     def _other_calls(self) -> Fault | None:
         visit, n = self.visit, len(self.visit.varied)
         laid_out = None
-        if visit.outcome is not None:
+        if visit.outcome is not None and self._by_hand:
             level = range(n) if visit.level else ()
             slots = [*level, *(n + k for k in self.subject.which)]
             laid_out = self._laid_out(visit.again, visit.outcome, dict.fromkeys(slots, "stride-0"))
@@ -352,6 +360,12 @@ def _marked(subject: Subject) -> list[int]:
     nodes = [n for n in walk([o._node for o in subject.outputs]) if isinstance(n, BackwardNode)]
     metas = [m for n in nodes for k, m in enumerate(n._outputs) if m is not None and k not in (n._ports or (0,))]
     return [k for k, a in silent.items() if (a.shape, a.dtype) in metas]
+
+
+def _of_the_user(node: Node) -> bool:
+    """Whether a node is of a Function, or of an operation that is declared elsewhere than in gradwright."""
+    op = getattr(type(node), "_op", None)
+    return isinstance(node, BackwardNode) or not (op is None or op.forward.__module__.startswith("gradwright."))
 
 
 @contextmanager
