@@ -276,3 +276,42 @@ def test_an_index_of_another_library_is_refused_by_name() -> None:
 @pytest.mark.filterwarnings("error")
 def test_no_warning_leaves_an_operation() -> None:
     assert elsewhere([0.0]).log().tolist() == [-math.inf]
+
+
+PLACES = ["cpu", "array-api-strict:0", "array-api-strict:1", "array-api-strict:2"]
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "copy_": lambda y, v: y.copy_(v),
+    "view": lambda y, v: y[1].copy_(v),
+    "setitem": lambda y, v: y.__setitem__(1, v),
+    "setitem slice": lambda y, v: y.__setitem__((slice(None), slice(1, None)), v[1:]),
+    "setitem all": lambda y, v: y.__setitem__(..., v),
+    "other dtype": lambda y, v: y.copy_(v.to(gw.float32)),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize(("there", "here"), [(a, b) for a in PLACES for b in PLACES if a != b])
+def test_what_is_copied_comes_from_any_device_with_its_history(write: str, there: str, here: str) -> None:
+    def run(here: str, there: str) -> list[Any]:
+        x = gw.tensor(A, device=here, requires_grad=True)
+        v = gw.tensor([0.5, -1.0, 2.0], dtype=gw.float64, device=there, requires_grad=True)
+        y = x * 2
+        WRITES[write](y, v * v)
+        assert y.device == device(here)
+        loss = (y**3).sum() + (x**3).sum()
+        first = gw.autograd.grad(loss, (x, v), create_graph=True)
+        second = gw.autograd.grad((first[0] * x).sum() + (first[1] * v).sum().to(here), (x, v))
+        assert [g.device for g in (*first, *second)] == [device(here), device(there)] * 2
+        with gw.no_grad():
+            z = gw.zeros(2, 3, device=here, dtype=gw.float64)
+            WRITES[write](z, v)
+        return [t.tolist() for t in (y, *first, *second, z)]
+
+    for got, want in zip(run(here, there), run("cpu", "cpu"), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_an_index_tensor_takes_a_value_of_its_own_device_only() -> None:
+    x, v = gw.zeros(3, device=THERE), gw.ones(2)
+    with pytest.raises(RuntimeError, match=r"Move one of them: with x\.to\(y\.device\)"):
+        x[gw.tensor([0, 2], device=THERE)] = v

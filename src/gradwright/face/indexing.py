@@ -50,13 +50,18 @@ def getitem(self: Any, key: Any) -> Any:
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
-    """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``."""
+    """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``.
+
+    Without index tensors and masks it is copied from whatever device, as by `copy_`.
+    """
     x, parts, places = located(self, key)
     if places:
         assign(x, _put_at("__setitem__", unhooked(x), parts, places, value))
     else:
         region = apply(_index.index, (x,), {"key": parts})
         region._counter = self._counter  # be it an inference tensor's
+        if isinstance(value, TensorBase) and not value.array.__class__ is x.array.__class__ is np.ndarray:
+            value = value.to(region.device)
         assign(region, _fitted("__setitem__", value, region, region.array.shape))
 
 

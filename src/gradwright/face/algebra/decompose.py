@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.require import require
@@ -25,6 +25,7 @@ from gradwright.face.diagonal import tril, triu
 from gradwright.face.join import cat
 from gradwright.face.returns import return_type
 from gradwright.ops import decompose as _ops
+from gradwright.reading.torch import tensor_arg
 
 _CHOLESKY_EX = return_type("linalg_cholesky_ex", "L", "info")
 _EIG = return_type("linalg_eig", "eigenvalues", "eigenvectors")
@@ -202,10 +203,37 @@ def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
 
 
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
-    """The solution of A X = B from `ldl_factor`'s result. Needs SciPy."""
+    """The solution of A X = B from `ldl_factor`'s result. Needs SciPy.
+
+    RuntimeError for pivots that are none of its: LAPACK would read and write outside the matrices.
+    """
     square("torch.linalg.ldl_solve", LD, "LD")
     matrix("torch.linalg.ldl_solve", B, "B", 3)
     same_dtype("torch.linalg.ldl_solve", LD, B, "LD and B")
+    _pivots(LD.array, pivots)
     batch = np.broadcast_shapes(LD.array.shape[:-2], B.array.shape[:-2])
     whole = [x.expand(*batch, *x.array.shape[x.array.ndim - d :]) for x, d in ((LD, 2), (pivots, 1), (B, 2))]
     return apply(_ops.ldl_solve, whole, {"hermitian": bool(hermitian)})
+
+
+def _pivots(factors: Any, pivots: Any) -> None:
+    """Raise RuntimeError unless ``pivots`` may be those of these factors: rows, negative ones in pairs of equals."""
+    found = backends.to_host(tensor_arg("torch.linalg.ldl_solve", pivots, "pivots", 2).array)
+    n = factors.shape[-1]
+    if found.dtype.kind not in "iu":
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtypes.of(found.dtype)}")
+    if found.shape != factors.shape[:-1]:
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(found.shape)} for LD with shape {list(factors.shape)}"
+        )
+    for row in found.reshape(-1, n).tolist() if found.size else ():
+        k = 0
+        while k < n:
+            two = row[k] < 0
+            if not 1 <= abs(row[k]) <= n or (two and row[k : k + 2] != [row[k]] * 2):
+                raise RuntimeError(
+                    f"torch.linalg.ldl_solve: pivots[..., {k}] is {row[k]}, but expected 1 to {n}, or two equal ones "
+                    f"from -{n} to -1 side by side. Did you properly pass the result of ldl_factor?"
+                )
+            k += 1 + two
