@@ -244,6 +244,8 @@ def _has_history(value: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
     if isinstance(a, dict):
         return all(_same(a[key], b[key]) for key in a)
     return bool(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
