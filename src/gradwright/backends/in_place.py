@@ -8,6 +8,7 @@ one of a few spare arrays. The calls are made `gradwright.interpreter.at_once`.
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,7 +25,8 @@ _WRITING = {
 }  # fmt: skip
 _BY_NAME = {"maximum", "minimum"}  # NumPy wants the place that these write to by name
 _TESTS = {"less", "greater"}
-_SCOPE = {"setitem": operator.setitem, "partial": partial, "empty": np.empty, "positive": np.positive}
+_SCOPE = {"setitem": operator.setitem, "partial": partial, "empty": np.empty, "positive": np.positive, "deque": deque,
+          "where": getattr(np.where, "_implementation", np.where)}  # fmt: skip
 
 
 class _Value:
@@ -70,7 +72,7 @@ class _Notes:
         if is_array:
             if name not in _WRITING | _TESTS | {"where"}:
                 raise NotImplementedError(f"xp.{name} in a rule that works in place: it cannot write into an array")
-            self.scope[name] = getattr(namespace, name)
+            self.scope.setdefault(name, getattr(namespace, name))
             self.used |= dict.fromkeys(x.name for x in parts if not x.is_array)
             self.calls.append((out.name, name, [x.name + "_" * (not x.is_array) for x in parts]))
         else:
@@ -149,11 +151,9 @@ def _placed(
     spares: list[str] = []
     tests: list[str] = []
     free: list[str] = []
-    held: list[str] = []
     for k, (out, f, at) in enumerate(calls):
         where = [place.get(x, x) for x in at]
         ending = [place.get(x, x) for x in dict.fromkeys(at) if last[x] == k and x not in targets]
-        ending, held = (held, ending) if f == "where" else (held + ending, [])  # it writes while it still reads
         free += [x for x in ending if x in spares]
         unused |= replaced.intersection(ending)
         if f in _TESTS:
@@ -172,8 +172,8 @@ def _placed(
         unused.discard(mine[0])
         if f == "where":
             test, yes, no = where
-            lines.append(f"positive, {no}, {mine[0]}")
-            lines.append(f"partial(positive, where={test if test in tests else f'bool({test})'}), {yes}, {mine[0]}")
+            chosen = f"map(where, [{test if test in tests else f'bool({test})'}], [{yes}], [{no}])"
+            lines.append(f"deque, map(positive, {chosen}, [{mine[0]}]), 0")
         elif f in _BY_NAME:
             lines.append(", ".join([f"partial({f}, out={mine[0]})", *where]))
         else:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from gradwright.interpreter import unnamed
-from gradwright.interpreter.at_once import having
 
 _SILENT: Any
 _get: Callable[[], Any]
@@ -51,7 +50,16 @@ quietly: Callable[..., Any] = partial(_under, _SILENT)
 
 def during_pass(f: Callable[..., Any], *args: Any) -> Any:
     """`quietly` for a backward pass, in which code of the user's may be called `as_user`."""
-    return having(_users, _get(), quietly, f, *args)
+    before, users = _get(), _users.get()
+    try:
+        _users.set(before)
+        _set(_SILENT)
+        return f(*args)
+    finally:
+        try:
+            _set(before)
+        finally:
+            _users.set(users)
 
 
 def in_pass() -> bool:
@@ -61,8 +69,12 @@ def in_pass() -> bool:
 
 def as_user(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """What ``f`` returns under the user's own setting."""
-    own = _users.get()
-    return f(*args, **kwargs) if own is None else _under(own, f, *args, **kwargs)
+    before, own = _get(), _users.get()
+    try:
+        _set(before if own is None else own)
+        return f(*args, **kwargs)
+    finally:
+        _set(before)
 
 
 def unheard(f: Callable[..., Any]) -> Callable[..., Any]:

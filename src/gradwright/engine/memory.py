@@ -52,7 +52,8 @@ class Memory:
         """Those over it that live."""
         for ref in [*self._over.values()]:
             t = ref()
-            if t is not None:
+            part = getattr(t, "_part", None)
+            if part is not None and part.memory is self:  # an interrupt may have kept it from being dropped
                 yield t
 
 
@@ -79,23 +80,25 @@ def _part(t: Any, saved: bool = False) -> Part:
     found: Part | None = getattr(t, "_part", None)
     if found is None:
         array = t.array
-        found = t._part = Part(Memory(array, saved), (), np.empty(array.shape, dtypes.of(array.dtype).dtype))
-        found.memory.add(t)
+        found = Part(Memory(array, saved), (), np.empty(array.shape, dtypes.of(array.dtype).dtype))
+        _enter(t, found)
     return found
 
 
 def _enter(t: Any, part: Part) -> None:
-    leave(t)
+    old = getattr(t, "_part", None)
+    part.memory.add(t)  # first: a part whose memory did not know of it would miss what is written
     t._part = part
-    part.memory.add(t)
+    if old is not None and old.memory is not part.memory:
+        old.memory.drop(t)
 
 
 def leave(t: Any) -> None:
     """``t`` gets memory of its own."""
     old = getattr(t, "_part", None)
     if old is not None:
-        old.memory.drop(t)
         del t._part
+        old.memory.drop(t)
 
 
 def share(t: Any, source: Any) -> Any:

@@ -250,22 +250,25 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     ``out`` is the result of the functional form of an in-place operation. Everything that can fail is checked before
     anything is changed. What is ``uniform``, the same everywhere, may go where entries share a place.
     """
-    calls = _assigning(x, out, uniform)
+    target, node = _taken_over(x, out, uniform)
     bump(x._counter, 3)  # first: counted and not written does no harm
-    at_once(calls)
+    if is_kept(x.array):
+        at_once([(setattr, target, "_node", node), *overwriting(x, out.array)])
+        return x
+    x.array[...] = out.array  # nor are lines parted between which nothing is called
+    target._node = node
     return x
 
 
 def assign_all(pairs: list[tuple[Any, TensorBase]], *more: Call) -> None:
     """`assign` for each pair, and ``more``; an interrupt leaves all of it undone or done."""
-    calls: list[Call] = [*more]
-    for x, out in pairs:
-        calls += _assigning(x, out)
+    owners = [(setattr, target, "_node", node) for target, node in [_taken_over(x, out) for x, out in pairs]]
     bump_all([x._counter for x, _ in pairs], 3)
-    at_once(calls)
+    at_once([*more, *owners, *[call for x, out in pairs for call in overwriting(x, out.array)]])
 
 
-def _assigning(x: Any, out: TensorBase, uniform: bool = False) -> list[Call]:
+def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, Any]:
+    """Whose history changes when ``out`` is written into ``x``, and to which; RuntimeError if that may not be."""
     new, old = out.array, x.array
     node = out._node
     if new.shape != old.shape:
@@ -275,15 +278,14 @@ def _assigning(x: Any, out: TensorBase, uniform: bool = False) -> list[Call]:
     check_writable(x, node is not None, uniform)
     if node is not None:
         _protect(node, old, x, out)
-    calls = overwriting(x, new)
     mode = now()
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         target, steps = (x, ()) if x._view is None else (x._view.base, x._view.steps)
         if target is not x or (node is None and x._node is not None):  # then it keeps a history, which carries nothing
             node = _rebased(target, steps, out)
         _retain(target, node)
-        calls.append((setattr, target, "_node", node))
-    return calls
+        return target, node
+    return x, x._node
 
 
 def is_of_leaf(x: Any) -> bool:
@@ -376,9 +378,8 @@ def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
     leaf, view = type(x._node) is AccumulateGrad, x._view
     before = share(wrap(x.array, x._node, x._counter), x)
     before._view = view
-    mode = now()
-    records = view is None or view.origin is None or mode.records  # right, whatever the mode
-    out = inside(partial(recording, records), resumed, form, before)
+    mode, always = now(), view is None or view.origin is None  # right, whatever the mode
+    out = inside(partial(recording, always or mode.records), resumed, form, before)
     x.array = out.array
     share(x, out)
     if leaf:
