@@ -8,7 +8,7 @@ one of a few spare arrays. The calls are made `gradwright.interpreter.at_once`.
 from __future__ import annotations
 
 import operator
-from collections import deque
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -25,8 +25,8 @@ _WRITING = {
 }  # fmt: skip
 _BY_NAME = {"maximum", "minimum"}  # NumPy wants the place that these write to by name
 _TESTS = {"less", "greater"}
-_SCOPE = {"setitem": operator.setitem, "partial": partial, "empty": np.empty, "positive": np.positive, "deque": deque,
-          "where": getattr(np.where, "_implementation", np.where)}  # fmt: skip
+_SCOPE = {"setitem": operator.setitem, "partial": partial, "empty": np.empty, "int8": np.int8, "negative": np.negative,
+          "bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}  # fmt: skip
 
 
 class _Value:
@@ -113,12 +113,14 @@ class InPlace:
                 copied = out.name in given or out.name in targets
                 targets[(notes.note("positive", out) if copied else out).name] = name
         lines, spares, tests = _placed(notes.calls, targets)
+        text = " ".join(lines)
         self.text = "\n    ".join([
             f"def given({', '.join(['of', *numbers])}):",
             *(f"{out} = {f}({', '.join(at)})" for out, f, at in notes.numbers),
             *(f"{x}_ = of({x})" for x in notes.used),
             f"def calls({', '.join([*arrays, *spares])}):",
-            *(f"    {x} = empty({arrays[0]}.shape, bool)" for x in tests),
+            *(f"    {x} = empty({arrays[0]}.shape, int8)" for x in tests),
+            *(f"    {x} = {x[:-4]}.view(f'i{{{x[:-4]}.itemsize}}')" for x in sorted(set(re.findall(r"\w+bits", text)))),
             "    return (",
             *(f"        ({line})," for line in lines),
             "    )",
@@ -137,7 +139,7 @@ class InPlace:
 def _placed(
     calls: list[tuple[str, str, list[str]]], targets: dict[str, str]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Calls with places to write to, and the names of the spare arrays and of those that tests write to.
+    """Calls with places to write to, and the names of the spare arrays and of those for tests: -1 where one holds.
 
     Args:
         calls: as noted.
@@ -158,12 +160,15 @@ def _placed(
         unused |= replaced.intersection(ending)
         if f in _TESTS:
             tests.append(out)
-            lines.append(", ".join([f, *where, out]))
+            lines.append(", ".join([f, *where, f"{out}.view(bool)"]))
+            lines.append(f"negative, {out}, {out}")
             continue
+        kept = where[2] if f == "where" else ""  # is read after its result has been written to
+        spare = [x for x in free if x != kept][-1:]
         if out in targets:
-            mine = [targets[out]] if targets[out] in unused else free[-1:]
+            mine = [targets[out]] if targets[out] in unused and targets[out] != kept else spare
         else:
-            mine = [x for x in ending if x in free or x in unused] or free[-1:]
+            mine = [x for x in ending if (x in free or x in unused) and x != kept] or spare
         if not mine:
             mine = [f"s{len(spares)}"]
             spares += mine
@@ -171,9 +176,11 @@ def _placed(
         free = [x for x in free if x != mine[0]]
         unused.discard(mine[0])
         if f == "where":
-            test, yes, no = where
-            chosen = f"map(where, [{test if test in tests else f'bool({test})'}], [{yes}], [{no}])"
-            lines.append(f"deque, map(positive, {chosen}, [{mine[0]}]), 0")
+            mask = where[0] if where[0] in tests else f"int8(-bool({where[0]}))"
+            yes, no, new = (f"{x}bits" for x in (*where[1:], mine[0]))  # see `gradwright.backends.select`
+            lines.append(f"bitwise_xor, {yes}, {no}, {new}")
+            lines.append(f"bitwise_and, {new}, {mask}, {new}")
+            lines.append(f"bitwise_xor, {new}, {no}, {new}")
         elif f in _BY_NAME:
             lines.append(", ".join([f"partial({f}, out={mine[0]})", *where]))
         else:
