@@ -187,6 +187,9 @@ X = gw.tensor([-1.0, 2.0], dtype=gw.float64)
     (lambda: F.pad(X, (1, A)), r"pad\(\): argument 'pad'"),
     (lambda: X.repeat(2, A), r"repeat\(\): an argument"),
     (lambda: gw.xp.var(X, correction=A), r"var\(\): argument 'correction'"),
+    (lambda: X.index_add(0, gw.tensor([0]), X[:1], alpha=A / A), r"index_add\(\): argument 'alpha'"),
+    (lambda: F.smooth_l1_loss(X, -X, beta=A - A), r"smooth_l1_loss\(\): argument 'beta'"),
+    (lambda: F.huber_loss(X, -X, delta=A), r"huber_loss\(\): argument 'delta'"),
     (lambda: F.leaky_relu(X, gw.ones(2)), r"leaky_relu\(\): argument 'negative_slope' must be a number, .* size \[2\]"),
 ])  # fmt: skip
 def test_the_error_names_what_the_user_called(call, names):

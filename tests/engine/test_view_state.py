@@ -226,6 +226,16 @@ def test_set_has_no_derivative(T, leaf):
         y.set_(T.zeros(2, dtype=T.int64))
 
 
+@pytest.mark.parametrize("source", [lambda x: x, lambda x: x * 2, lambda x: (x * 2)[1:]])
+def test_set_to_what_requires_grad_has_no_derivative(T, leaf, source):
+    y = T.zeros(2, dtype=T.float64).set_(source(leaf([1.0, 2.0])))
+    assert y.requires_grad
+    with pytest.raises((RuntimeError, NotImplementedError), match=r"derivative for '?set_'? is not implemented"):
+        y.sum().backward()
+    with T.no_grad():
+        assert not T.zeros(2, dtype=T.float64).set_(leaf([1.0, 2.0])).requires_grad
+
+
 def test_set_of_a_saved_value_is_noticed(T, leaf):
     x = leaf([1.0, 2.0])
     y = x.exp()

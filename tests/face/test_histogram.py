@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gradwright
 
@@ -39,3 +40,10 @@ def test_histogramdd(same: Any) -> None:
 def test_an_empty_density_warns_of_nothing(recwarn: Any) -> None:
     gradwright.histogram(gradwright.zeros(0), 2, density=True)
     assert not recwarn
+
+
+def test_weights_that_require_grad_are_no_data() -> None:
+    x, w = gradwright.tensor(X), gradwright.ones(6, dtype=gradwright.float64, requires_grad=True)
+    for hist, *_ in (gradwright.histogram(x, 3, weight=w), gradwright.histogramdd(x.reshape(6, 1), 3, weight=w)):
+        with pytest.raises(NotImplementedError, match="histogram"):
+            hist.sum().backward()

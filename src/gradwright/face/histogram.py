@@ -99,5 +99,8 @@ def _histogram(function: str, input: Any, points: Any, bins: Any, span: Any, wei
             edges.append(wrap(xp.linspace(low, high, _counts(b) + 1, dtype=points.array.dtype)))
     weights = () if weight is None else (flatten(weight.detach()),)
     hist = apply(_sets.histogram, (points, *edges, *weights), {"dims": len(edges), "density": bool(density)})
-    hist, *edges = (opaque(function, "NotImplemented", input, a) for a in (to_dtype(hist, d), *edges))
+    hist = to_dtype(hist, d)
+    if weight is not None:
+        hist = opaque(function, "NotImplemented", weight, hist)
+    hist, *edges = (opaque(function, "NotImplemented", input, a) for a in (hist, *edges))
     return hist, tuple(edges)

@@ -11,6 +11,7 @@ from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.numbers import number
 from gradwright.engine.require import within
 from gradwright.errors import size as _text
 from gradwright.face.join import cat
@@ -231,6 +232,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """A copy of ``input`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
     x, _, source, index, key = _along("index_add", input, dim, index, source)
+    alpha = number("index_add", "alpha", alpha)
     added = source if alpha == 1 else source * number_as("index_add", alpha, x.array.dtype).item()
     return _back(apply(_index.add_at, (x, added, index), {"key": key}), input.array.shape)
 

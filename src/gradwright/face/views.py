@@ -232,8 +232,8 @@ def storage_offset(self: Any) -> int:
 def set_(self: Any, source: Any = None) -> Any:
     """Let this tensor show the memory of ``source``, which from then on they share without sharing versions.
 
-    RuntimeError for a leaf that requires grad and for another dtype. There is no derivative: what was recorded of this
-    tensor cannot be gone back through.
+    RuntimeError for a leaf that requires grad and for another dtype. There is no derivative: what was recorded of
+    either cannot be gone back through.
     """
     x = tensor_arg("set_", self)
     source = x.new_empty(0) if source is None else tensor_arg("set_", source, "source", 2)
@@ -252,8 +252,10 @@ def set_(self: Any, source: Any = None) -> Any:
         hooks, x._node = x._node._hooks, None
         x._node = AccumulateGrad(x)
         x._node._hooks = hooks
-    elif x._node is not None and is_grad_enabled():
-        x._node = NotDifferentiable(x._node, "set_")
+    elif is_grad_enabled():
+        recorded = next((t for t in (x, source) if t.requires_grad), None)
+        if recorded is not None:
+            x._node = NotDifferentiable(recorded._node, "set_")
     return x
 
 

@@ -118,3 +118,14 @@ def test_the_mend_of_a_target(agree):
         gw.nn.functional.cross_entropy(gw.zeros(4, 2), gw.zeros(4, dtype=gw.int32))
     with pytest.raises(RuntimeError, match=r"target of \[4, 1\]; squeeze its last dim$"):
         gw.nn.functional.cross_entropy(gw.zeros(4, 2), gw.zeros(4, 1, dtype=gw.int64))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("further", [{}, {"ignore_index": 1}, {"label_smoothing": 0.3}])
+def test_weights_of_classes_that_require_grad(reduction, further):
+    """PyTorch refuses them."""
+    F, x, t, w = gw.nn.functional, gw.tensor(X), gw.tensor(T), gw.tensor(W, requires_grad=True)
+    assert gw.autograd.gradcheck(lambda w: F.cross_entropy(x, t, w, reduction=reduction, **further), w)
+    x, t, further = x[:, :, 0], t[:, 0], {name: v for name, v in further.items() if name == "ignore_index"}
+    assert gw.autograd.gradcheck(lambda w: F.nll_loss(x.log_softmax(1), t, w, reduction=reduction, **further), w)
+    assert gw.autograd.gradcheck(lambda w: F.multi_margin_loss(x, t, weight=w, reduction=reduction), w)

@@ -91,3 +91,11 @@ def test_other_dtypes_are_not_mixed(lib, name, given, own, due):
     norm, x = getattr(lib.nn, name)(*NORMS[name], dtype=getattr(lib, own)), lib.tensor(X, dtype=getattr(lib, given))
     with pytest.raises(RuntimeError, match=rf"^mixed dtype \(CPU\): {due}"):
         norm(x)
+
+
+def test_running_statistics_that_require_grad():
+    """PyTorch refuses them."""
+    x, w = gw.tensor(X), gw.tensor(W)
+    mean, var = gw.tensor(X.mean((0, 2)), requires_grad=True), gw.tensor(X.var((0, 2)), requires_grad=True)
+    for f in (gw.nn.functional.batch_norm, gw.nn.functional.instance_norm):
+        assert gw.autograd.gradcheck(lambda m, v, f=f: f(x, m, v, w, w, False), (mean, var))

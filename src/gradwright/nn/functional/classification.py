@@ -116,7 +116,7 @@ def _at_targets(op: Op, x: Any, target: Any, axis: int, ignore_index: int) -> tu
 def _chosen_weights(weight: Any, target: Any, held: Any) -> Any:
     """The weight of the class of each target, 0 for those to be ignored."""
     at = target if held is None else target.masked_fill(~held, 0)
-    w = index_select(weight.detach(), 0, at.reshape(-1)).reshape(target.shape)
+    w = index_select(weight, 0, at.reshape(-1)).reshape(target.shape)
     return w if held is None else e.where(held, w, 0.0)
 
 
@@ -238,7 +238,7 @@ def multi_margin_loss(
     excess = e.where(one_hot(t, classes) == 1, 0.0, excess if p == 1 else excess * excess)
     losses = excess.sum(1) / classes
     if weight is not None:
-        losses = losses * index_select(weight.detach(), 0, t)
+        losses = losses * index_select(weight, 0, t)
     return reduced(losses if x.array.ndim == 2 else losses.reshape(t.shape if t.ndim and t is target else ()), how)
 
 

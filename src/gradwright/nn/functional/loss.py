@@ -13,6 +13,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.creation import ones_like
 from gradwright.engine.apply import apply
+from gradwright.engine.numbers import number
 from gradwright.engine.require import require, within
 from gradwright.engine.source_line import warn
 from gradwright.errors import size
@@ -88,6 +89,7 @@ def l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: b
 def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0) -> Any:  # fmt: skip
     """d**2/(2 beta) for a difference d of at most beta, abs d - beta/2 beyond; beta = 0 is `l1_loss`."""
+    beta = number("smooth_l1_loss", "beta", beta)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}")
     x, y = _pair("smooth_l1_loss", input, target)
@@ -97,6 +99,7 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond; ``weight`` multiplies each."""
+    delta = number("huber_loss", "delta", delta)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}")
     x, y = _pair("huber_loss", input, target)

@@ -104,9 +104,9 @@ def batch_norm(
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("batch_norm(): Expected running_mean and running_var to be defined when training=False")
-        scale = (running_var.detach() + eps).rsqrt()
+        scale = (running_var + eps).rsqrt()
         scale = scale if weight is None else scale * weight
-        shift = -running_mean.detach() * scale
+        shift = -running_mean * scale
         shift = shift if bias is None else shift + bias
         return affine(x, per_channel(scale, ndim), per_channel(shift, ndim))
     return affine(batch_statistics(x, running_mean, running_var, momentum, eps)[0], w, b)
