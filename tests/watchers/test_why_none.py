@@ -66,6 +66,34 @@ def test_what_the_tensor_tells(make, reason):
     assert found.mend in str(found)
 
 
+@pytest.mark.parametrize("given", ["graph", "program"])
+@pytest.mark.parametrize(
+    ("compute", "reason"),
+    [
+        (lambda x: (x * 2).detach() * leaf(), "detach()"),
+        (lambda x: x.detach() * leaf(), "detach()"),
+        (lambda x: leaf() * 2, "not used"),
+        (lambda x: Double.apply(leaf(), x), "returned None"),
+        (lambda x: x * 2, "has a gradient"),
+    ],
+)
+def test_the_gradient_of_an_earlier_pass_does_not_answer_for_another_output(compute, reason, given):
+    """What is said of an output is the same for a tensor that has a gradient and for one that has none."""
+    fresh, stale = leaf(), kept()
+    output = {"graph": lambda x: compute(x).sum(), "program": lambda x: lambda: compute(x).sum()}[given]
+    before, after = why_none(fresh, output(fresh)), why_none(stale, output(stale))
+    assert before.reason == ("never run" if reason == "has a gradient" else after.reason)
+    if given == "program":
+        assert after.reason == reason
+    assert stale.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_frozen_tensor_with_an_old_gradient():
+    x = kept().requires_grad_(False)
+    assert why_none(x).reason == "has a gradient"
+    assert why_none(x, lambda: x * leaf()).reason == "frozen"
+
+
 def test_the_line_of_a_result_is_known_under_anomaly_mode():
     with detect_anomaly():
         y = leaf() * 2  # here

@@ -42,10 +42,10 @@ class WhyNone:
 
 
 def why_none(t: Any, output: Any = None) -> WhyNone:
-    """Why ``t.grad`` is None.
+    """Why ``t.grad`` is None, or what would keep ``output`` from giving it a gradient.
 
     Args:
-        t: the tensor.
+        t: the tensor. If it has a gradient, as of an earlier pass, ``output`` is judged all the same.
         output: what backward was run on, or was to be run on: a tensor, or several in a container. Better, a function
             without parameters that computes it: ``why_none(w, lambda: loss(model(x)))``. That is run once or twice,
             watched, so that the line where the way from ``t`` breaks can be named. A backward pass may be run, hooks
@@ -72,6 +72,8 @@ def why_none(t: Any, output: Any = None) -> WhyNone:
     """
     if not isinstance(t, TensorBase):
         raise TypeError(f"why_none: expected a Tensor, but got {kind(t)}")
+    if output is None and _keeps_one(t):
+        return _has_gradient("; whether an output would give it one, why_none(t, output) tells")
     found = _of_itself(t)
     if found is not None:
         return found
@@ -90,8 +92,6 @@ def why_none(t: Any, output: Any = None) -> WhyNone:
 
 def _of_itself(t: Any) -> WhyNone | None:
     """What can be told from the tensor alone."""
-    if getattr(t, "_grad", None) is not None:
-        return WhyNone("has a gradient", "it has a gradient: its grad is not None")
     node = t._node
     if node is None or is_severed(node):
         if is_whole(t.array):
@@ -119,6 +119,14 @@ def _of_itself(t: Any) -> WhyNone | None:
             str(place) if place else None,
         )
     return None
+
+
+def _keeps_one(t: Any) -> bool:
+    return getattr(t, "_grad", None) is not None
+
+
+def _has_gradient(more: str) -> WhyNone:
+    return WhyNone("has a gradient", f"it has a gradient: its grad is not None{more}")
 
 
 def _retained(t: Any) -> bool:
@@ -157,8 +165,10 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> W
     """The graph of outputs, which are ``what``, leads to it: does a gradient come?"""
     on_the_way = walk([o._node for o in outputs])
     if has_run := [n for n in on_the_way if getattr(n, "_saved", ()) is None]:
-        return _of_past_pass(t._node, has_run, lines)
+        return _of_past_pass(t, has_run, lines)
     none = dropped(outputs, t._node)
+    if none is None and _keeps_one(t):
+        return _has_gradient(f", and {what} gives it one when backward is run on it")
     if none is None:
         return WhyNone(
             "never run",
@@ -173,8 +183,9 @@ def _of_pass(t: Any, outputs: list[Any], lines: dict[Node, Any], what: str) -> W
     return _returned_none(*none[-1], lines)
 
 
-def _of_past_pass(leaf: Node, has_run: list[Node], lines: dict[Node, Any]) -> WhyNone:
+def _of_past_pass(t: Any, has_run: list[Node], lines: dict[Node, Any]) -> WhyNone:
     """A pass has been run through these nodes, and has freed them: how far did it come?"""
+    leaf = t._node
     route = leading_to({leaf}, has_run)
     none = []
     for node in has_run:
@@ -182,6 +193,8 @@ def _of_past_pass(leaf: Node, has_run: list[Node], lines: dict[Node, Any]) -> Wh
         for i, target in edges(node):
             if i in nothing and (target is leaf or target in route):
                 none.append((node, i))
+            elif target is leaf and _keeps_one(t):
+                return _has_gradient(", and backward has been run on this output and has come down to it")
             elif target is leaf:
                 return WhyNone(
                     "cleared",
