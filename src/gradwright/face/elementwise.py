@@ -258,8 +258,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(f"where(): expected condition to be a boolean tensor, but got {condition.dtype}")
     if not isinstance(input, TensorBase) and isinstance(input, NUMBER) and isinstance(other, NUMBER):
         near = beside(condition.array, 0, result_type(input, other))  # where the results are to be
-        return apply(_piecewise.where, (condition, *alike(_piecewise.where, input, other, near)[:2]), {})
-    return apply(_piecewise.where, (condition, *alike(_piecewise.where, input, other)), {})
+        return apply(_piecewise.chosen, (condition, *alike(_piecewise.chosen, input, other, near)[:2]), {})
+    return apply(_piecewise.chosen, (condition, *alike(_piecewise.chosen, input, other)), {})
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:

@@ -5,6 +5,8 @@ At a kink each takes the slope that PyTorch takes; the docstring says which.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.complex import is_complex
 
@@ -128,7 +130,6 @@ clamp_max.vjp(
     complex="general",
     kind="elementwise",
     node="WhereBackward0",
-    selects=True,
     samples=[
         Sample(A(values=[[True, False], [False, True]]), A(2, 2), A(2, 2)),
         Sample(A(values=[True, False, True]), A(2, 1), A(3)),
@@ -143,6 +144,8 @@ where.vjp(
     x=lambda xp, g, condition: xp.where(condition, g, xp.zero(g)),
     y=lambda xp, g, condition: unless(xp, condition, g),
 )
+chosen = replace(where, selects=True, samples=())
+"""`where` in a program of the user's; in a rule, NaN that comes through it is meant."""
 
 
 def _share(xp, g, lost, ties):
