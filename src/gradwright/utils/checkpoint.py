@@ -207,13 +207,14 @@ def _recorded(
     region.first, region.further, region.compares = first, further, check == "default"
     stop = _early_stop.get()
     region.early_stop = early_stop if stop is None else stop
-    before = now()
+    before, done = now(), False
     try:
         with region.around, Forget(region), first:
             result = function(*args, **kwargs)
             region.complete = True
+        done = True
     finally:
-        if not region.complete:
+        if not done:
             switch(before)  # an interrupt may have kept blocks from ending
     if not region.complete:
         raise RuntimeError(
