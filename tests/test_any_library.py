@@ -273,6 +273,40 @@ def test_an_index_of_another_library_is_refused_by_name() -> None:
         elsewhere([1.0, 2.0])[gw.tensor([0, 1])]
 
 
+APART: dict[str, Callable[[Any, Any], Any]] = {
+    "allclose": gw.allclose,
+    "addmm": lambda x, y: gw.addmm(x, y, y),
+    "baddbmm": lambda x, y: gw.baddbmm(x[None], y[None], y[None]),
+    "binary_cross_entropy": gw.nn.functional.binary_cross_entropy,
+    "cartesian_prod": lambda x, y: gw.cartesian_prod(x[0], y[0]),
+    "cdist": gw.cdist,
+    "class weight": lambda x, y: gw.nn.functional.cross_entropy(x, x.argmax(1), y[0]),
+    "einsum": lambda x, y: gw.einsum("ij,jk->ik", x, y),
+    "heaviside": gw.heaviside,
+    "index_add": lambda x, y: x.index_add(0, x[0].long(), y),
+    "linear bias": lambda x, y: gw.nn.functional.linear(x, x, y[0]),
+    "masked_scatter": lambda x, y: x.masked_scatter(x > 0, y),
+    "meshgrid": lambda x, y: gw.meshgrid(x[0], y[0], indexing="ij"),
+    "multi_dot": lambda x, y: gw.linalg.multi_dot([x, y]),
+    "prelu": lambda x, y: gw.nn.functional.prelu(x, y[0]),
+    "put": lambda x, y: x.put(x[0].long(), y[0]),
+    "quantile": lambda x, y: x.quantile(y[0]),
+    "scaled_dot_product_attention": lambda x, y: gw.nn.functional.scaled_dot_product_attention(x, y, y),
+    "scatter": lambda x, y: x.scatter(0, x.long(), y),
+    "solve": gw.linalg.solve,
+    "tensordot": gw.tensordot,
+}
+
+
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.filterwarnings("error")
+def test_tensors_of_two_libraries_of_one_dtype_are_refused_as_such(name: str) -> None:
+    x = gw.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=gw.float64)
+    for here, there in ((x, x.to(THERE)), (x.to(THERE), x)):
+        with pytest.raises(RuntimeError, match="all tensors to be of one array library, but found two"):
+            APART[name](here, there)
+
+
 @pytest.mark.filterwarnings("error")
 def test_no_warning_leaves_an_operation() -> None:
     assert elsewhere([0.0]).log().tolist() == [-math.inf]

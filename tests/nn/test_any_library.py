@@ -82,6 +82,20 @@ def test_modules(torch: Any, name: str, training: bool) -> None:
                 same(module, args, kwargs)
 
 
+@pytest.mark.parametrize("name", database())
+@pytest.mark.filterwarnings("error:You are comparing")
+def test_a_model_that_was_not_moved_is_told_from_its_inputs(torch: Any, name: str) -> None:
+    info = database()[name]
+    cases = info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=True, training=True)
+    case = next(iter(cases))
+    args, kwargs = translated((case.constructor_input.args, case.constructor_input.kwargs), layer_of)
+    module = getattr(gw.nn, name.removeprefix("nn."))(*args, **kwargs)
+    if list(module.parameters()):
+        args, kwargs = moved(translated((case.forward_input.args, case.forward_input.kwargs)))
+        with pytest.raises(RuntimeError, match=r"all tensors to be of one array library.*model\.to\(x\.device\)"):
+            module(*args, **kwargs)
+
+
 def near(here: Any, there: Any) -> None:
     assert there.device == FAR
     np.testing.assert_allclose(to_host(there.array), to_host(here.array), 1e-6, 1e-7)

@@ -123,11 +123,22 @@ def common(name: str, arrays: Sequence[Any]) -> Library:
     return one
 
 
+def differ(name: str, a: Any, b: Any) -> bool:
+    """Whether two arrays have different dtypes; RuntimeError, as from `common`, if they are of two libraries.
+
+    The dtypes of two libraries differ even where they mean the same.
+    """
+    if a.__class__ is not b.__class__:
+        common(name, (a, b))
+    return bool(a.dtype != b.dtype)
+
+
 def _apart(name: str, wanted: str, *found: Any) -> RuntimeError:
     return RuntimeError(
         f"{name}{'()' * name.isidentifier()}: expected all tensors to be {wanted}, but found two, "
-        f"{' and '.join(map(str, found))}. Move one of them: with x.to(y.device), or by gradwright.xp.asarray or "
-        "gradwright.from_dlpack of an array of the library where it is wanted"
+        f"{' and '.join(map(str, found))}. Move one of them: with x.to(y.device), all of a model with "
+        "model.to(x.device), or by gradwright.xp.asarray or gradwright.from_dlpack of an array of the library where it "
+        "is wanted"
     )
 
 

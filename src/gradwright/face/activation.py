@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.ops import activation as _activation
 from gradwright.reading.torch import tensor_arg
@@ -39,7 +39,7 @@ def prelu(input: Any, weight: Any) -> Any:
     """
     x, weight = tensor_arg("prelu", input), tensor_arg("prelu", weight, "weight", 2)
     shape, w = x.array.shape, weight.array
-    if x.array.dtype != w.dtype:
+    if backends.differ("prelu", x.array, w):
         raise RuntimeError(f"prelu: Type promoting not supported. Got {x.dtype} and {weight.dtype}. "
                            f"{dtypes.remedy(x.dtype, weight.dtype)}")  # fmt: skip
     if w.ndim > 1:

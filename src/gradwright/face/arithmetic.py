@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, unary
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
@@ -91,7 +91,7 @@ _step = without_slope(_piecewise.heaviside, "x", "y")
 def heaviside(input: Any, values: Any) -> Any:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0; of one dtype."""
     x, y = _real("heaviside", input), _real("heaviside", tensor_arg("heaviside", values, "values", 2))
-    if x.array.dtype != y.array.dtype:
+    if backends.differ("heaviside", x.array, y.array):
         raise RuntimeError(f"heaviside(): not implemented for tensors of different dtypes, {x.dtype} and {y.dtype}")
     return apply(_step, (x, y), {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.ops import piecewise as _piecewise
@@ -45,7 +45,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"isclose(): {name} must be greater than or equal to zero, but got {tolerance}")
-    if a.array.dtype != b.array.dtype:
+    if backends.differ("isclose", a.array, b.array):
         raise RuntimeError(f"isclose(): {a.dtype} did not match {b.dtype}: convert one with .to(dtype)")
     given = {"rtol": float(rtol), "atol": float(atol), "equal_nan": bool(equal_nan)}
     return apply(_piecewise.isclose, (a, b), given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
 from gradwright.face.reduce import norm
@@ -35,7 +35,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
         if x.array.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.array.ndim}D")
-    if a.array.dtype != b.array.dtype:
+    if backends.differ("cdist", a.array, b.array):
         raise RuntimeError(f"cdist(): expected both of one dtype, but got {a.dtype} and {b.dtype}")
     if a.array.shape[-1] != b.array.shape[-1]:
         raise RuntimeError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine import overwrite
 from gradwright.engine.apply import apply
@@ -138,7 +138,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
     x, values = tensor_arg("index_put", input), tensor_arg("index_put", values, "values", 3)
     key, places = key_of(tuple(slice(None) if k is None else k for k in indices), x)
     in_range(x, key, places)
-    if values.array.dtype != x.array.dtype:
+    if backends.differ("index_put", values.array, x.array):
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{dtypes.of(x.array.dtype)} for the destination and {dtypes.of(values.array.dtype)} for the source."
@@ -189,7 +189,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy of ``input`` in which the entries where the mask is True are, in order, the first ones of ``source``."""
     x, where = _alike(tensor_arg("masked_scatter", input), _mask("masked_scatter", mask))
     source = tensor_arg("masked_scatter", source, "source", 3)
-    if source.array.dtype != x.array.dtype:
+    if backends.differ("masked_scatter", source.array, x.array):
         raise RuntimeError(
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{dtypes.of(x.array.dtype)} and {dtypes.of(source.array.dtype)}"
@@ -227,7 +227,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """A copy of ``input`` with ``source`` at these places of the flattened tensor, written or added."""
     x, source = tensor_arg("put", input), tensor_arg("put", source, "source", 3)
     where = _places("put_", x, index)
-    if source.array.dtype != x.array.dtype:
+    if backends.differ("put", source.array, x.array):
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = "
             f"{dtypes.of(x.array.dtype)} and source.dtype = {dtypes.of(source.array.dtype)}"

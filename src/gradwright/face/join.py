@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.backends import to_host
+from gradwright.backends import differ, to_host
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
@@ -238,7 +238,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     for x in items:
         if x.array.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x.array.ndim}D")
-        if x.array.dtype != items[0].array.dtype:
+        if differ("meshgrid", x.array, items[0].array):
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(items) > 1
     if swap:

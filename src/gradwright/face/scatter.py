@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
@@ -48,7 +48,7 @@ def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[
     if dtypes.of(index.array.dtype) not in _INDICES and (index.array.size or function != "gather"):
         raise RuntimeError(f"{function}(): Expected dtype int32/int64 for index, got {dtypes.of(index.array.dtype)}")
     like = [x] if src is None else [x, src]
-    if src is not None and src.array.dtype != x.array.dtype:
+    if src is not None and backends.differ(function, src.array, x.array):
         raise RuntimeError(
             f"{function}(): Expected self.dtype to be equal to src.dtype, got {dtypes.of(x.array.dtype)} and "
             f"{dtypes.of(src.array.dtype)}"
@@ -205,7 +205,7 @@ def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) 
         f"{function}(): index out of range in self: dimension {axis} has size {n}"), IndexError)  # fmt: skip
     if source is not None:
         tensor_arg(function, source, "source", 4)
-        if source.array.dtype != x.array.dtype:
+        if backends.differ(function, source.array, x.array):
             raise RuntimeError(
                 f"{function}(): self and source expected to have the same dtype, but got (self) "
                 f"{dtypes.of(x.array.dtype)} and (source) {dtypes.of(source.array.dtype)}"

@@ -6,7 +6,7 @@ import itertools
 from math import prod
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.engine.require import within
@@ -162,7 +162,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     for x in xs:
         if x.array.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {_text(x.array.shape)}")
-        if x.array.dtype != xs[0].array.dtype:
+        if backends.differ("cartesian_prod", x.array, xs[0].array):
             raise RuntimeError(f"cartesian_prod() expects all tensors to have the same dtype, got {x.dtype}")
     if len(xs) == 1:
         return xs[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.require import require
 from gradwright.face import elementwise, reduce
@@ -83,7 +83,7 @@ def _levels(name: str, x: Any, q: Any, interpolation: str) -> Any:
     q = q if isinstance(q, TensorBase) else beside(x.array, q, x.array.dtype)
     if q.array.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, but has {q.array.ndim} dims")
-    if q.array.dtype != x.array.dtype:
+    if backends.differ(name, q.array, x.array):
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor, got {dtypes.of(q.array.dtype)}")
     require((q.array >= 0) & (q.array <= 1), f"{name}() q values must be in the range [0, 1]")
     return q

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
 from gradwright.errors import size as _text
@@ -108,7 +108,7 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 def _alike(name: str, input: Any, product: Any) -> Any:
-    if tensor_arg(name, input).array.dtype != product.array.dtype:
+    if backends.differ(name, tensor_arg(name, input).array, product.array):
         raise RuntimeError(f"{name}(): expected input, m1 and m2 to have the same dtype, but got {input.dtype} and "
                            f"{product.dtype}: convert one with .to({product.dtype})")  # fmt: skip
     return input
@@ -158,13 +158,13 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             f"linear(): mat1 and mat2 shapes cannot be multiplied (input {_text(shapes[0])}, "
             f"weight {_text(shapes[1])}: the last dim of input must be the second of weight)"
         )
-    if x.array.dtype != weight.array.dtype:
+    if backends.differ("linear", x.array, weight.array):
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(weight)}, the "
                            f"input and the weight of linear(). {dtypes.remedy(x.dtype, weight.dtype)}")  # fmt: skip
     if bias is None:
         return matmul(x, weight.t())
     bias = tensor_arg("linear", bias, "bias", 3)
-    if bias.array.dtype != weight.array.dtype:
+    if backends.differ("linear", bias.array, weight.array):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {legacy(bias)} and {legacy(weight)}, the "
                            f"bias and the weight of linear(). Convert one: bias.to({weight.dtype})")  # fmt: skip
     if bias.array.shape != shapes[1][:1]:

@@ -50,7 +50,7 @@ def square(name: str, x: Any, argument: str = "A", position: int = 1) -> Any:
 
 def same_dtype(name: str, a: Any, b: Any, names: str = "A and B") -> None:
     """RuntimeError if the dtypes differ."""
-    if a.array.dtype != b.array.dtype:
+    if backends.differ(name, a.array, b.array):
         first, second = names.split(" and ")
         raise RuntimeError(
             f"{name}: Expected {names} to have the same dtype, but found {first} of type {legacy(a)} and {second} of "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.creation import full
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
@@ -38,7 +38,7 @@ def scaled_dot_product_attention(
     q, k, v = (floating_arg("scaled_dot_product_attention", x, name)
                for name, x in (("query", query), ("key", key), ("value", value)))  # fmt: skip
     for name, x in (("key", k), ("value", v)):
-        if x.array.dtype != q.array.dtype:
+        if backends.differ("scaled_dot_product_attention", x.array, q.array):
             raise RuntimeError("Expected query, key, and value to have the same dtype, but got query.dtype: "
                                f"{q.dtype} and {name}.dtype: {x.dtype} instead. Convert one: "
                                f"{name}.to({q.dtype})")  # fmt: skip

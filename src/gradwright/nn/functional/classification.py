@@ -52,7 +52,7 @@ def _classes(name: str, x: Any, target: Any, weight: Any) -> int:
         raise RuntimeError(f"Expected target size {size(places)}, got {size(wanted)}: that of an input of "
                            f"{size(shape)} without its classes")  # fmt: skip
     _check_weight(weight, shape[axis])
-    if weight is not None and weight.array.dtype != x.array.dtype:
+    if weight is not None and backends.differ("cross_entropy", weight.array, x.array):
         raise RuntimeError(f"expected scalar type {legacy(x)} but found {legacy(weight)}: convert the classes' weight "
                            f"with weight.to({x.dtype})")  # fmt: skip
     return axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.backends.windows import Lattice
 from gradwright.engine.apply import apply
 from gradwright.errors import size as text
@@ -47,7 +47,7 @@ def _checked(function: str, input: Any, weight: Any, bias: Any, groups: int, n: 
             f"bias of size {text(bias.array.shape)} instead"
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and t.array.dtype != x.array.dtype:
+        if t is not None and backends.differ(function, t.array, x.array):
             raise RuntimeError(f"Input type ({x.dtype}) and {name} type ({t.dtype}) should be the same. "
                                f"{dtypes.remedy(x.dtype, t.dtype)}")  # fmt: skip
     if dtypes.kind(x.array.dtype) not in "fciV" or (dtypes.kind(x.array.dtype) == "i" and x.array.dtype.itemsize < 8):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.creation import ones
 from gradwright.errors import size
 from gradwright.face.algebra.linalg import einsum
@@ -55,7 +55,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
             f"{size(shapes[2])}; expected (..., n), (..., m) and (out, n, m)"
         )
     for t in (a, b):
-        if t.array.dtype != w.array.dtype:
+        if backends.differ("bilinear", t.array, w.array):
             raise RuntimeError(f"All tensors must have the same dtype, got input1: {a.dtype}, input2: {b.dtype}, "
                                f"weight: {w.dtype}. {dtypes.remedy(t.dtype, w.dtype)}")  # fmt: skip
     y = einsum("...i,kij,...j->...k", a, w, b)

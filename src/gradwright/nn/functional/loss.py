@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.creation import ones_like
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
@@ -125,7 +125,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
     how = mode(reduction, size_average, reduce)
     x, t = _same_size("binary_cross_entropy", input, target)
     within(x.array, 0.0, 1.0, lambda _: "binary_cross_entropy(): all elements of input should be between 0 and 1")
-    if x.array.dtype != t.array.dtype:
+    if backends.differ("binary_cross_entropy", x.array, t.array):
         raise RuntimeError(f"Found dtype {legacy(t)} but expected {legacy(x)}: convert the target of "
                            f"binary_cross_entropy with target.to({x.dtype})")  # fmt: skip
     losses = _pointwise(_ops.binary_cross_entropy, x, t)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import size
@@ -47,7 +47,7 @@ def per_channel(parameter: Any, ndim: int) -> Any:
 def check_dtypes(x: Any, *parameters: Any) -> None:
     """RuntimeError unless the parameters have the dtype of ``x``; float32 does for one of half precision, too."""
     for p in parameters:
-        if p is not None and p.array.dtype != x.array.dtype:
+        if p is not None and backends.differ("a normalisation", p.array, x.array):
             due = "expect parameter to have scalar type of Float"
             if p.dtype is dtypes.float32:
                 if dtypes.of(x.array.dtype).dtype.itemsize == 2:
