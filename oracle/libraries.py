@@ -51,6 +51,11 @@ class Elsewhere(Converter):
         super().__init__()
         self._xp = xp
 
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, (str, torch.device)) and str(value) == "cpu":
+            raise UnconvertibleError("asks for NumPy's arrays")
+        return super().__call__(value)
+
     def _tensor(self, value: torch.Tensor) -> Any:
         t = moved(Converter()._tensor(value), self._xp)
         if value.requires_grad:

@@ -87,6 +87,7 @@ from gradwright.face.elementwise import *
 from gradwright.face.histogram import *
 from gradwright.face.indexing import *
 from gradwright.face.join import *
+from gradwright.face.memory_format import *
 from gradwright.face.order import *
 from gradwright.face.rearrange import *
 from gradwright.face.reduce import *

@@ -20,10 +20,12 @@ from gradwright.engine.version import borrow, is_held
 from gradwright.errors import kind
 from gradwright.face import elementwise
 from gradwright.face.join import cat
+from gradwright.face.memory_format import order_like, order_of
 from gradwright.face.shape import clone, expand, reshape
 from gradwright.face.views import row_major
 from gradwright.guards.in_backward import brought, is_guarded, is_repeatable, made_of
 from gradwright.op import table
+from gradwright.ops import shape as _shape
 from gradwright.reading.torch import result_type, sizes, tensor_arg, to_dtype, unmasked
 from gradwright.xp.creation import fresh, is_strange, moved
 
@@ -241,9 +243,12 @@ def _empty() -> str:
     return "zeros" if is_repeatable() else "empty"
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+          memory_format: Any = None) -> Any:  # fmt: skip
     """Whatever the memory holds, of the given size; zeros in a Function's forward."""
     shape, d, make = size_of("empty", size), _dtype(dtype), _empty()
+    if memory_format is not None and (order := order_of("empty", memory_format, len(shape))):
+        return empty_permuted(shape, order, dtype=dtype, device=device, requires_grad=requires_grad)
     array = getattr(np, make)(shape, d) if device is None else fresh(make, shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
 
@@ -308,15 +313,21 @@ def like(make: Any, name: str) -> Any:
     """The function of a tensor that ``make`` is of a size."""
 
     def made_like(input: Any, *values: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                  **options: Any) -> Any:  # fmt: skip
+                  memory_format: Any = None, **options: Any) -> Any:  # fmt: skip
         x = tensor_arg(name, input)
+        order = order_like(name, memory_format, x)
         d = dtypes.of(x.array.dtype if dtype is None else dtype)
         if device is None and (at := device_of(x.array)) is not CPU:
             device = at
-        return make(x.array.shape, *values, dtype=d, device=device, requires_grad=requires_grad, **options)
+        now = requires_grad and order is None
+        out = make(x.array.shape, *values, dtype=d, device=device, requires_grad=now, **options)
+        if order is None:
+            return out
+        out = _shape.lay(out, order=order)
+        return out.requires_grad_() if requires_grad else out
 
     made_like.__name__ = made_like.__qualname__ = name
-    made_like.__doc__ = f"`{make.__name__}` of the size, dtype and device of ``input``."
+    made_like.__doc__ = f"`{make.__name__}` of the size, dtype and device of ``input``, which lies in memory as that."
     return made_like
 
 

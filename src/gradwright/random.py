@@ -168,12 +168,11 @@ def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dty
 
 
 def randint_like(input: Any, low: int, high: int | None = None, *, generator: Any = None, dtype: Any = None,
-                 device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
-    """`randint` of the size and dtype of ``input``."""
-    x = tensor_arg("randint_like", input)
+                 device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Any:  # fmt: skip
+    """`randint` of the size and dtype of ``input``, which lies in memory as that."""
     bounds = (0, low) if high is None else (low, high)
-    return randint(*bounds, x.shape, dtype=x.dtype if dtype is None else dtype, requires_grad=requires_grad,
-                   device=device_of(x.array) if device is None else device, generator=generator)  # fmt: skip
+    return _integers_like(input, *bounds, dtype=dtype, device=device, requires_grad=requires_grad,
+                          memory_format=memory_format, generator=generator)  # fmt: skip
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
@@ -182,6 +181,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     return finish(array, dtypes.int64 if dtype is None else dtype, device, False)
 
 
+_integers_like = like(lambda size, low, high, **options: randint(low, high, size, **options), "randint_like")
 rand_like, randn_like = like(rand, "rand_like"), like(randn, "randn_like")
 
 

@@ -27,6 +27,7 @@ from gradwright.face import join as j
 from gradwright.face import shape as s
 from gradwright.face.algebra import linalg as m
 from gradwright.face.forms import inplace_operator, operator
+from gradwright.face.memory_format import contiguous_format, lies_in, order_like, preserve_format, suggested
 from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
 from gradwright.guards.after_backward import bypass
@@ -39,8 +40,8 @@ from gradwright.reading.torch import destination, to_dtype
 
 
 def _converter(name: str) -> Any:
-    def convert(self: Tensor) -> Tensor:
-        return to_dtype(self, name)
+    def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        return to_dtype(self, name) if memory_format is None else self.to(dtype=name, memory_format=memory_format)
 
     convert.__doc__ = f"As {name}."
     return convert
@@ -106,9 +107,9 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         steps = strides(layout(self))
         return steps if dim is None else steps[dim]
 
-    def is_contiguous(self) -> bool:
-        """Whether its elements lie in memory in row-major order without gaps."""
-        return bool(layout(self).flags.c_contiguous)
+    def is_contiguous(self, *, memory_format: Any = contiguous_format) -> bool:
+        """Whether its elements lie in memory without gaps, in the order of the format: row-major by default."""
+        return lies_in("is_contiguous", self, memory_format)
 
     def element_size(self) -> int:
         """Bytes of one element."""
@@ -392,10 +393,17 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
            memory_format: Any = None) -> Tensor:  # fmt: skip
-        """Converted to a dtype, moved to a device (`gradwright.device`), or both, as another tensor is."""
+        """Converted to a dtype, moved to a device (`gradwright.device`), or both, as another tensor is.
+
+        Its memory keeps the order that it has, unless a ``memory_format`` is named. Itself where all is so already.
+        """
         dtype, device, copied = destination(args, dtype, device)
         out = creation.to(self, dtype, device)
-        return s.clone(out) if out is self and (copy or copied) else out
+        if memory_format is None or memory_format is preserve_format:
+            return s.clone(out) if out is self and (copy or copied) else out
+        order_like("to", memory_format, self)
+        same = out is self and not (copy or copied) and suggested(self) is memory_format
+        return self if same else s.clone(out, memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Tensor:
         """Converted to the dtype of ``other``."""
@@ -405,9 +413,9 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
     long, int, short, char, byte = map(_converter, ("int64", "int32", "int16", "int8", "uint8"))
     bool, cfloat, cdouble = map(_converter, ("bool", "complex64", "complex128"))
 
-    def cpu(self) -> Tensor:
+    def cpu(self, *, memory_format: Any = None) -> Tensor:
         """On the CPU, as a NumPy array; itself if it is there."""
-        return xp.creation.moved(self, CPU)
+        return self.to(CPU, memory_format=memory_format)
 
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
     new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)

@@ -13,6 +13,7 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.errors import size as _text
+from gradwright.face.memory_format import contiguous_format
 from gradwright.face.rearrange import constant_pad_nd
 from gradwright.face.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape
 from gradwright.ops import shape as _shape
@@ -214,7 +215,8 @@ def copied(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         out = f(input, *args, **kwargs)
-        return tuple(x.clone() for x in out) if isinstance(out, tuple) else out.clone()
+        dense = {"memory_format": contiguous_format}
+        return tuple(x.clone(**dense) for x in out) if isinstance(out, tuple) else out.clone(**dense)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`{f.__name__}` as a copy."

@@ -7,12 +7,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
 from gradwright.engine.memory import same, writable
 from gradwright.engine.view import alias_of, rearrange
 from gradwright.errors import size as _text
 from gradwright.face.complex import conj
+from gradwright.face.memory_format import order_like
 from gradwright.ops import shape as _shape
 from gradwright.reading.torch import one_dim, sizes, tensor_arg
 
@@ -373,8 +376,15 @@ atleast_3d = _atleast(3, lambda x: unsqueeze(atleast_2d(x), -1))
 
 
 def clone(input: Any, *, memory_format: Any = None) -> Any:
-    """A copy with the history of the original, in row-major order."""
-    return apply_one(_shape.copy, tensor_arg("clone", input), {})
+    """A copy with the history of the original. It lies in memory as that does, without gaps, unless a format is named.
+
+    RuntimeError for a format of another number of dims.
+    """
+    x = tensor_arg("clone", input)
+    if memory_format is None and x.array.__class__ is np.ndarray and x.array.flags.c_contiguous:
+        return apply_one(_shape.copy, x, {})
+    order = order_like("clone", memory_format, x)
+    return apply_one(_shape.copy, x, {}) if order is None else apply_one(_shape.lay, x, {"order": order})
 
 
 def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:

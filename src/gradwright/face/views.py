@@ -18,6 +18,7 @@ from gradwright.engine.view import alias_of, check_history, check_tracked, show
 from gradwright.errors import size as _text
 from gradwright.face.diagonal import diagonal
 from gradwright.face.join import copied, split, split_with_sizes, unbind
+from gradwright.face.memory_format import contiguous_format, lies_in, order_of, preserve_format, suggested
 from gradwright.face.shape import clone, expand, permute, rearranging, squeeze, t, transpose, unsqueeze, view
 from gradwright.guards.in_backward import aside
 from gradwright.ops import index as _index
@@ -219,9 +220,15 @@ transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy, view_copy = (
 )
 
 
-def contiguous(self: Any, memory_format: Any = None) -> Any:
-    """Itself if its elements lie in row-major order without gaps, else a copy in which they do."""
-    return self if self.is_contiguous() else clone(self)
+def contiguous(self: Any, *, memory_format: Any = contiguous_format) -> Any:
+    """Itself if its elements lie in the order of the format (row-major) without gaps, else a copy in which they do.
+
+    RuntimeError for a format of another number of dims.
+    """
+    if lies_in("contiguous", self, memory_format):
+        return self
+    order_of("contiguous", memory_format, self.array.ndim)
+    return clone(self, memory_format=memory_format)
 
 
 def storage_offset(self: Any) -> int:
@@ -260,7 +267,7 @@ def set_(self: Any, source: Any = None) -> Any:
 
 
 def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
-    """Give this tensor, which must need no gradient, another size in row-major order.
+    """Give this tensor, which must need no gradient, another size in the order of the format, row-major by default.
 
     What its memory holds stays. If that is too small, the tensor gets its own, in which new entries are 0.
     """
@@ -269,22 +276,25 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
         raise RuntimeError("cannot resize variables that require grad")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {_text(shape)}")
-    if shape == self.array.shape:
+    if shape == self.array.shape and memory_format is None:
         return self
+    order = order_of("resize_", memory_format or contiguous_format, len(shape)) or tuple(range(len(shape)))
     n, (_, _, start) = math.prod(shape), _layout(self)
     array = layout(self)
     if start + n <= _owner(array).nbytes // array.itemsize:
-        dense = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
-        return as_strided_(self, shape, dense, start)
+        inner = row_major(tuple(shape[k] for k in order))
+        return as_strided_(self, shape, tuple(inner[order.index(k)] for k in range(len(shape))), start)
     check_tracked(self)
     flat = _shape.reshape(self.array, shape=(-1,))
     leave(self)
     self.array = _shape.reshape(_shape.constant_pad_nd(flat, pad=((0, n - flat.size),), value=0), shape=shape)
     self._view = None
     bump(self._counter)
-    return self
+    return self if memory_format is None else resize_(self, shape, memory_format=memory_format)
 
 
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-    """`resize_` to the size of another tensor."""
-    return resize_(self, tensor_arg("resize_as_", the_template, "the_template", 2).array.shape)
+    """`resize_` to the size of another tensor; ``preserve_format`` is the format of that."""
+    template = tensor_arg("resize_as_", the_template, "the_template", 2)
+    wanted = suggested(template) if memory_format is preserve_format else memory_format
+    return resize_(self, template.array.shape, memory_format=wanted)

@@ -43,6 +43,17 @@ class Arrays:
         count.shape = dtypes.Size(self.array.shape)
         return count
 
+    def data_ptr(self) -> int:
+        """The address of its first entry; 0 if it has none.
+
+        What is written there past the tensor is noticed by nothing: write through `numpy`. RuntimeError for arrays of
+        another library, whose addresses are not known.
+        """
+        if self._is_elsewhere():
+            raise RuntimeError(f"data_ptr(): a tensor on {device_of(self.array)} has no address that is known: call "
+                               "cpu() for a copy that has one")  # fmt: skip
+        return writable(self).__array_interface__["data"][0] if self.array.size else 0
+
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The same memory as a NumPy array.
 

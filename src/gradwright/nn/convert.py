@@ -33,16 +33,24 @@ class Converted(Tree):
             self._buffers[name] = None if buffer is None else fn(buffer)
         return self
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False) -> Self:
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
+           memory_format: Any = None) -> Self:  # fmt: skip
         """Convert every floating-point parameter, its gradient and every such buffer.
 
         Takes a dtype, a device, to which everything moves, both, or a tensor to be like. Complex tensors stay complex.
+        A ``memory_format`` is given to what has 4 or 5 dims.
 
         Raises TypeError for a dtype that is neither floating-point nor complex, or for two, RuntimeError for another
         device.
         """
         dtype, device, _ = destination(args, dtype, device)
+
+        def memory(t: Any) -> dict[str, Any]:
+            return {} if memory_format is None or t.dim() not in (4, 5) else {"memory_format": memory_format}
+
         if dtype is None:
+            if memory_format is not None:
+                return self._apply(lambda t: t.to(device, **memory(t)))
             return self if device is None else self._apply(lambda t: t.to(device))
         target = dtypes.of(dtype)
         if not target.is_floating_point and not target.is_complex:
@@ -52,7 +60,7 @@ class Converted(Tree):
 
         def converted(t: Any) -> Any:
             fits = t.is_floating_point() or (target.is_complex and t.is_complex())
-            return t.to(dtype=target if fits else None, device=device)
+            return t.to(dtype=target if fits else None, device=device, **memory(t))
 
         return self._apply(converted)
 
