@@ -5,13 +5,17 @@ The truth is the same program without a checkpoint.
 
 import random
 import warnings
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright.engine.mode import PLAIN, now
 from gradwright.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from gradwright.utils.recompute import Forget, Remember
+from gradwright.utils.surroundings import Again, Aside, Surroundings
 from tests.utils.checkpoints import WAYS, close
 
 f64 = gw.float64
@@ -353,3 +357,43 @@ def test_over_another_library():
         found.append([t.cpu() for t in (*net.state_dict().values(), x.grad, *(p.grad for p in net.parameters()))])
     for a, b in zip(*found, strict=True):
         close(a, b)
+
+
+class Doubled(gw.nn.Module):
+    def forward(self, x):
+        return (x * (2 if self.training else 3)).sin()
+
+
+@WAYS
+@pytest.mark.parametrize("net", [gw.nn.Dropout, Doubled, lambda: gw.nn.Sequential(gw.nn.BatchNorm1d(3), gw.nn.Tanh())])
+def test_a_module_that_is_in_another_mode_than_in_forward(net, reentrant):
+    net, x = net().double(), leaf(5, 3)
+    y = checkpoint(net, x, use_reentrant=reentrant)
+    net.eval()
+    told = pytest.warns(gw.GradientWarning, match=r"training' is False now and was True .* train\(\) or eval\(\)")
+    with told, suppress(CheckpointError):  # if that is noticed, too
+        y.sum().backward()
+
+
+@WAYS
+@pytest.mark.filterwarnings("error")
+def test_a_mode_that_makes_no_difference_or_is_the_same_again(reentrant):
+    for net, changes in ((gw.nn.Linear(3, 3), (False,)), (gw.nn.Dropout(), (False, True))):
+        x = leaf(5, 3).float().detach().requires_grad_()
+        y = checkpoint(net, x, use_reentrant=reentrant)
+        for mode in changes:
+            net.train(mode)
+        y.sum().backward()
+
+
+@WAYS
+@pytest.mark.parametrize("watch", [Surroundings, Forget, Again, Remember, Aside])
+def test_an_interrupt_where_a_block_ends_leaves_nothing_on(monkeypatch, watch, reentrant):
+    def interrupted(self, *exc):
+        raise KeyboardInterrupt
+
+    net, x = gw.nn.BatchNorm1d(3).double(), leaf(5, 3)
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(watch, "__exit__", interrupted)
+        checkpoint(net, x, use_reentrant=reentrant).sum().backward()
+    assert now() is PLAIN

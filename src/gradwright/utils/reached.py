@@ -47,6 +47,8 @@ def _inside(name: str, value: Any) -> Iterator[Spot]:
         own = vars(value)
         for scope in (own["_parameters"], own["_buffers"], own["_modules"]):
             yield from (Spot(_joined(name, key), scope, key) for key in scope)
+        if _asks_for_mode(type(value)):  # type: ignore[arg-type]
+            yield Spot(_joined(name, "training"), own, "training")
         yield from (
             Spot(_joined(name, key), own, key) for key, part in own.items()
             if key[0] != "_" and (part is None or part.__class__ not in TENSORLESS)
@@ -69,6 +71,13 @@ def _inside(name: str, value: Any) -> Iterator[Spot]:
         yield from (Spot(_joined(name, key), own, key) for key in list(own))
         if callable(value):
             yield Spot(name, vars(_owner(value, "__call__")), "__call__")
+
+
+@lru_cache(maxsize=1000)
+def _asks_for_mode(cls: type) -> bool:
+    """Whether the code of a kind of module reads whether that is training."""
+    own = [f for c in cls.__mro__ if issubclass(c, Module) and c is not Module for f in vars(c).values()]
+    return any("training" in _names(f.__code__) for f in own if isinstance(f, FunctionType))
 
 
 def _owner(value: Any, name: str) -> type:

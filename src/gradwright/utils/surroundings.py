@@ -44,8 +44,9 @@ class Surroundings(Watch):
         moved: the counters of that memory, with such a reference.
         nodes: tensors whose memory was written, and what their history was.
         random: the state of each source of random numbers before it was drawn from; None if they are not preserved.
-        found: what was in each place that the function can reach, before it ran: tensors and None, and numbers in
-            variables of closures. Then only what it holds still; `rebound` has the others.
+        found: what was in each place that the function can reach, before it ran: tensors and None, numbers in
+            variables of closures, and whether modules that ask for it are training. Then only what it holds still;
+            `rebound` has the others.
     """
 
     def __init__(self, function: Any, given: dict[Any, Any], preserves: bool) -> None:
@@ -181,10 +182,13 @@ class Again(Watch):
                 continue
             if isinstance(value, TensorBase):
                 self.others[id(value)] = spot.name
-            elif isinstance(spot.scope, CellType) and isinstance(value, _NUMBERS) and value != before:
-                warn(f"a checkpointed function is run again, and {spot.name!r}, a variable of its closure, is "
-                     f"{value!r} now and was {before!r} in the forward pass: the gradient belongs to neither. Make it "
-                     f"an argument of the function, or a default: lambda x, {spot.name}={spot.name}: ...")  # fmt: skip
+            elif _is_setting(spot, value) and value != before:
+                what, mend = "", "Run backward before train() or eval() is called."
+                if isinstance(spot.scope, CellType):
+                    what = ", a variable of its closure,"
+                    mend = f"Make it an argument of the function, or a default: lambda x, {spot.name}={spot.name}: ..."
+                warn(f"a checkpointed function is run again, and {spot.name!r}{what} is {value!r} now and was "
+                     f"{before!r} in the forward pass: the gradient belongs to neither. {mend}")  # fmt: skip
 
     def used(self, tensors: Sequence[Any]) -> None:
         first = self.first
@@ -236,7 +240,12 @@ def _mend() -> str:
 def _may_matter(spot: Spot, value: Any) -> bool:
     if isinstance(value, TensorBase):
         return type(value._node) is not AccumulateGrad
-    return value is None or (isinstance(spot.scope, CellType) and isinstance(value, _NUMBERS))
+    return value is None or _is_setting(spot, value)
+
+
+def _is_setting(spot: Spot, value: Any) -> bool:
+    """Whether it is a number in a variable of a closure, or says whether a module is training."""
+    return isinstance(value, _NUMBERS) and (isinstance(spot.scope, CellType) or spot.key == "training")
 
 
 def _has_history(value: Any) -> bool:
