@@ -2,13 +2,16 @@
 
 The derivative, by Daleckii and Krein (1965), weighs the entries of v^H dx v with the divided differences
 f[l_i, l_j] = (f(l_i) - f(l_j)) / (l_i - l_j), which are f'(l) where the two are equal: nothing is divided by 0, and
-which vectors v of equal values are taken makes no difference. The derivative of order k is a sum of products of k
+which vectors v of equal values are taken makes no difference. Where f' is infinite, as of sqrt at 0, so are those
+entries of the result that grow without end as it does, and the others are what they come to. The derivative of order k is a sum of products of k
 matrices, weighed with the divided differences of k + 1 values, so one operation has them all.
 """
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise, product
+from operator import mul
 
 from gradwright.op import op
 from gradwright.ops.linalg import adjoint
@@ -36,11 +39,20 @@ def matrix_function(xp, x, *matrices, f):
     vh = adjoint(xp, v)
     if not matrices:
         return xp.matmul(v * inner[..., None, :], vh)
-    for i, a in enumerate(matrices):
-        inner = inner * spread(xp.matmul(xp.matmul(vh, a), v), i, i + 1)
-    if k > 1:
-        inner = xp.sum(inner, axis=tuple(range(inner.ndim - k, inner.ndim - 1)))
-    return xp.matmul(xp.matmul(v, inner), vh)
+    turned = reduce(mul, [spread(xp.matmul(xp.matmul(vh, a), v), i, i + 1) for i, a in enumerate(matrices)])
+
+    def weighed(inner):
+        inner = inner * turned
+        if k > 1:
+            inner = xp.sum(inner, axis=tuple(range(inner.ndim - k, inner.ndim - 1)))
+        return xp.matmul(xp.matmul(v, inner), vh)
+
+    endless = xp.isinf(inner)
+    if not bool(xp.any(endless)):
+        return weighed(inner)
+    none = xp.zeros_like(inner)
+    result, growth = weighed(xp.where(endless, none, inner)), weighed(xp.where(endless, xp.sign(inner), none))
+    return xp.where(growth == 0, result, growth * xp.inf)
 
 
 def _slope(xp, g, x, matrices, f):

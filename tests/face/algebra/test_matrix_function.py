@@ -89,6 +89,56 @@ def test_powers_are_products(seed: int, n: int, power: int) -> None:
         np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("power", [0.5, 0.3])
+@pytest.mark.parametrize("kind", KINDS)
+@given(
+    values=st.lists(st.sampled_from([0.25, 1.0, 1.0 + 1e-9, 4.0]), min_size=0, max_size=3),
+    zeros=st.integers(0, 2),
+    read=st.sampled_from(["everything", "some", "the regular block"]),
+    seed=st.integers(0, 10**6),
+)
+def test_a_singular_matrix(
+    values: list[float], zeros: int, read: str, seed: int, kind: str, power: float
+) -> None:
+    """The limit of q (f[l_i, l_j] * q^H w q) q^H as zeros come from above: infinite only where it grows without end."""
+    values, n, generator = [0.0] * zeros + values, zeros + len(values), np.random.default_rng(seed)
+    q = np.eye(n) + (0j if kind == "complex128" else 0)
+    q[zeros:, zeros:] = np.linalg.qr(matrix(np.arange(n - zeros), kind, seed))[0]
+    w = generator.standard_normal((n, n)) * (generator.random((n, n)) < 0.5 if read == "some" else 1)
+    if read == "the regular block":
+        w[:zeros] = w[:, :zeros] = 0
+    x = leaf((q * values) @ q.conj().T)
+    y = (L.matrix_sqrt if power == 0.5 else lambda x: L.matrix_power(x, power))(x)
+    ((y.real if y.is_complex() else y) * gw.tensor(w)).sum().backward()
+    w, l = (w + w.T) / 2, np.array(values)
+    gap = l[:, None] - l
+    equal = np.abs(gap) < 1e-6
+    with np.errstate(divide="ignore"):
+        slopes = np.where(equal, power * l[:, None] ** (power - 1), (l[:, None] ** power - l**power) / (gap + equal))
+    endless = np.isinf(slopes)
+    slopes[endless] = 0
+    due = q @ (slopes * (q.conj().T @ w @ q)) @ q.conj().T
+    endless &= w != 0
+    found = x.grad.numpy()
+    assert not np.isfinite(found[endless]).any()
+    np.testing.assert_allclose(found[~endless], due[~endless], rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("library", [np, strict])
+def test_a_regular_block_has_its_second_derivative_beside_a_zero(library: Any) -> None:
+    small = matrix([1.0, 1.0, 2.0])
+    large = np.zeros((4, 4))
+    large[1:, 1:] = small
+    found = []
+    for array in (small, large):
+        t = wrap(library.asarray(array))
+        t.requires_grad = True
+        (g,) = gw.autograd.grad((L.matrix_sqrt(t)[-3:, -3:] ** 2).sum(), t, create_graph=True)
+        (h,) = gw.autograd.grad((g[-3:, -3:] ** 2).sum(), t)
+        found.append([np.asarray(r.detach().array)[-3:, -3:] for r in (g, h)])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-9)
+
+
 def test_a_batch_of_which_one_matrix_is_degenerate() -> None:
     x = np.stack([np.eye(3), matrix([1.0, 2.0, 3.0]), np.zeros((3, 3))])
     whole, parts = leaf(x), [leaf(m) for m in x]

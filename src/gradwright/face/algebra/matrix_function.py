@@ -49,7 +49,10 @@ def matrix_function(A: Any, f: Callable[[Any], Any]) -> Any:
 
 
 def matrix_sqrt(A: Any) -> Any:
-    """The positive square root of a positive-definite A: `matrix_function` of sqrt. LinAlgError if A is indefinite."""
+    """The square root of a positive-semidefinite A: `matrix_function` of sqrt. LinAlgError if A is indefinite.
+
+    Of a singular A the derivative is infinite where a loss reaches the root in the null space, and finite elsewhere.
+    """
     return _of("linalg.matrix_sqrt", A, sqrt)
 
 
