@@ -3,8 +3,8 @@
 The derivative, by Daleckii and Krein (1965), weighs the entries of v^H dx v with the divided differences
 f[l_i, l_j] = (f(l_i) - f(l_j)) / (l_i - l_j), which are f'(l) where the two are equal: nothing is divided by 0, and
 which vectors v of equal values are taken makes no difference. Where f' is infinite, as of sqrt at 0, so are those
-entries of the result that grow without end as it does, and the others are what they come to. The derivative of order k is a sum of products of k
-matrices, weighed with the divided differences of k + 1 values, so one operation has them all.
+entries of the result that grow without end as it does; the others are what they come to. The derivative of order k is
+a sum of products of k matrices, weighed with the divided differences of k + 1 values, so one operation has them all.
 """
 
 from __future__ import annotations

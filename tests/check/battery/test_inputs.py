@@ -40,6 +40,31 @@ def test_without_samples_the_use_of_an_argument_says_what_it_is():
     assert str(larger.call) == "x: float64 (3, 4), lam: float64 (3, 4)"
 
 
+def test_what_is_wrong_with_any_inputs_is_not_guessed_away():
+    """The guess that shows it is kept; what an earlier one raised for another reason does not take its place."""
+
+    class Writes(Ridge):
+        @staticmethod
+        def backward(ctx, g):
+            x, lam = ctx.saved_tensors
+            g *= 1.0
+            return g * lam, (g * x).sum()
+
+    class WritesLater(Ridge):
+        @staticmethod
+        def backward(ctx, g):
+            x, lam = ctx.saved_tensors
+            slopes = g * lam, (g * x).sum()
+            g.add_(1)
+            return slopes
+
+    for f in (Writes, WritesLater):
+        (lab,), problem, made_up = called(f)
+        assert (str(lab.call), problem, made_up) == ("x: float64 (5,), lam: float64 ()", None, True)
+        with pytest.raises(RuntimeError, match="changed its grad_output in place"):
+            lab.gradients()
+
+
 def test_a_larger_guess_has_to_do_without_any_doubt():
     class Bias(gw.autograd.Function):
         @staticmethod

@@ -656,3 +656,23 @@ def test_a_backward_that_differs_where_it_is_recorded():
         gradwright.autograd.gradgradcheck(Square.apply, x)
     with pytest.raises(gradwright.GradcheckError, match="Jacobian mismatch"):
         gradwright.autograd.gradcheck(Square.apply, x)
+
+
+@pytest.mark.parametrize("write", [lambda g: g.mul_(2), lambda g: g.__imul__(2), lambda g: g.__setitem__(0, 1.0)])
+def test_a_write_to_grad_output_is_told_alike_by_both_checks(write):
+    """It names grad_output and the mend, and not a leaf that is the checker's own."""
+
+    class Writes(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            write(g)
+            return g * 2
+
+    x = gradwright.tensor([0.3, -1.2], dtype=gradwright.float64, requires_grad=True)
+    for check in (gradwright.autograd.gradcheck, gradwright.autograd.gradgradcheck):
+        with pytest.raises(RuntimeError, match=r"WritesBackward: backward changed its grad_output .*clone\(\)"):
+            check(Writes.apply, x)

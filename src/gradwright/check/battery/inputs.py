@@ -32,7 +32,7 @@ TRIES = 400
 """How many made-up calls are tried."""
 MORE = 10
 """How many more, to find a larger one."""
-_PLAIN = ("changed input", "mark_dirty", "number of gradients")
+_PLAIN = ("changed input", "changed grad_output", "mark_dirty", "number of gradients")
 """What is wrong whatever a Function is called with."""
 
 

@@ -199,6 +199,7 @@ class _Gradient:
 
     def _gradients(self, arguments: tuple[Any, ...], recorded: bool) -> tuple[Any, ...]:
         inputs, cotangents = arguments[: self.n], arguments[self.n :]
+        cotangents = tuple(c.clone() for c in cotangents)  # a backward that writes to a leaf is told of the leaf alone
         outs, wanted = _differentiable(self.func(*inputs)), _differentiable(inputs)
         found = grad(outs, wanted, cotangents, create_graph=recorded, allow_unused=True) if outs else ()
         return tuple([g for g in found if g is not None])
