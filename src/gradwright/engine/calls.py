@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gradwright import backends, dtypes
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
@@ -239,6 +241,10 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
 
 def _one(array: Any) -> Any:
     """1 in the shape (of one element) and dtype of ``array``."""
+    if array.__class__ is np.ndarray and array.ndim:
+        one = array.copy()
+        one.fill(1)
+        return one
     if is_kept(array):
         return backends.namespace(array).ones_like(array)
     one = array.dtype.type(1)

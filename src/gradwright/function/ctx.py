@@ -12,9 +12,10 @@ from gradwright.backends.quiet import as_user
 from gradwright.contract.declarations import Declaring, FunctionCtx, root
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.hooks import as_tensor
+from gradwright.engine.memory import share_saved
 from gradwright.engine.mode import UNRECORDED, now, switch
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
-from gradwright.engine.nodes_of_ops import freed, unpack
+from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.engine.saved_hooks import raw
 from gradwright.engine.strict import warn
 from gradwright.engine.version import noted
@@ -151,8 +152,11 @@ class BackwardNode(Declaring, Node):
                 values.append(None)
                 continue
             array, counter, version, node = packed
-            if node.__class__ is int or counter[0] != version:
-                values.append(self._unpacked(len(values), packed))
+            if counter[0] != version:
+                name = "out" if node.__class__ is int else f"saved_tensors[{len(values)}]"
+                raise modified(self, name, packed)
+            if node.__class__ is int:  # output number ``node`` of this very node
+                values.append(share_saved(wrap(array, self._port(node), counter)))
             elif node.__class__ is AccumulateGrad and node._array is array:
                 values.append(node.variable)
             else:
@@ -169,15 +173,6 @@ class BackwardNode(Declaring, Node):
             raise freed(self)
         count = len(self._saved) if self._replay is None else self._replay.count
         return tuple([raw(self, k) for k in range(count)])
-
-    def _unpacked(self, k: int, packed: tuple[Any, ...]) -> Any:
-        array, counter, version, node = packed
-        if not isinstance(node, int):
-            return unpack(self, packed, f"saved_tensors[{k}]")
-        out = unpack(self, (array, counter, version, None), "out")  # output number ``node`` of this very node
-        if self._ports is not None:
-            out._node = self._port(node)
-        return out
 
     def _written(self, part: str = "forward", argument: str = "") -> str | None:
         """Where the user has written forward, or backward, or what gives the gradient of an argument."""
