@@ -118,3 +118,15 @@ def test_second_slopes_at_kinks() -> None:
     rows = _second(lambda x: gradwright.linalg.vector_norm(x, dim=1), [[0.0, 0.0], [3.0, 4.0]])
     np.testing.assert_array_equal(rows, [[np.nan, np.nan], [0, 0]])
     assert _second(gradwright.std, [0.0, 0.0, 0.0]) == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((1,), 0), ((1, 1), None), ((3, 1), 1), ((2, 1, 2), 1), ((2, 2), 0)])
+def test_products_of_any_number_of_entries_have_second_slopes(torch: Any, shape: Any, dim: Any) -> None:
+    found = []
+    for t in (gradwright, torch):
+        x = t.tensor(np.random.default_rng(0).standard_normal(shape), requires_grad=True)
+        (g,) = t.autograd.grad((x.prod() if dim is None else x.prod(dim)).sum(), x, create_graph=True)
+        (second,) = t.autograd.grad((g * t.ones_like(g).cumsum(0)).sum(), x)
+        found.append([g.detach().numpy(), second.numpy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod as product
 
 from gradwright.op import A, Sample, builtin
+from gradwright.ops.arithmetic import power
 from gradwright.ops.complex import is_complex, real_part
 
 _AXES = [
@@ -82,6 +83,8 @@ def _others(xp, x):
 def _prod_slope(xp, g, x, axis, keepdims):
     """g times the product of all *other* entries; no division, so zeros are fine."""
     axes = tuple(range(x.ndim)) if axis is None else axis
+    if count(x.shape, axes) == 1:
+        return kept(xp, g, x.shape, axis, keepdims) * power(x, exponent=0)  # 1, which has a derivative: 0
     order = tuple(i for i in range(x.ndim) if i not in axes) + axes
     moved = xp.permute_dims(x, order)
     lines = xp.reshape(moved, (*moved.shape[: x.ndim - len(axes)], count(x.shape, axes)))
