@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import importlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -117,3 +119,9 @@ def test_like_another_tensor() -> None:
     moved = gradwright.ones(2).to(there)
     assert (moved.device, moved.dtype) == (there.device, there.dtype)
     assert there.to(gradwright.ones(2)).device == CPU
+
+
+def test_the_name_of_the_library_that_gradwright_brings_is_enough() -> None:
+    code = "import gradwright as gw; print(gw.ones(2).to('array-api-strict:1').device)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "array-api-strict:1\n", done.stderr

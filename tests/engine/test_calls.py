@@ -231,6 +231,14 @@ def test_the_second_output_has_no_graph(T, leaf):
         T.autograd.backward([leaf(1.0), T.tensor(1.0)])
 
 
+def test_what_cannot_begin_a_pass_says_what_to_do():
+    x = gradwright.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"why_none\(t\) says what cut it off"):
+        x.sum().detach().backward()
+    with pytest.raises(RuntimeError, match=r"not for one of size \[2\]: take its sum or mean, or give gradient="):
+        (x * 2).backward()
+
+
 def test_a_cotangent_is_needed(leaf):
     with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
         (leaf([1.0, 2.0]) * 2).backward()

@@ -60,6 +60,13 @@ def test_foreign_types(T, name, other):
             call()
 
 
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "pow", "lt", "eq", "iadd", "imul"])
+def test_an_array_of_another_library_is_named_with_the_mend(name):
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(TypeError, match=r"got array_api_strict\.Array \(gradwright\.from_dlpack\(\) takes it\)"):
+        getattr(op, name)(gradwright.ones(3), strict.ones(3))
+
+
 def test_a_foreign_type_may_know_tensors():
     x = gradwright.ones(2)
     assert x.__add__(Foreign()) is NotImplemented

@@ -340,7 +340,7 @@ def test_no_warnings_escape_a_step():
 
 
 @pytest.mark.parametrize(("make", "kind", "words", "mend"), [
-    (lambda t: t.optim.SGD(t.nn.Linear(1, 1), lr=0.1), TypeError, "", r"but got Linear: write its parameters\(\)$"),
+    (lambda t: t.optim.SGD(t.nn.Linear(1, 1), lr=0.1), TypeError, "", r"but got Linear: write net\.parameters\(\)$"),
     (lambda t: t.optim.SGD([], lr=0.1), ValueError, "optimizer got an empty parameter list", "in a ModuleList"),
     (lambda t: t.optim.SGD([{"param": [t.ones(1)]}], lr=0.1), KeyError, ".params", "but got one of 'param'"),
     (lambda t: t.optim.Adam([t.ones(1)], lr="0.1"), TypeError, "", "learning rate should be a number, but got '0.1'"),
@@ -349,3 +349,9 @@ def test_what_a_newcomer_hands_over(T, make, kind, words, mend):
     with pytest.raises(kind, match=f"^{words}") as error:
         make(T)
     assert T is not gw or re.search(mend, str(error.value))
+
+
+@pytest.mark.parametrize("wrap", [gw.nn.Sequential, lambda m: gw.nn.ModuleList([m]), lambda m: [m]])
+def test_a_module_in_place_of_its_parameters(wrap):
+    with pytest.raises(TypeError, match=r"write net\.parameters\(\)"):
+        gw.optim.SGD(wrap(gw.nn.Linear(1, 1)), lr=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ class device:
     def _read(self, text: str, index: int | None) -> None:
         """Become the device of this name."""
         name, _, number = text.partition(":")
+        if name == "array-api-strict":
+            import_module("gradwright.backends.strict")  # which registers it
         one = next((one for one in _others() if one.name == name), None)
         if one is None:
             if name in dtypes.NAMES:

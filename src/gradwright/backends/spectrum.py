@@ -18,7 +18,9 @@ from gradwright.errors import GradientWarning, LinAlgError
 __all__ = ["apart", "independent", "level", "turnable"]
 
 _MENDS = {
-    "linalg.eigh": "A function of the matrix, v @ diag(f(values)) @ v.mH, is gradwright.linalg.matrix_function(x, f)",
+    "linalg.eigh": "A function of the matrix, v @ diag(f(values)) @ v.mH, is gradwright.linalg.matrix_function(x, f); "
+    "the projector v[:, :k] @ v[:, :k].mH is that of f = lambda t: (1 + sign(c - t)) / 2 for a c between values k - 1 "
+    "and k",
     "linalg.eig": "A function of a Hermitian matrix is gradwright.linalg.matrix_function(x, f), of any matrix "
     "gradwright.linalg.matrix_exp(x) and matrix_power(x, n)",
     "linalg.svd": "A function of the singular values, u @ diag(s * f(s**2)) @ vh, is x @ "

@@ -17,7 +17,7 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import warn
 from gradwright.engine.untaken import tell, untaken
 from gradwright.engine.view import refresh
-from gradwright.errors import kind
+from gradwright.errors import kind, size
 
 
 def backward(
@@ -209,10 +209,13 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
         if t.__class__ is GradientEdge:
             t = value_of(t, g)
         if t._node is None:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn: "
+                               "gradwright.autograd.why_none(t) says what cut it off")  # fmt: skip
         if g is None:
             if t.array.size != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+                raise RuntimeError("grad can be implicitly created only for scalar outputs, not for one of size "
+                                   f"{size(t.array.shape)}: take its sum or mean, or give gradient=, a tensor of that "
+                                   "size that says how much each entry counts")  # fmt: skip
             if dtypes.of(t.array.dtype).is_complex:
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"

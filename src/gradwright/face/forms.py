@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, binary, unary
 from gradwright.engine.base import TensorBase, wrap
@@ -27,7 +29,12 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Call
         pair = operands(op, (x, y), floating=floating)
         if pair is not None and op.name == "subtract":
             refuse_booleans("-", x, y)
-        return NotImplemented if pair is None else apply(op, pair, {})
+        if pair is not None:
+            return apply(op, pair, {})
+        for v in (x, y):
+            if hasattr(v, "__array_namespace__") and not isinstance(v, (TensorBase, np.ndarray)):
+                raise _stranger(op, v)  # its own operator would only refuse a Tensor, or drop its history
+        return NotImplemented
 
     return binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
 
@@ -40,8 +47,12 @@ def alike(op: Op, *values: Any) -> list[Any]:
     found = operands(op, values)
     if found is None:
         wrong = next(v for v in values if not isinstance(v, (TensorBase, *NUMBER)))
-        raise TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")
+        raise _stranger(op, wrong)
     return found
+
+
+def _stranger(op: Op, wrong: Any) -> TypeError:
+    return TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")
 
 
 def refuse_booleans(sign: str, *values: Any) -> None:
@@ -69,7 +80,7 @@ def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Call
             tensor_arg(op.name, input)
         if out is NotImplemented:
             wrong = other if isinstance(input, TensorBase) else input
-            raise TypeError(f"{op.name}(): arguments must be Tensors or numbers, but got {kind(wrong)}")
+            raise _stranger(op, wrong)
         return out
 
     call.__name__ = call.__qualname__ = op.name

@@ -88,7 +88,7 @@ class Optimizer:
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor) or not isinstance(params, Iterable):
-            several = ": write its parameters()" if hasattr(params, "parameters") else ""
+            several = ": write net.parameters()" if hasattr(params, "parameters") else ""
             mend = ": write [params]" if isinstance(params, Tensor) else several
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                             f"{kind(params)}{mend}")  # fmt: skip
@@ -159,7 +159,8 @@ class Optimizer:
             param_group["param_names"] = names
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind(p)}")
+                mend = ": write net.parameters()" if hasattr(p, "parameters") else ""
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind(p)}{mend}")
             if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():

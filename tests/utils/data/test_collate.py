@@ -83,3 +83,9 @@ def test_strange_containers_become_plain_ones():
     mapping.note = "kept"
     assert default_collate([mapping, mapping]).note == "kept"
     assert type(default_convert({"a": gw.ones(1)})["a"]) is gw.Tensor
+
+
+@pytest.mark.parametrize("batch", [[gw.ones(2), gw.ones(3)], [(np.ones(2), 1), (np.ones(3), 1)], [[1, 2], [1]]])
+def test_samples_of_unequal_size_ask_for_a_collate_fn(batch):
+    with pytest.raises(RuntimeError, match="pad or cut the samples, or give the DataLoader a collate_fn"):
+        default_collate(batch)

@@ -39,12 +39,12 @@ def default_collate(batch: Any) -> Any:
     first = batch[0]
     if isinstance(first, TensorBase):
         joined = None if any(t.requires_grad for t in batch) else _stacked([t.array for t in batch])
-        return stack(batch) if joined is None else joined
+        return _checked(batch) if joined is None else joined
     if isinstance(first, np.ndarray):
         if dtypes.kind(first.dtype) not in _TENSOR_KINDS:
             raise TypeError(_UNKNOWN.format(first.dtype))
         joined = _stacked(batch)
-        return stack([creation.as_tensor(b) for b in batch]) if joined is None else joined
+        return _checked([creation.as_tensor(b) for b in batch]) if joined is None else joined
     if isinstance(first, np.generic):
         return creation.as_tensor(np.array(batch))
     if isinstance(first, float):
@@ -57,12 +57,24 @@ def default_collate(batch: Any) -> Any:
         return _rebuilt_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
+            raise RuntimeError(f"each element in list of batch should be of equal size: {_MEND}")
         return _rebuilt_sequence(first, [default_collate(column) for column in zip(*batch, strict=True)])
     raise TypeError(_UNKNOWN.format(type(first)))
 
 
 _UNKNOWN = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+
+
+_MEND = "pad or cut the samples, or give the DataLoader a collate_fn that makes a batch of them"
+
+
+def _checked(tensors: Sequence[Any]) -> Any:
+    """One tensor of tensors; RuntimeError if their sizes differ."""
+    for i, t in enumerate(tensors):
+        if t.shape != tensors[0].shape:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry "
+                               f"0 and {list(t.shape)} at entry {i}: {_MEND}")  # fmt: skip
+    return stack(tensors)
 
 
 def _stacked(arrays: Sequence[Any]) -> Any:
