@@ -243,3 +243,23 @@ def test_in_any_mode(context: Any) -> None:
 def test_asymmetry_of_rounding_is_taken() -> None:
     x = np.linalg.inv(matrix([1.0, 1.0, 1e3])) + 1e-13 * np.arange(9.0).reshape(3, 3)
     assert L.matrix_sqrt(gw.tensor(x)).shape == (3, 3)
+
+
+def test_the_projector_that_the_error_of_equal_values_advises() -> None:
+    x = gw.diag(gw.tensor([1.0, 1.0, 3.0], dtype=gw.float64)).requires_grad_()
+    w = gw.tensor([[0.3, -1.0, 2.0], [0.7, 0.1, -0.4], [1.5, 0.2, 0.9]], dtype=gw.float64)
+    v = gw.linalg.eigh(x)[1]
+    with pytest.raises(gw.linalg.LinAlgError, match=r"projector .* lambda t: \(1 \+ sign\(c - t\)\) / 2"):
+        ((v[:, :2] @ v[:, :2].mT) * w).sum().backward()
+    projector = gw.linalg.matrix_function(x, lambda t: (1 + gw.sign(2 - t)) / 2)
+    (slope,) = gw.autograd.grad((projector * w).sum(), x)
+    for i in range(3):
+        for j in range(3):
+            ends = []
+            for h in (1e-6, -1e-6):
+                y = x.detach().numpy().copy()
+                y[i, j] += h / 2
+                y[j, i] += h / 2
+                u = np.linalg.eigh(y)[1][:, :2]
+                ends.append(float((u @ u.T * w.numpy()).sum()))
+            assert slope[i, j].item() == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-6)
