@@ -676,3 +676,33 @@ def test_a_write_to_grad_output_is_told_alike_by_both_checks(write):
     for check in (gradwright.autograd.gradcheck, gradwright.autograd.gradgradcheck):
         with pytest.raises(RuntimeError, match=r"WritesBackward: backward changed its grad_output .*clone\(\)"):
             check(Writes.apply, x)
+
+
+@pytest.mark.parametrize("p", [0.3, 0.5, 0.9])
+def test_of_what_is_not_deterministic_nothing_else_is_said(p):
+    x = gradwright.rand(8, dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(gradwright.GradcheckError, match="not deterministic") as caught:
+        gradwright.autograd.gradcheck(lambda x: gradwright.nn.functional.dropout(x, p), x)
+    assert not any("no known cause" in note for note in getattr(caught.value, "__notes__", []))
+
+
+def _declared(ctx, x):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+@pytest.mark.parametrize("forward", [lambda ctx, x: x.mul_(2), _declared, lambda ctx, x: x.clone() + x.add_(1).sum()])
+@pytest.mark.parametrize("check", ["gradcheck", "gradgradcheck", "diagnose"])
+def test_the_numbers_of_the_input_are_what_they_were(check, forward):
+    """Whatever forward writes there, whether it is refused or not: a next check is not of other numbers."""
+
+    class Writes(gradwright.autograd.Function):
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    Writes.forward = staticmethod(forward)
+    x = gradwright.tensor([0.3, -1.2], dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(RuntimeError):
+        getattr(gradwright.autograd, check)(Writes.apply, x)
+    assert x.tolist() == [0.3, -1.2]

@@ -28,6 +28,7 @@ from gradwright.verify.diagnosis.records import Hypothesis, Verdict
 from gradwright.verify.diagnosis.report import Diagnosis
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import estimate
+from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import tensors
 from gradwright.verify.numeric.on_host import on_host
 
@@ -101,7 +102,7 @@ class Examination:
         given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
         f, inputs = on_host(f, given)
         self.budget, self.around = budget, around
-        with _quiet():
+        with _quiet(), restored(tensors(inputs)):
             self.case = Case(f, inputs, names, outputs)
             self.replay = Replay(
                 f,

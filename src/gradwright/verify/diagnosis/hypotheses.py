@@ -25,6 +25,7 @@ TABLE: tuple[Fit, ...] = (
     behaviour.cotangent,
     second.frozen,
     absence.not_a_number,
+    layout.triangle,
     layout.missing_sum,
     layout.converted,
     absence.zero,

@@ -67,6 +67,32 @@ def transpose(r: Residual, c: Context) -> Hypothesis | None:
     return None
 
 
+def triangle(r: Residual, c: Context) -> Hypothesis | None:
+    """Forward reads one triangle of a matrix, and backward gives the gradient of both, as of a Hermitian one."""
+    if len(r.input.shape) < 2 or r.input.shape[-1] != r.input.shape[-2] or not r.wrong.any():
+        return None
+    by_entry = r.numeric.reshape(*r.input.axes, -1)
+    other = by_entry.swapaxes(-3, -2)
+    if r.input.is_complex:
+        other = np.stack((other[0], -other[1]))
+    for unread, part in (("upper", np.triu), ("lower", np.tril)):
+        outside = part(np.ones(r.input.shape[-2:]), 1 if unread == "upper" else -1) > 0
+        if by_entry[..., outside, :].any():
+            continue
+        evidence = r.explained(((by_entry + other) / 2).reshape(r.numeric.shape))
+        if evidence >= ENOUGH:
+            name = r.name
+            return Hypothesis(
+                "triangle",
+                f"the {unread} triangle of `{name}` is not read: it is taken to be that of a Hermitian (symmetric, if "
+                "real) matrix, and backward gives the gradient of both",
+                evidence,
+                f"symmetrise what is given: check the function of ({name} + {name}.mH) / 2",
+                name,
+            )
+    return None
+
+
 def flipped(r: Residual, c: Context) -> Hypothesis | None:
     """The gradient, the cotangent, or a kernel is in reverse order along a dimension; or moved along it."""
     for out, said, known in _single(r):
@@ -122,6 +148,8 @@ def missing_sum(r: Residual, c: Context) -> Hypothesis | None:
                 kept = np.zeros_like(columns)
                 where = (slice(None),) * (d + 1) + (k,)
                 kept[where] = columns[where]
+                if not kept.any():  # nothing there: a gradient of 0 says nothing of it
+                    continue
                 evidence = r.explained(_spread(r, out, kept.reshape(known.shape)))
                 if evidence >= ENOUGH and out.axes[d] > 1:
                     d -= out.is_complex

@@ -17,13 +17,14 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import strict
 from gradwright.errors import CutError, GradcheckError, GradientWarning, StrictError
 from gradwright.verify.circumstances import Circumstances, Visit
-from gradwright.verify.diagnosis import Verdict, diagnose
+from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
 from gradwright.verify.gradcheck.passes import check_linear, check_undefined, check_zero
 from gradwright.verify.gradcheck.projections import ACCEPTED, project
 from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
 from gradwright.verify.gradcheck.surrogates import check_surrogate, surrogates
 from gradwright.verify.numeric.budget import estimate, pick
+from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
 from gradwright.verify.numeric.on_host import on_host
 
@@ -108,8 +109,9 @@ def gradcheck(
     _not_yet("gradcheck", check_batched_grad=check_batched_grad, check_forward_ad=check_forward_ad)
     func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     check_inputs(inputs)
-    return _check(func, inputs, None, partial(diagnose, func, inputs), eps, atol, rtol, raise_exception, nondet_tol,
-                  check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
+    with restored(tensors(inputs)):
+        return _check(func, inputs, None, partial(diagnose, func, inputs), eps, atol, rtol, raise_exception,
+                      nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
 
 
 def gradgradcheck(
@@ -156,7 +158,8 @@ def gradgradcheck(
     func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     if grad_outputs is None:
         check_inputs(inputs)
-        outputs = _differentiable(func(*inputs))
+        with restored(tensors(inputs)):
+            outputs = _differentiable(func(*inputs))
         if not outputs:
             raise ValueError("gradgradcheck: func returned no tensor that requires grad, so nothing to check")
         cotangents = tuple(_random_like(o, gen_non_contig_grad_outputs) for o in outputs)
@@ -167,7 +170,7 @@ def gradgradcheck(
     gradient = _Gradient(func, len(inputs))
     names = [*parameters(func, len(inputs)), *(f"grad_outputs[{i}]" for i in range(len(cotangents)))]
     try:
-        with enable_grad():
+        with enable_grad(), restored(tensors(inputs + cotangents)):
             return _check(gradient, inputs + cotangents, names, partial(diagnose, func, inputs, order=2), eps, atol,
                           rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode,
                           bool(masked), budget)  # fmt: skip
@@ -242,7 +245,7 @@ def _diagnosed(error: GradcheckError, subject: Subject | None, diagnosed: Callab
         return
     with suppress(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):  # of so broken a backward
         error.diagnosis = diagnosed()
-        if error.diagnosis.verdict is not Verdict.VERIFIED:  # it looks at the numbers alone, not at dtypes, say
+        if error.diagnosis.hypotheses or error.diagnosis.unexplained:  # else it has nothing to add
             error.add_note(str(error.diagnosis))
 
 
