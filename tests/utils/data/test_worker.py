@@ -58,10 +58,13 @@ def test_order_is_kept_whatever_the_workers_do(kind):
 
 @KINDS
 def test_workers_work_at_the_same_time(kind):
-    loader = DataLoader(Does(lambda i: time.sleep(0.1) or i, 8), num_workers=4, **kind)
-    begin = time.monotonic()
-    assert len(list(loader)) == 8
-    assert time.monotonic() - begin < 0.75
+    meeting = multiprocessing.get_context("fork").Barrier(4)  # which lets four pass, and no fewer
+
+    def meet(i):
+        meeting.wait(60)
+        return i
+
+    assert len(list(DataLoader(Does(meet, 8), num_workers=4, **kind))) == 8
 
 
 @KINDS
