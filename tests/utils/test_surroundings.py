@@ -397,3 +397,13 @@ def test_an_interrupt_where_a_block_ends_leaves_nothing_on(monkeypatch, watch, r
         patch.setattr(watch, "__exit__", interrupted)
         checkpoint(net, x, use_reentrant=reentrant).sum().backward()
     assert now() is PLAIN
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+@pytest.mark.parametrize("device", ["cpu", "array-api-strict"])
+def test_two_passes_through_one_checkpoint(device, reentrant):
+    x, w = (gw.tensor(values, device=device, requires_grad=True) for values in ([0.5, 1.0], [2.0, -1.0]))
+    y = checkpoint(lambda x: (x * w).exp(), x, use_reentrant=reentrant).sum()
+    for _ in range(2):
+        y.backward(retain_graph=True)
+    assert np.allclose(gw.backends.to_host(x.grad.array), 2 * np.array([2 * np.e, -1 / np.e]))

@@ -205,7 +205,10 @@ class Again(Watch):
                 continue
             counter, ref, version = found
             held = owner(t)
-            if id(held) not in first.written and (ref() is not held or counter[0] != version):
+            then = ref()
+            if isinstance(then, TensorBase):
+                then = owner(then)  # it may have begun to share its memory
+            if id(held) not in first.written and (then is not held or counter[0] != version):
                 place = written_at(counter, int(version)) or "a line that is not known"
                 raise self.told(f"{first.name(t)}, which the function uses, has been changed since the forward pass."
                                 f"\n  changed at {place}{_mend()}")  # fmt: skip
