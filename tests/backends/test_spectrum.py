@@ -87,3 +87,13 @@ def test_a_basis_that_may_turn() -> None:
     spectrum.turnable(w, (a + a.T) @ w)  # of the loss tr(a w w^T)
     with pytest.raises(LinAlgError, match="full_matrices"):
         spectrum.turnable(w, np.eye(5)[:, :2])
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+def test_dependent_columns(dtype: str, k: int) -> None:
+    x = np.random.default_rng(k).standard_normal((2, 5, 3)).astype(dtype)
+    spectrum.full_rank(np.linalg.qr(x)[1])
+    x[1, :, k] = x[1, :, :k] @ np.arange(1, k + 1)
+    with pytest.raises(LinAlgError, match=rf"column {k} of matrix \[1\]"):
+        spectrum.full_rank(np.linalg.qr(x)[1])

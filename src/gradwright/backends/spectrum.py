@@ -15,7 +15,7 @@ import numpy as np
 
 from gradwright.errors import GradientWarning, LinAlgError
 
-__all__ = ["apart", "independent", "level", "turnable"]
+__all__ = ["apart", "full_rank", "independent", "level", "turnable"]
 
 _MENDS = {
     "linalg.eigh": "A function of the matrix, v @ diag(f(values)) @ v.mH, is gradwright.linalg.matrix_function(x, f); "
@@ -118,3 +118,18 @@ def turnable(vectors: Any, slopes: Any) -> Any:
             "them all. If they are not meant, say full_matrices=False."
         )
     return slopes
+
+
+def full_rank(triangle: Any) -> Any:
+    """The ``triangle`` of a QR decomposition; LinAlgError if a number on its diagonal is 0 up to rounding."""
+    sizes = np.abs(np.diagonal(triangle, axis1=-2, axis2=-1))
+    least = 10 * sizes.shape[-1] * _EPS[triangle.dtype.char] * np.max(sizes, axis=-1, initial=0)
+    lost = sizes <= least[..., None]
+    if lost.any():
+        *batch, k = (int(i) for i in np.argwhere(lost)[0])
+        matrix = f" of matrix {batch}" if batch else ""
+        raise LinAlgError(
+            f"linalg.qr: column {k}{matrix} is 0 or made of those before it, up to rounding, where q and r have no "
+            "derivative. A basis of the columns that are independent has one: take the qr of those."
+        )
+    return triangle

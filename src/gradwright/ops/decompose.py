@@ -65,7 +65,14 @@ def turnable(xp, vectors, slopes):
     return xp.linalg.turnable(vectors, slopes)
 
 
+@op(complex="general")
+def full_rank(xp, triangle):
+    """The triangle. LinAlgError if it is singular."""
+    return xp.linalg.full_rank(triangle)
+
+
 apart.vjp(values=lambda xp, g: g)
+full_rank.vjp(triangle=lambda xp, g: g)
 level.vjp(slopes=lambda xp, g: g, values=lambda xp, g: None)
 independent.vjp(vectors=lambda xp, g: g, values=lambda xp, g: None)
 turnable.vjp(vectors=lambda xp, g: None, slopes=lambda xp, g: g)
@@ -136,7 +143,8 @@ def qr(xp, x, *, mode="reduced"):
     """x = q r with q^H q = 1 and r upper triangular, for x with at least as many rows as columns.
 
     dx = (g_q + q s) r^-H, where s is the Hermitian matrix with the upper triangle of g_r r^H - q^H g_q.
-    Without derivative if ``mode`` is "complete" and x not square: the additional columns of q are arbitrary.
+    Without derivative if ``mode`` is "complete" and x not square: the additional columns of q are arbitrary; and where
+    the columns of x are dependent (LinAlgError).
     """
     return list(xp.linalg.qr(x, mode=mode))
 
@@ -144,7 +152,7 @@ def qr(xp, x, *, mode="reduced"):
 def _qr_slope(xp, g, x_shape, out, mode):
     if mode == "complete" and x_shape[-2] > x_shape[-1]:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols")
-    q, r = out
+    q, r = out[0], full_rank(out[1])
     gq, gr = g
     s = xp.triu(xp.matmul(gr, adjoint(xp, r)) - xp.matmul(adjoint(xp, q), gq), k=0)
     s = s + adjoint(xp, s) - _diag(real_part(xp, _diagonal(xp, s)))

@@ -107,3 +107,11 @@ def test_a_matrix_whose_triangles_differ(same: Any) -> None:
     same(lambda t, x: [t.linalg.eigvalsh(x), t.linalg.eigvalsh(x, "U")], x, names=False)
     x = x @ x.T + np.triu(x) + 3 * np.eye(3)
     same(lambda t, x: [t.linalg.cholesky(x), t.linalg.cholesky(x, upper=True)], x, names=False)
+
+
+@pytest.mark.parametrize("device", ["cpu", "array-api-strict"])
+def test_qr_of_dependent_columns_has_no_derivative(device: str) -> None:
+    x = gradwright.tensor([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]], dtype=gradwright.float64, device=device)
+    q, r = gradwright.linalg.qr(x.requires_grad_())
+    with pytest.raises(gradwright.linalg.LinAlgError, match="column 1 is 0 or made of those before it"):
+        (q.sum() + r.sum()).backward()
