@@ -7,5 +7,4 @@ REFUSED: dict[str, str] = {
     "bfloat16": "array-api-strict has no bfloat16",
     "grid_sampler_3d": "the generic scatter compares each place with each index: a terabyte for this sample",
     "half": "array-api-strict has no float16",
-    "normal.number_mean": "draws from numbers alone, and so in NumPy: the generator is another's (random)",
 }
