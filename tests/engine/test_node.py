@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -232,3 +233,13 @@ def test_a_gradient_takes_the_dtype_of_its_leaf():
     x = gradwright.ones(3, requires_grad=True)
     double(x).sum().backward()
     assert x.grad.dtype is gradwright.float32
+
+
+def test_a_grad_that_must_not_be_written():
+    values = np.zeros(2)
+    values.flags.writeable = False
+    x = gradwright.ones(2, dtype=gradwright.float64, requires_grad=True)
+    x.grad = gradwright.from_numpy(values)
+    with pytest.raises(RuntimeError, match=r"shape \[2\] is to be added .* memory that must not be written"):
+        (x * 2).sum().backward()
+    assert values.tolist() == [0, 0]

@@ -215,7 +215,13 @@ class AccumulateGrad(Node):
                 old._counter[0] += 1
                 write(old, a + g)
             else:  # both or none: see `gradwright.interpreter.at_once`
-                old.array += g
+                try:
+                    old.array += g
+                except ValueError as e:
+                    raise RuntimeError(
+                        f"the gradient of a leaf of shape {size(self._array.shape)} is to be added to its .grad, which "
+                        "was set to memory that must not be written. Set .grad to a clone()."
+                    ) from e
                 old._counter[0] += 1
         return ()
 
