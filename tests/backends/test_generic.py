@@ -133,3 +133,11 @@ def test_a_zero_beside_an_array() -> None:
             zero = xp.zero(np.ones((2, 3), dtype))
             assert (zero.shape, zero.dtype, zero.item()) == ((), np.dtype(dtype), 0)
     assert not numpy.zero(X).flags.writeable
+
+
+@pytest.mark.parametrize("key", [(slice(3, None),), (slice(1, 9), 0), (slice(-7, 1), ...), (slice(9, None, -1), HERE)])
+def test_slices_that_reach_beyond_the_array(key: Any) -> None:
+    x, place = np.arange(6.0).reshape(2, 3), np.array([2, 0])
+    places = [place] if HERE in key else []
+    out = strict.at(strict.asarray(x), *map(strict.asarray, places), key=key)
+    assert np.array_equal(np.asarray(out), x[tuple(place if k is HERE else k for k in key)])

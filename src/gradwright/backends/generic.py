@@ -76,6 +76,20 @@ HERE = "array"
 """Stands in a key for an index array or a mask; the arrays themselves are apart."""
 
 
+def within(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """``key``, without arrays, with slices that stay inside the shape: a library need not take others."""
+    rest = len(shape) - sum(k is not None and k is not ... for k in key)
+    out: list[Any] = []
+    axis = 0
+    for k in key:
+        if isinstance(k, slice) and rest >= 0:
+            start, stop, step = k.indices(shape[axis])
+            k = slice(start, None if stop < 0 else stop, step) if range(start, stop, step) else slice(0, 0)
+        out.append(k)
+        axis = axis + (rest if k is ... else k is not None)
+    return tuple(out)
+
+
 def at(xp: Any, x: Any, *places: Any, key: Any) -> Any:
     """``x[key]``, with ``places``, index arrays in range and masks, where the key says `HERE`; ints are taken first."""
     masks = [xp.isdtype(p.dtype, "bool") for p in places]
@@ -93,7 +107,7 @@ def at(xp: Any, x: Any, *places: Any, key: Any) -> Any:
         for one in xp.nonzero(xp.reshape(place, (1,)) if new else place) if mask else (place,):
             arrays.append((sum(type(b) is not int for b in basic), one))
             basic.append(None if new else slice(None))
-    x = x[(*basic, ...)]
+    x = x[within((*basic, ...), x.shape)]
     return _gathered(xp, x, *zip(*arrays, strict=True)) if arrays else x
 
 

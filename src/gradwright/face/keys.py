@@ -104,6 +104,8 @@ def in_range(x: Any, parts: tuple[Any, ...], places: Sequence[Any]) -> None:
         return
     xp, shape = backends.namespace(x.array), x.array.shape
     taken = [_dims_of(p) for p in places]
+    if (count := sum(taken) + sum(type(k) in (int, slice) for k in parts)) > len(shape):
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {count} were indexed")
     arrays, counts = iter(places), iter(taken)
     dim = 0
     for k in parts:

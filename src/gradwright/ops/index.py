@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradwright.backends.generic import HERE, overlapping
+from gradwright.backends.generic import HERE, overlapping, within
 from gradwright.backends.steps import chain, read
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.shape import permute_dims
@@ -27,20 +27,7 @@ def index(xp, x, *, key):
     try:
         return x[key]
     except IndexError:  # a library need not take slices that reach beyond the array
-        return x[_within(key, x.shape)]
-
-
-def _within(key, shape):
-    """``key`` with slices that stay inside the shape."""
-    rest = len(shape) - sum(k is not None and k is not ... for k in key)
-    out, axis = [], 0
-    for k in key:
-        if isinstance(k, slice) and rest >= 0:
-            start, stop, step = k.indices(shape[axis])
-            k = slice(start, None if stop < 0 else stop, step) if range(start, stop, step) else slice(0, 0)
-        out.append(k)
-        axis = axis + (rest if k is ... else k is not None)
-    return tuple(out)
+        return x[within(key, x.shape)]
 
 
 @builtin(kind="linear", node="IndexBackward0", samples=_COPIES)

@@ -257,7 +257,8 @@ def between_libraries(program: list[Step]) -> str | None:
     for step in program:
         a, b = plain.step(*step), strict.step(*step)
         what = f"{step[0]} {step[4]}"
-        if said(a) != said(b):
+        outside = a is not None and b is not None and "out of bounds" in a + b  # NumPy looks at indices last
+        if said(a) != said(b) and not outside:
             return f"{what}: NumPy {a or 'accepts'!r}, array-api-strict {b or 'accepts'!r}"
         for n, (f, g) in enumerate(zip(plain.state(), strict.state(), strict=True)):
             for part, p, q in zip(("flags", "grad", "values"), f, g, strict=True):
@@ -271,7 +272,7 @@ def between_libraries(program: list[Step]) -> str | None:
 
 def said(error: str | None) -> str | None:
     """An error without what differs from run to run, or between arrays: lines, and a library's own words."""
-    return error and re.split(r"[:(\n]", error)[0]
+    return error and re.split(r"[:(\n]", re.sub(r"^x\[[^\]]*\]: ", "", error))[0]
 
 
 def unlike(what: str, ours: Any, theirs: Any) -> str | None:
