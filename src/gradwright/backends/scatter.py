@@ -73,11 +73,11 @@ def _add(out: Any, value: Any, places: Any, key: Any, *, zeros: bool = False) ->
     key = filled(key, places)
     if all(p.dtype == bool for p in places):
         out[key] += value
-    elif np.size(value) < max(out.size // 8, _FEW) and not zeros:
-        np.add.at(out, key, value)
-    elif len(key) == 1 and 16 * key[0].size <= np.size(value):
+        return
+    few = np.size(value) < max(out.size // 8, _FEW)
+    if len(key) == 1 and 16 * key[0].size <= np.size(value) and (zeros or not few):
         _add_rows(out, key[0].reshape(-1), np.broadcast_to(value, key[0].shape + out.shape[1:]), zeros=zeros)
-    elif np.size(value) < max(out.size // 8, _FEW):
+    elif few:
         np.add.at(out, key, value)
     else:
         where = np.arange(out.size).reshape(out.shape)[key]
