@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import subprocess
 import sys
 from types import ModuleType
 
@@ -217,3 +218,17 @@ def test_public_names_lie_where_pytorch_has_them(torch):
         more = torch_names._MORE.get(module, {})
         declared = {name for name in getattr(theirs, "__all__", []) if hasattr(gradwright.nn, name)}
         assert declared | more.keys() <= ours.keys(), module
+
+
+def test_what_needs_an_extra_is_imported_when_it_is_asked_for():
+    program = """if True:
+        import sys
+        from gradwright.cli import torch_names
+        torch_names.install()
+        import torch
+        print("setuptools" in sys.modules, "gradwright.utils.cpp_extension.packaging" in sys.modules)
+        from torch import *
+        print(conv2d is torch.conv2d, torch.utils.cpp_extension.CppExtension.__name__)
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True", "CppExtension"]

@@ -171,13 +171,21 @@ def _names(module: str) -> dict[str, Any]:
     for theirs, ours in _MORE.get(module, {}).items():
         home, _, name = ours.partition(":")
         about[theirs] = getattr(importlib.import_module(home), name)
-    return names | about | {"__all__": sorted(names)}
+    after = {name for name in getattr(source, "__all__", ()) if name not in vars(source) and name not in OURS}
+    return names | about | {"__all__": sorted({*names, *after})}
 
 
 def _public(source: ModuleType) -> dict[str, Any]:
-    """The names of a module that are its own: those of ``__all__``, or else what is defined in gradwright."""
+    """The names of a module that are its own: those of ``__all__``, or else what is defined in gradwright.
+
+    What it imports when it is asked for is left to `TorchModule`, but for a function with the name of its module.
+    """
     declared = getattr(source, "__all__", None)
-    names = vars(source) if declared is None else {name: getattr(source, name) for name in declared}
+    names = dict(vars(source))
+    if declared is not None:
+        below = (name for name in declared if f"{source.__name__}.{name}" in sys.modules)
+        names |= {name: getattr(source, name) for name in below}
+        names = {name: names[name] for name in declared if name in names}
     return {
         name: value
         for name, value in names.items()
