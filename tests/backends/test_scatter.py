@@ -26,6 +26,58 @@ def test_as_the_generic_one(name: str, axis: int, x: Any) -> None:
     assert np.array_equal(x, before)
 
 
+def _seldom_twice(rng: Any) -> Any:
+    return rng.integers(0, 3000, 5000)
+
+
+def _many_times(rng: Any) -> Any:
+    return rng.integers(0, 20, 5000)
+
+
+def _once_and_then_many_times(rng: Any) -> Any:
+    return np.concatenate([rng.permutation(3000), rng.integers(0, 3, 2000)])
+
+
+@pytest.mark.parametrize("draw", [_seldom_twice, _many_times, _once_and_then_many_times])
+@pytest.mark.parametrize("lead", [(), (2,)], ids=["rows", "of two tables"])
+@pytest.mark.parametrize("name", ["scatter_add", "scatter_max", "scatter_prod", "scatter", "take_along_axis"])
+def test_an_expanded_index_is_an_index(name: str, lead: tuple[int, ...], draw: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((*lead, 3000, 40)).astype(np.float32)
+    index = np.stack([draw(rng) for _ in range(2)]) if lead else draw(rng)
+    index = np.broadcast_to(index[..., None], (*index.shape, 40))
+    src = rng.standard_normal(index.shape).astype(np.float32)
+    expected = x.copy()
+    key = (*np.ix_(*map(np.arange, lead), range(5000), range(40))[: len(lead)], index, np.arange(40))
+    if name == "take_along_axis":
+        expected, given = x[key], ()
+    else:
+        given = (src,)
+        if name == "scatter":
+            expected[key] = src
+        else:
+            ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_prod": np.multiply}[name]
+            ufunc.at(expected, key, src)
+    axis = len(lead)
+    assert np.array_equal(getattr(scatter, name)(x, index, *given, axis=axis), expected)
+    if name == "take_along_axis":
+        over = np.broadcast_to(x[..., :1], x.shape)
+        assert np.array_equal(scatter.take_along_axis(over, index, axis=axis), over[key])
+
+
+def test_an_index_expanded_along_a_part_is_an_index() -> None:
+    x, index = X.copy(), np.broadcast_to(np.array([2, 0])[:, None, None], (2, 4, 3))
+    src = np.arange(24.0).reshape(2, 4, 3)
+    x[[2, 0], :, :3] += src
+    assert np.array_equal(scatter.scatter_add(X, index, src, axis=0), x)
+    assert np.array_equal(scatter.take_along_axis(X, index, axis=0), X[[2, 0], :, :3])
+
+
+def test_an_index_as_wide_as_the_array_need_not_be_expanded() -> None:
+    index = np.random.default_rng(0).integers(0, 3, (6, 4, 5))
+    assert np.array_equal(scatter.take_along_axis(X, index, axis=0), np.take_along_axis(X, index, axis=0))
+
+
 @pytest.mark.parametrize("n", [2, 500])  # few values in a large array, and many
 def test_put_adds_up(n: int) -> None:
     where, value = np.arange(n) % 3, np.ones((n, 4, 5))

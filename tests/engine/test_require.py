@@ -35,6 +35,16 @@ def test_limits() -> None:
             within(np.array(values), 0, 2, lambda number: f"{number} is outside", IndexError)
 
 
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
+def test_limits_of_what_is_expanded(shape: tuple[int, ...]) -> None:
+    def expanded(*values: int) -> np.ndarray:
+        return np.broadcast_to(np.array(values).reshape(shape), (2, 2))
+
+    within(expanded(0, 2), 0, 2, lambda _: "never said")
+    with pytest.raises(RuntimeError, match=r"^5 is outside"):
+        within(expanded(1, 5), 0, 2, lambda number: f"{number} is outside")
+
+
 def test_a_mode_may_defer_them() -> None:
     put_off = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 _ALL = slice(None)
-_FEW, _MANY = 4096, 32
+_FEW, _MANY, _BLOCK = 4096, 32, 1 << 17
 
 
 def _is_line(key: Any, places: Any) -> bool:
@@ -38,8 +39,15 @@ def at(x: Any, *places: Any, key: Any) -> Any:
     if len(key) == 1 and first.dtype == bool and first.shape == x.shape:
         return x.reshape(-1).take(np.flatnonzero(first))
     if len(places) == 1 and _is_line(key, places) and x.ndim:
-        return x.take(first, axis=len(key) - 1)
+        return _taken(x, first, len(key) - 1)
     return np.asarray(x[filled(key, places)], order="C")
+
+
+def _taken(x: Any, where: Any, axis: int) -> Any:
+    """``x.take``, which first makes a copy of ``x`` if that is not contiguous, unless it is larger than the result."""
+    if x.flags.c_contiguous or x.shape[axis] <= where.size:
+        return x.take(where, axis=axis)
+    return np.asarray(x[(_ALL,) * axis + (where,)], order="C")
 
 
 def put(x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) -> Any:
@@ -85,7 +93,7 @@ def _add(out: Any, value: Any, places: Any, key: Any, *, zeros: bool = False) ->
 
 
 def _add_rows(out: Any, index: Any, rows: Any, *, zeros: bool) -> None:
-    """Add long rows at the places ``index``: first one to each place, then the second ones, ...; many to one in sum."""
+    """Add long rows at the places ``index``: one by one, but many to one place in sum."""
     rows = rows.reshape(-1, *out.shape[1:])
     index = index % out.shape[0]
     if zeros:  # one row to each place is written, and what is left is added
@@ -96,16 +104,49 @@ def _add_rows(out: Any, index: Any, rows: Any, *, zeros: bool) -> None:
         if not again.size:
             return
         index, rows = index[again], rows[again]
+    if np.bincount(index).max() <= _MANY:
+        _combine_rows(np.add, out, index, rows)
+        return
     order = np.argsort(index, kind="stable")
     places = index[order]
     first = np.flatnonzero(np.diff(places, prepend=-1))
-    counts = np.diff(first, append=places.size)
-    if counts.max() > _MANY:
-        out[places[first]] += np.add.reduceat(rows[order], first, axis=0)
-        return
-    for k in range(counts.max()):
-        which = order[first[counts > k] + k]
-        out[index[which]] += rows[which]
+    out[places[first]] += np.add.reduceat(rows[order], first, axis=0)
+
+
+def _mostly_once(index: Any) -> bool:
+    """Whether few of the places ``index``, a vector, are named often, as far as its beginning tells."""
+    counts = np.bincount(index[:2048])
+    return bool(counts @ (counts + 1) <= 4 * min(index.size, 2048))
+
+
+def _combine_rows(ufunc: Any, out: Any, index: Any, rows: Any) -> None:
+    """Combine rows with those at the places ``index``, in the order in which these come."""
+    out, rows = out.reshape(out.shape[0], -1), rows.reshape(index.size, -1)
+    first, step = np.empty(out.shape[0], np.intp), max(_BLOCK // out.shape[1], 1)
+    for k in range(0, index.size, step):  # so that the cache holds what is read until it is written
+        places, part = index[k : k + step], rows[k : k + step]
+        while places.size:
+            order, back = np.arange(places.size), places[::-1]
+            sums = out.take(back, axis=0)
+            out[back] = ufunc(sums, part[::-1], out=sums)  # the last written stays: of several in one place the first
+            first[back] = order[::-1]
+            left = np.flatnonzero(first[places] != order)
+            places, part = places[left], part[left]
+            if left.size > order.size // 2:
+                where = places[:, None] * out.shape[1] + np.arange(out.shape[1])
+                ufunc.at(out.reshape(-1), where.reshape(-1), part.reshape(-1))
+                break
+
+
+def _of_rows(shape: tuple[int, ...], index: Any, axis: int) -> tuple[Any, tuple[int, ...]]:
+    """An index that names whole rows, as it is the same all along the axes after ``axis``: for each row; their shape.
+
+    Of any other index, itself and ().
+    """
+    tail = index.shape[axis + 1 :]
+    if not tail or any(index.strides[axis + 1 :]) or tail != shape[axis + 1 :] or not index.size:
+        return index, ()
+    return index[(..., *(0,) * len(tail))], tail
 
 
 def _flat(shape: tuple[int, ...], index: Any, axis: int) -> Any:
@@ -125,13 +166,15 @@ def _flat(shape: tuple[int, ...], index: Any, axis: int) -> Any:
 
 def take_along_axis(x: Any, index: Any, *, axis: int) -> Any:
     """y[i, j] = x[i, index[i, j]] along ``axis``; the index may be shorter than ``x`` along the others."""
-    return x.reshape(-1).take(_flat(x.shape, index, axis))
+    index, tail = _of_rows(x.shape, index, axis)
+    return _taken(x.reshape(-1, *tail), _flat(x.shape[: index.ndim], index, axis), 0)
 
 
 def scatter(x: Any, index: Any, src: Any, *, axis: int) -> Any:
     """A copy of ``x`` with ``src`` written at ``index`` along ``axis``; of several in one place the last stays."""
     out = np.array(x, order="C")
-    out.reshape(-1)[_flat(x.shape, index, axis)] = src
+    index, tail = _of_rows(x.shape, index, axis)
+    out.reshape(-1, *tail)[_flat(x.shape[: index.ndim], index, axis)] = src
     return out
 
 
@@ -157,6 +200,11 @@ def _accumulated(ufunc: Any, x: Any, index: Any, src: Any, axis: int) -> Any:
 
 
 def _combine(ufunc: Any, out: Any, index: Any, src: Any, axis: int) -> None:
+    if src.size > _FEW:
+        rows, tail = _of_rows(out.shape, index, axis)
+        if prod(tail) >= 32 and _mostly_once(where := _flat(out.shape[: rows.ndim], rows, axis).reshape(-1)):
+            _combine_rows(ufunc, out.reshape(-1, *tail), where, src.reshape(-1, *tail))
+            return
     where, src = _flat(out.shape, index, axis).reshape(-1), src.reshape(-1)
     if where.size > _FEW and np.count_nonzero(where[1:_FEW] != where[: _FEW - 1]) < _FEW // 4:
         first = np.append(0, np.flatnonzero(where[1:] != where[:-1]) + 1)  # long runs: combine the entries of each

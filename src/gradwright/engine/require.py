@@ -35,6 +35,8 @@ def within(array: Any, low: Any, high: Any, message: Callable[[Any], str], error
     if not array.size:
         return
     quick = isinstance(array, np.ndarray) and array.dtype.kind == "i" and not low
+    if quick and 0 in array.strides:  # along such an axis all entries are one
+        array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
     if quick and array.view(f"u{array.itemsize}").max() <= high:  # in one pass: without its sign, a negative is large
         return
     xp = backends.namespace(array)
