@@ -42,7 +42,7 @@ def rules(module: Any) -> Iterator[tuple[str, ast.AST]]:
     found = functions(module)
     operations = {name for name, value in vars(module).items() if isinstance(value, Op)}
     for name, node in found.items():
-        if ".vjp(" in name:
+        if ".vjp(" in name or ".shared(" in name:
             pending, seen = [node], set()
             while pending:
                 n = pending.pop()
@@ -159,6 +159,34 @@ def test_several_inputs_broadcast_and_only_what_is_needed_is_computed() -> None:
     blend(x, y, weight=0.25).sum().backward()
     assert x.grad.tolist() == [[0.75], [0.75]]
     assert asked == ["x"]
+
+
+def test_what_derivatives_share_is_computed_once() -> None:
+    @op(samples=[Sample(A(3), A(3))])
+    def both(xp, x, y):
+        """sin(x y)."""
+        return xp.sin(x * y)
+
+    seen = []
+
+    def slope(xp, g, x, y):
+        seen.append(xp)
+        return g * xp.cos(x * y)
+
+    both.shared(slope=slope)
+    both.vjp(x=lambda xp, g, slope, y: slope * y, y=lambda xp, g, slope, x: slope * x)
+    assert both.saved_for("x") == ("x", "y")
+    x, y = (gradwright.tensor([0.5, 2.0], dtype=gradwright.float64, requires_grad=True) for _ in range(2))
+    both(x, y).sum().backward()
+    assert len(seen) == 1
+    np.testing.assert_array_equal(x.grad, np.cos(x.array * y.array) * y.array)
+    both(x, y.detach()).sum().backward()
+    assert len(seen) == 2
+    for sample in both.samples:
+        check_derivatives(both, sample)
+        check_passes(both, sample)
+    with pytest.raises(TypeError, match=r"both\.shared\(mean=\.\.\.\): cannot save 'mean'"):
+        both.shared(mean=lambda xp, g, mean: mean)
 
 
 def test_several_outputs() -> None:

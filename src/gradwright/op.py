@@ -10,9 +10,10 @@
 Arguments after `xp` are arrays; those after a `*` are static (axes, shapes, exponents). A derivative names what it
 needs, and naming is what saves it: an input, a static argument, ``out`` (the result, a list if there are several),
 ``x_shape`` (only the shape of input ``x``), or ``reached`` (of several results, those that a cotangent has come for,
-as `engine.reached` says; the others have zeros in ``g``). ``*xs`` stands for any number of arrays, alone or after
-others (those of an index); its derivative is that of array ``i`` among them. `xp` is an array namespace: NumPy's in an
-ordinary backward pass, `gradwright.xp` when the backward pass is itself recorded, so one derivative serves every order.
+as `engine.reached` says; the others have zeros in ``g``). What several derivatives need, `Op.shared` computes once.
+``*xs`` stands for any number of arrays, alone or after others (those of an index); its derivative is that of array
+``i`` among them. `xp` is an array namespace: NumPy's in an ordinary backward pass, `gradwright.xp` when the backward
+pass is itself recorded, so one derivative serves every order.
 
 Complex numbers: a cotangent g stands for dL = Re(conj(g) dy), PyTorch's convention. A holomorphic operation says
 ``complex="holomorphic"``, and its derivative is written as for real numbers, dx = g f'(x): the node conjugates around
@@ -117,6 +118,8 @@ class Op:
     """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
+    parts: dict[str, Rule] = field(default_factory=dict)
+    """What its derivatives share."""
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict, init=False)
     """What the engine has made to record it, by the inputs that need a gradient."""
     ways: dict[int, Callable[..., Any]] = field(default_factory=dict, init=False)
@@ -132,12 +135,28 @@ class Op:
 
         Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
         """
-        known = {*self.inputs, *self.static, "i", "out", *(f"{n}_shape" for n in self.inputs)}
-        known |= {"reached"} if self.several else set()
-        self.rules |= declared(f"{self.name}.vjp", self.inputs, known, rules)
+        self.rules |= declared(f"{self.name}.vjp", self.inputs, self._known() | self.parts.keys(), rules)
         self.records.clear()
         self.ways.clear()
         return self
+
+    def shared(self, **parts: Callable[..., Any]) -> Op:
+        """Declare what several derivatives need, computed once for all: ``name=lambda xp, g, <what it needs>: value``.
+
+        The derivatives, declared afterwards, name it. Raises TypeError if it asks for what cannot be saved.
+        """
+        self.parts |= declared(f"{self.name}.shared", [*parts], self._known(), parts)
+        return self
+
+    def _known(self) -> set[str]:
+        """What a derivative may ask for."""
+        several = {"reached"} if self.several else set()
+        return {*self.inputs, *self.static, "i", "out", *(f"{n}_shape" for n in self.inputs)} | several
+
+    def saved_for(self, name: str) -> tuple[str, ...]:
+        """What the derivative by an input asks for, itself and through what it shares."""
+        names = self.rules[name].names
+        return tuple(dict.fromkeys(n for m in names for n in (self.parts[m].names if m in self.parts else (m,))))
 
     def names_of(self, count: int) -> tuple[str, ...]:
         """The name of each of ``count`` inputs; those of ``*xs`` are all called ``xs``."""

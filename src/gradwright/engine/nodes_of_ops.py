@@ -190,12 +190,13 @@ def _scope(op: Op) -> dict[str, Any]:
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
              "filled": filled, "outputs": outputs, "underived": underived,
              "Reached": Reached, "untaken": untaken}  # fmt: skip
+    scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
 
 def _saved_names(op: Op, needed: Sequence[str], broadcast: bool) -> tuple[list[str], list[str]]:
     """What the derivatives of the needed inputs name: tensors first, then shapes and static arguments."""
-    wanted = [n for i in needed if i in op.rules for n in op.rules[i].names if n not in ("i", "reached")]
+    wanted = [n for i in needed if i in op.rules for n in op.saved_for(i) if n not in ("i", "reached")]
     if broadcast:
         wanted += [f"{n}_shape" for n in needed]
     wanted = list(dict.fromkeys(wanted))
@@ -246,7 +247,7 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> 
     if many:
         lines += [f"    for one in {rest}:", f"        if one[1][0] != one[2]: raise modified(self, {rest!r}, one)"]
     if op.several:
-        asked = any("reached" in op.rules[n].names for n in needed if n in op.rules)
+        asked = any("reached" in op.saved_for(n) for n in needed if n in op.rules)
         lines += ["    reached = Reached(self, g)"] * asked
         lines += ["    g = filled(self, xp, g)"]
     if tensors:
@@ -261,6 +262,8 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> 
         lines += [f"    {rest} = ()"]
     if conjugate:
         lines += [f"    g = {'[xp.conj(c) for c in g]' if op.several else 'xp.conj(g)'}"]
+    shared = dict.fromkeys(p for n in needed if n in op.rules for p in op.rules[n].names if p in op.parts)
+    lines += [f"    {p} = part_{p}({', '.join(['xp', 'g', *op.parts[p].names])})" for p in shared]
     results = [_result(op, n, broadcast, conjugate) for n in needed]
     results += [f"*[{_result(op, rest, False, conjugate)} for i in {which!r}]"] if which else []
     lines += [f"    return ({', '.join(results)},)", ""]

@@ -223,7 +223,8 @@ def _of_operation(node: Any) -> Iterator[tuple[str, Any]]:
                 yield name, value
         else:
             yield name, [_of_saved(v) for v in value] if several else _of_saved(value)
-    tensors = {n for rule in node._op.rules.values() for n in rule.names if n in node._op.inputs}
+    op = node._op
+    tensors = {n for name in op.rules for n in op.saved_for(name) if n in op.inputs}
     yield from ((name, None) for name in tensors - set(node._names))  # PyTorch has these, too
 
 
