@@ -1,7 +1,7 @@
-"""One step of a recurrent network, cut where the parts of its derivative are shared.
+"""Recurrent networks, cut where the parts of their derivatives are shared.
 
 A step takes x (n, k h), what its input contributes to k gates, and the state h (n, h): `advance` adds what the state
-contributes, an activation or `lstm_gates` follows, and `lstm_state` or `gru_state` makes the next state.
+contributes, and an activation follows; `gru_state`, after `gru_advance`, makes the next state. `lstm` is all steps.
 """
 
 from __future__ import annotations
@@ -22,57 +22,80 @@ advance.vjp(
 )
 
 
-@builtin(node="ThnnFusedLstmCellBackward0", samples=[Sample(A(3, 8))])
-def lstm_gates(xp, x):
-    """The gates of a long short-term memory, side by side: input, forget, candidate, output; all logistic but that."""
-    n = x.shape[-1] // 4
-    return xp.concat([_logistic(xp, x[:, : 2 * n]), xp.tanh(x[:, 2 * n : 3 * n]), _logistic(xp, x[:, 3 * n :])], axis=1)
-
-
 def _logistic(xp, x):
     return 1 / (1 + xp.exp(-x))
 
 
-def _lstm_gates_slope(xp, g, out):
-    n = out.shape[-1] // 4
-    slope, candidate = out * (1 - out), out[:, 2 * n : 3 * n]
-    return g * xp.concat([slope[:, : 2 * n], 1 - candidate * candidate, slope[:, 3 * n :]], axis=1)
+_STEPS = Sample(A(3, 2, 8), A(2, 2), A(2, 2), A(8, 2))
+_ONE_STEP = Sample(A(1, 3, 8), A(3, 3), A(3, 2), A(8, 3))
 
 
-lstm_gates.vjp(x=_lstm_gates_slope)
+@builtin(node="MkldnnRnnLayerBackward0", samples=[_STEPS, _ONE_STEP], several=True)
+def lstm(xp, x, h, c, weight):
+    """Steps of a long short-term memory: its states h' and c' after each, and its gates.
+
+    x (t, n, 4 k) is what the inputs contribute to the gates i, f, z, o, side by side, h (n, m) and c (n, k) are the
+    states before. With weight (4 k, m), where m = k unless t = 1, x + h weight^T has the logistic function applied, for
+    z the hyperbolic tangent; then c' = f c + i z and h' = o tanh c'.
+    """
+    k, weight = c.shape[1], xp.permute_dims(weight, (1, 0))
+    steps = []
+    for t in range(x.shape[0]):
+        gates = x[t, ...] + xp.matmul(h, weight)
+        logistic, z = _logistic(xp, gates), xp.tanh(gates[:, 2 * k : 3 * k])
+        c = logistic[:, k : 2 * k] * c + logistic[:, :k] * z
+        h = logistic[:, 3 * k :] * xp.tanh(c)
+        steps.append((h, c, logistic, z))
+    h, c, logistic, z = (_over_time(xp, values) for values in zip(*steps, strict=True))
+    return [h, c, xp.concat([logistic[..., : 2 * k], z, logistic[..., 3 * k :]], axis=2)]
 
 
-def _quarters(x):
-    n = x.shape[-1] // 4
-    return x[:, :n], x[:, n : 2 * n], x[:, 2 * n : 3 * n], x[:, 3 * n :]
+def _lstm_back(xp, g, c, weight, out, reached):
+    """The cotangents of x, h and c, from the last step back to the first."""
+    _, states, gates = out
+    k = c.shape[1]
+    i, f, z, o = (gates[..., j * k : (j + 1) * k] for j in range(4))
+    shown = xp.tanh(states)
+    slopes = xp.concat([i * (1 - i), f * (1 - f), 1 - z * z, o * (1 - o)], axis=2)
+    factors = xp.concat([z, _before(xp, c, states), i, shown], axis=2) * slopes
+    beside = g[2] * slopes if 2 in reached else None
+    through = o * (1 - shown * shown)
+    to_h, to_c, to_x = g[0][-1, ...], g[1][-1, ...], []
+    for t in reversed(range(gates.shape[0])):
+        to_c = to_c + to_h * through[t, ...]
+        to_gates = xp.concat([to_c, to_c, to_c, to_h], axis=1) * factors[t, ...]
+        to_gates = to_gates if beside is None else to_gates + beside[t, ...]
+        to_x.append(to_gates)
+        to_h, to_c = xp.matmul(to_gates, weight), to_c * f[t, ...]
+        if t:
+            to_h, to_c = g[0][t - 1, ...] + to_h, g[1][t - 1, ...] + to_c
+    return _over_time(xp, to_x[::-1]), to_h, to_c
 
 
-@builtin(node="ThnnFusedLstmCellBackward0", samples=[Sample(A(3, 8), A(3, 2))], several=True)
-def lstm_state(xp, gates, c):
-    """Of gates i, f, z, o: the next states h' = o tanh c' and c' = f c + i z."""
-    i, f, z, o = _quarters(gates)
-    c = f * c + i * z
-    return [o * xp.tanh(c), c]
+def _over_time(xp, values):
+    """What each step has found, (n, k), as one array (t, n, k)."""
+    return xp.reshape(xp.concat(values, axis=0), (len(values), *values[0].shape))
 
 
-def _memory(xp, g, o, out):
-    """The cotangent of c', also through h', and tanh c'."""
-    t = xp.tanh(out[1])
-    return g[1] + g[0] * o * (1 - t * t), t
+def _before(xp, first, states):
+    """The states before each step, given the ``first`` and those after."""
+    first = xp.expand_dims(first, axis=0)
+    return xp.concat([first, states[:-1, ...]], axis=0) if states.shape[0] > 1 else first
 
 
-def _lstm_gates_share(xp, g, gates, c, out):
-    i, _, z, o = _quarters(gates)
-    d, t = _memory(xp, g, o, out)
-    return xp.concat([d * z, d * c, d * i, g[0] * t], axis=1)
+def _lstm_weight(xp, back, h, out):
+    to_gates, states = back[0], _before(xp, h, out[0])
+    rows = xp.reshape(to_gates, (-1, to_gates.shape[2]))
+    return xp.matmul(xp.permute_dims(rows, (1, 0)), xp.reshape(states, (-1, states.shape[2])))
 
 
-def _lstm_memory_share(xp, g, gates, out):
-    _, f, _, o = _quarters(gates)
-    return _memory(xp, g, o, out)[0] * f
-
-
-lstm_state.vjp(gates=_lstm_gates_share, c=_lstm_memory_share)
+lstm.shared(back=_lstm_back)
+lstm.vjp(
+    x=lambda xp, g, back: back[0],
+    h=lambda xp, g, back: back[1],
+    c=lambda xp, g, back: back[2],
+    weight=lambda xp, g, back, h, out: _lstm_weight(xp, back, h, out),
+)
 
 
 @builtin(node="ThnnFusedGruCellBackward0", samples=[Sample(A(3, 6), A(3, 2), A(6, 2), A(6))])

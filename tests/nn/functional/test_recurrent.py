@@ -56,6 +56,6 @@ def test_steps_of_a_batch_that_shrinks(mode, reverse):
         held = [s[i : i + 1] for s in state]
         for t in range(length)[:: -1 if reverse else 1]:
             held = written_out(mode, x[starts[t] + i][None], held, *weights)
-            np.testing.assert_allclose(results[t][i], held[0][0], 1e-12)
+            np.testing.assert_allclose(results[starts[t] + i], held[0][0], 1e-12)
         for mine, expected in zip(last, held, strict=True):
             np.testing.assert_allclose(mine[i], expected[0], 1e-12)

@@ -6,12 +6,13 @@ A state is a tuple of tensors (n, h): of one, or for a long short-term memory of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from gradwright.engine.apply import apply
 from gradwright.face import elementwise as e
 from gradwright.face.algebra.linalg import linear, matmul
-from gradwright.face.join import cat
+from gradwright.face.join import cat, stack
 from gradwright.ops import recurrent as _ops
 
 State = tuple[Any, ...]
@@ -25,9 +26,14 @@ def _plain(activation: Callable[[Any], Any]) -> Callable[..., State]:
 
 
 def _lstm(x: Any, state: State, weight_hh: Any, bias: Any, projection: Any) -> State:
-    gates = apply(_ops.lstm_gates, (apply(_ops.advance, (x, state[0], weight_hh), {}),), {})
-    h, c = apply(_ops.lstm_state, (gates, state[1]), {})
+    _, (h, c) = _lstm_steps(x.unsqueeze(0), state, weight_hh)
     return (h if projection is None else matmul(h, projection.t())), c
+
+
+def _lstm_steps(x: Any, state: State, weight_hh: Any) -> tuple[Any, State]:
+    """The results (t, n, h) of steps without projection, and the last state."""
+    h, c, _ = apply(_ops.lstm, (x, *state, weight_hh), {})
+    return h, (h[-1], c[-1])
 
 
 def _gru(x: Any, state: State, weight_hh: Any, bias: Any, projection: Any) -> State:
@@ -54,27 +60,46 @@ def cell(mode: str, input: Any, state: State, weight_ih: Any, weight_hh: Any, bi
 
 def layer(
     mode: str, input: Any, sizes: Sequence[int] | None, state: State, weights: Sequence[Any], reverse: bool
-) -> tuple[list[Any], State]:
-    """The results (n, h) of each step over an input (t, n, in), in order of time, and the last state.
+) -> tuple[Any, State]:
+    """The results (t, n, h) over an input (t, n, in), and the last state.
 
-    With ``sizes`` the input is that of a `PackedSequence`, (sum of sizes, in), and step t is for the first sizes[t]
-    rows of the batch. ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh (or None) and perhaps weight_hr.
+    With ``sizes`` the input is that of a `PackedSequence`, (sum of sizes, in), step t is for the first sizes[t] rows of
+    the batch, and the results are (sum of sizes, h). ``weights`` are weight_ih, weight_hh, bias_ih, bias_hh (or None)
+    and perhaps weight_hr. ``reverse``: from the last step to the first.
     """
     weight_ih, weight_hh, bias_ih, bias_hh, projection = weights
     x, bias = _from_input(mode, input, weight_ih, bias_ih, bias_hh)
-    steps = x.unbind(0) if sizes is None else x.split(list(sizes))
-    step, first, ended, results = STEPS[mode], state, [], []
+    if sizes is None:
+        return _steps(mode, x, state, weight_hh, bias, projection, reverse)
+    runs = [(n, len([*steps])) for n, steps in groupby(sizes)]
+    parts = [part.reshape(t, n, -1) for part, (n, t) in zip(x.split([n * t for n, t in runs]), runs, strict=True)]
+    first, ended, results = state, [], []
     if reverse:
-        state = tuple(s[: steps[-1].array.shape[0]] for s in first) if sizes is not None else first
-    for x in reversed(steps) if reverse else steps:
-        n, before = x.array.shape[0], state[0].array.shape[0]
+        state = tuple(s[: runs[-1][0]] for s in first)
+    for x in reversed(parts) if reverse else parts:
+        n, before = x.array.shape[1], state[0].array.shape[0]
         if n < before:  # some sequences have ended
             ended.append(tuple(s[n:] for s in state))
             state = tuple(s[:n] for s in state)
         elif n > before:  # backwards, some begin
             state = tuple(cat([s, f[before:n]]) for s, f in zip(state, first, strict=True))
-        state = step(x, state, weight_hh, bias, projection)
-        results.append(state[0])
+        result, state = _steps(mode, x, state, weight_hh, bias, projection, reverse)
+        results.append(result.flatten(0, 1))
     if ended:
         state = tuple(cat(parts) for parts in zip(state, *reversed(ended), strict=True))
-    return results[::-1] if reverse else results, state
+    return cat(results[::-1] if reverse else results), state
+
+
+def _steps(
+    mode: str, x: Any, state: State, weight_hh: Any, bias: Any, projection: Any, reverse: bool
+) -> tuple[Any, State]:
+    """`layer` for a batch that stays, of what the input contributes."""
+    if mode == "LSTM" and projection is None:
+        results, state = _lstm_steps(x.flip(0) if reverse else x, state, weight_hh)
+        return results.flip(0) if reverse else results, state
+    step, found = STEPS[mode], []
+    steps = x.unbind(0)
+    for x in reversed(steps) if reverse else steps:
+        state = step(x, state, weight_hh, bias, projection)
+        found.append(state[0])
+    return stack(found[::-1] if reverse else found), state

@@ -216,12 +216,11 @@ class RNNBase(Parametric):
         firsts, lasts = list(zip(*(s.unbind(0) for s in first), strict=True)), []
         places = self._places()
         directions = len(places) // self.num_layers
-        joined = stack if sizes is None else cat
         for k in range(0, len(places), directions):
             outputs = []
             for i in range(k, k + directions):
-                steps, last = layer(self.mode, x, sizes, firsts[i], self._weights(places[i]), i > k)
-                outputs.append(joined(steps))
+                output, last = layer(self.mode, x, sizes, firsts[i], self._weights(places[i]), i > k)
+                outputs.append(output)
                 lasts.append(last)
             x = outputs[0] if directions == 1 else cat(outputs, -1)
             if self.dropout and k + directions < len(places):
