@@ -120,6 +120,8 @@ class Op:
     rules: dict[str, Rule] = field(default_factory=dict)
     parts: dict[str, Rule] = field(default_factory=dict)
     """What its derivatives share."""
+    pushes: dict[str, Rule] = field(default_factory=dict)
+    """What each input's tangent gives to that of the result, where it does not follow from kind and rules."""
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict, init=False)
     """What the engine has made to record it, by the inputs that need a gradient."""
     ways: dict[int, Callable[..., Any]] = field(default_factory=dict, init=False)
@@ -157,6 +159,17 @@ class Op:
         """What the derivative by an input asks for, itself and through what it shares."""
         names = self.rules[name].names
         return tuple(dict.fromkeys(n for m in names for n in (self.parts[m].names if m in self.parts else (m,))))
+
+    def jvp(self, **rules: Callable[..., Any]) -> Op:
+        """Declare what each named input's tangent gives to the result's: ``name=lambda xp, t, <what it needs>: ...``.
+
+        Only where that is cheaper, or more exact, than what follows: of an elementwise operation the derivative itself,
+        of a linear one the operation, of any other the derivative of its derivative by the cotangent.
+
+        Raises TypeError if a name is no input of the formula, or a rule asks for what there is not.
+        """
+        self.pushes |= declared(f"{self.name}.jvp", self.inputs, self._known(), rules)
+        return self
 
     def names_of(self, count: int) -> tuple[str, ...]:
         """The name of each of ``count`` inputs; those of ``*xs`` are all called ``xs``."""

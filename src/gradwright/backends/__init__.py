@@ -31,6 +31,7 @@ class Library:
             it, and its views are read anew: values and gradients are the same.
         views: whether two arrays of it may share memory; None if that cannot be known, and then a write raises.
         host: whether all its arrays lie in the memory of this process, where there is one device.
+        outer: whether its arrays stand for those of others: with them it is what an operation computes with.
         to_host: a NumPy array of what an array of it holds. It may be the same memory, and is not to be written.
     """
 
@@ -39,6 +40,7 @@ class Library:
     writes: bool = False
     views: bool | None = False
     host: bool = False
+    outer: bool = False
     to_host: Callable[[Any], Any] = np.asarray
 
     def devices(self) -> list[Any]:
@@ -114,6 +116,9 @@ def common(name: str, arrays: Sequence[Any]) -> Library:
     Raises RuntimeError if they are of several, or on several devices of one.
     """
     one = library(arrays[0])
+    for outer in map(library, arrays):
+        if outer.outer:
+            return outer
     for array in arrays:
         other = one if array.__class__ is arrays[0].__class__ else library(array)
         if other is not one:

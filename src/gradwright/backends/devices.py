@@ -113,7 +113,7 @@ def native(space: Any, dtype: Any) -> Any:
 
 def _others() -> list[Library]:
     """The libraries registered beside NumPy and gradwright itself."""
-    return [one for one in libraries() if one.name not in ("NumPy", "gradwright")]
+    return [one for one in libraries() if one.name not in ("NumPy", "gradwright") and not one.outer]
 
 
 def place(device_or_name: Any) -> device:
@@ -128,6 +128,8 @@ def device_of(array: Any) -> device:
     if array.__class__ is np.ndarray:
         return CPU
     one = library(array)
+    if one.outer:
+        return device_of(array.plain)
     return CPU if one is NUMPY else device(one.name, one.devices().index(array.device))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from gradwright.engine.mode import now
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED
 from gradwright.errors import size
+
+ticket = count(1).__next__
+"""Numbers for nodes, and for the transforms between them, in the order in which they are made."""
 
 
 class TensorBase:

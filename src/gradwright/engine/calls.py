@@ -12,7 +12,9 @@ from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
 from gradwright.engine.hooks import added
+from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import is_kept, unwritten
+from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import warn
 from gradwright.engine.untaken import tell, untaken
@@ -44,11 +46,12 @@ def backward(
         RuntimeError: a tensor requires no grad, a cotangent is missing or of the wrong shape, or the graph has been
             freed by an earlier pass.
     """
+    keep = create_graph if retain_graph is None else retain_graph
     outputs = _sequence("backward", "tensors", tensors)
-    roots = _roots(outputs, grad_tensors, create_graph)
+    roots = _roots(outputs, grad_tensors, create_graph or now().level is not None)
+    create_graph = create_graph or _from_outside(roots)
     if grad_tensors is None and type(roots[0][0]) is AccumulateGrad:
         _warn_of_leaf(outputs)
-    keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         engine.run(roots, keep_graph=keep, create_graph=create_graph)
         if untaken.found is not None:
@@ -120,11 +123,12 @@ def grad(
                 "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
             )
         allow_unused = True
-    roots = _roots(outs, grad_outputs, create_graph)
+    roots = _roots(outs, grad_outputs, create_graph or now().level is not None)
     keep = create_graph if retain_graph is None else retain_graph
+    enclosed = not create_graph and _from_outside(roots)
     targets = [_target(t) for t in ins]
     found = engine.run(
-        roots, keep_graph=keep, create_graph=create_graph, targets=[node for node, _ in targets], accumulate=False
+        roots, keep_graph=keep, create_graph=create_graph or enclosed, targets=[node for node, _ in targets], accumulate=False
     )
     if untaken.found is not None:
         tell(outs, roots)
@@ -142,8 +146,27 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior."
             )
+        if enclosed and g is not None and isinstance(g.array, LevelArray):
+            g = wrap(g.array)
         results.append(None if g is None else _given(g))
     return tuple(results)
+
+
+def _from_outside(roots: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether a pass must be recorded as it runs in a transform, and passes what has a history from outside of that."""
+    level = now().level
+    if level is None or not level.encloses or not level.records_outside:
+        return False
+    seen = {node for node, _ in roots}
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        if node._seq < level.start:
+            return True
+        fresh = [target for target in node._next if target not in seen]
+        seen.update(fresh)
+        stack += fresh
+    return False
 
 
 def _given(g: Any) -> Any:
@@ -194,8 +217,11 @@ def _target(t: Any) -> tuple[Any, int | None]:
     return t._node, None
 
 
-def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple[Any, Any]]:
-    """The node of each output with its cotangent, checked: a Tensor if the pass is to be recorded, else an array."""
+def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
+    """The node of each output with its cotangent, checked: a Tensor if the pass is one of ``tensors``, else an array.
+
+    It is where it is to be recorded, or in a transform, whose arrays may meet others.
+    """
     if given is None:
         given = (None,) * len(outputs)
     elif isinstance(given, TensorBase):
@@ -221,10 +247,10 @@ def _roots(outputs: Sequence[Any], given: Any, create_graph: bool) -> list[tuple
                     f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"
                 )
             one = _one(t.array)
-            roots.append((t._node, wrap(one) if create_graph else one))
+            roots.append((t._node, wrap(one) if tensors else one))
         else:
             g = cotangent(i, t, g)
-            roots.append((t._node, g if create_graph else g.array))
+            roots.append((t._node, g if tensors else g.array))
     return roots
 
 

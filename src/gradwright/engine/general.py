@@ -16,13 +16,14 @@ from gradwright import backends, dtypes
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.generic import HERE
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import innermost
 from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.numbers import number
 from gradwright.engine.view import mark_view, refresh
-from gradwright.engine.watch import computed, recorded
+from gradwright.engine.watch import computed, recorded, seen
 from gradwright.errors import kind, size
 from gradwright.op import Op
 from gradwright.ops.shape import astype
@@ -59,12 +60,17 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         raise not_for_complex(op)
     if half and not op.moves:
         return _in_single(op, inputs, static)
-    xp = backends.common(op.name, arrays).xp if others else _NUMPY
+    level = innermost(inputs, arrays) if others else None
+    xp = backends.common(op.name, arrays).xp if others and level is None else _NUMPY
     for watch in mode.watches:
         watch.used(inputs)
     try:
-        unheard = op.direct and xp is _NUMPY and not mode.watches
-        result = (op.unheard if unheard else partial(computed, op))(xp, *arrays, **static)
+        if level is not None:
+            result = seen(op.name, (*arrays, *static.values()), partial(level.read, op, inputs, static))
+        elif op.direct and xp is _NUMPY and not mode.watches:
+            result = op.unheard(xp, *arrays, **static)
+        else:
+            result = computed(op, xp, *arrays, **static)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
-from gradwright.engine.mode import Mode, inside, now, recording, recording_as, resumed, stop_recording, switch
+from gradwright.engine.mode import Mode, inside, now, recording, recording_as, resumed, start_recording, stop_recording, switch
 from gradwright.engine.suspended import Suspended, leave
 from gradwright.interpreter.frames import frame, waits
 
@@ -15,7 +15,7 @@ from gradwright.interpreter.frames import frame, waits
 def set_recording(on: bool) -> None:
     """Record from now on, unless in `inference_mode`; or stop."""
     if on and not now().inference:
-        recording(True)
+        start_recording()
     else:
         stop_recording()
 
@@ -118,7 +118,7 @@ class enable_grad(_Bare):
 
     def _switch(self) -> None:
         if not now().inference:
-            recording(True)
+            start_recording()
 
 
 class set_grad_enabled(_Switch):

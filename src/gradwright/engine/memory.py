@@ -22,6 +22,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.backends.generic import overlapping
 from gradwright.backends.steps import read
+from gradwright.engine.levels import LevelArray
 from gradwright.errors import size
 from gradwright.interpreter.at_once import Call, at_once, copying
 
@@ -141,13 +142,15 @@ def shows(t: Any, x: Any, op: Any, static: dict[str, Any], *which: int) -> bool:
 def shares(result: Any, array: Any) -> bool:
     """Whether what an operation made of a NumPy array is a view of its memory."""
     if not isinstance(result, np.ndarray):
-        return False
+        return isinstance(result, LevelArray) and isinstance(array, LevelArray) and result.shares(array)
     owner = array if array.base is None else array.base
     return result is array or result.base is array or (result.base is not None and result.base is owner)
 
 
 def same(x: Any, y: Any) -> bool:
     """Whether two tensors show the same memory, or parts of it that lie side by side."""
+    if isinstance(x.array, LevelArray) or isinstance(y.array, LevelArray):
+        return x._counter is y._counter
     if is_kept(x.array) or is_kept(y.array):
         mine = getattr(x, "_part", None)
         if mine is None or mine.memory is not getattr(getattr(y, "_part", None), "memory", None):
@@ -173,6 +176,8 @@ def overlaps(t: Any) -> bool:
 def layout(t: Any) -> Any:
     """A NumPy array that lies in its memory as ``t`` does: its array, or a stand-in."""
     array = t.array
+    if isinstance(array, LevelArray):
+        return np.empty(array.shape, dtypes.of(array.dtype).dtype)
     if not is_kept(array):
         return array
     found = getattr(t, "_part", None)

@@ -21,6 +21,8 @@ class Mode(NamedTuple):
         inference: whether new tensors go without a version.
         interpreter: what operations are handed to instead of being computed, or None.
         quick: whether operations may take the quick way: nobody looks on, and nothing is to be read in another way.
+        level: the innermost transform that runs (`gradwright.engine.levels`), or None.
+        stopped: the number of the transform that ran when the user last switched recording off; -1 if that is on.
     """
 
     records: bool = True
@@ -29,6 +31,8 @@ class Mode(NamedTuple):
     inference: bool = False
     interpreter: Any = None
     quick: bool = True
+    level: Any = None
+    stopped: int = -1
 
     def but(self, **changes: Any) -> Mode:
         """The mode that differs from this one in these fields."""
@@ -60,6 +64,8 @@ def stop_recording() -> Mode:
     before = _mode.get()
     if before is PLAIN:
         _mode.set(UNRECORDED)
+    elif before.level is not None and before.stopped < before.level.number:
+        _mode.set(before.but(records=False, stopped=before.level.number))
     elif before.records and (before.listener is None or before.listener.replaying is None):
         _mode.set(before.but(records=False))
     return before
@@ -68,10 +74,16 @@ def stop_recording() -> Mode:
 _made = tuple.__new__
 
 
+def start_recording() -> None:
+    """Switch recording on for a block of the user's, in the transforms that run, too."""
+    if recording(True).stopped >= 0:
+        _mode.set(_mode.get().but(stopped=-1))
+
+
 def listening(mode: Mode, listener: Any) -> Mode:
     """``mode``, which does not record then, with this listener; as each call of a Function needs one, it is quick."""
     if mode is PLAIN:
-        return _made(Mode, (False, (), listener, False, None, True))
+        return _made(Mode, (False, (), listener, False, None, True, None, -1))
     return mode._replace(records=False, listener=listener)
 
 
@@ -88,7 +100,9 @@ def resumed(before: Mode, mode: Mode | None = None) -> Mode:
     mode = mode or _mode.get()
     if (mode is UNRECORDED and before is PLAIN) or _differ_in_recording_alone(mode, before):
         return before
-    return mode.but(records=before.records and not mode.inference, listener=before.listener)
+    return mode.but(
+        records=before.records and not mode.inference, listener=before.listener, stopped=before.stopped
+    )
 
 
 def inside(
@@ -110,7 +124,9 @@ def inside(
 
 
 def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:
-    return (mode.watches, mode.inference, mode.interpreter) == (other.watches, other.inference, other.interpreter)
+    return (mode.watches, mode.inference, mode.interpreter, mode.level) == (
+        other.watches, other.inference, other.interpreter, other.level
+    )
 
 
 def _stays(listener: Any) -> Any:

@@ -31,7 +31,6 @@ from gradwright.errors import size
 from gradwright.interpreter.forks import lock
 from gradwright.interpreter.references import alone, count
 
-ticket = itertools.count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
 routing: ContextVar[Any] = ContextVar("routing", default=None)
 """In a pass that goes to given nodes: the nodes on the way to them, and they."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.engine.base import TensorBase
+from gradwright.engine.levels import LevelArray
 from gradwright.engine.strict import warn
 from gradwright.errors import size
 
@@ -54,6 +55,8 @@ def tell(outputs: Sequence[Any], roots: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _has_nan(array: Any) -> bool:
+    if isinstance(array, LevelArray):
+        return _has_nan(array.tensor.array)
     if isinstance(array, np.ndarray):
         flat = array.reshape(-1)
         total = flat.dot(flat)  # the quickest look at all of them

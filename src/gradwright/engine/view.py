@@ -14,6 +14,7 @@ from typing import Any
 from gradwright import backends
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import LevelArray, innermost, promote, reread
 from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, overwriting, share, unwritten, writable
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
@@ -83,6 +84,8 @@ def refresh(x: Any, always: bool = False) -> None:
     view, node = x._view, x._node
     if view.version == x._counter[0] and (node is not None or view._base._node is None):
         return
+    if view.base.array.__class__ is not x.array.__class__:
+        reread(x)
     base = view.base
     if (base._node is None and (node is None or type(node) is AccumulateGrad)) or base._node is node:
         if is_severed(node):
@@ -271,6 +274,9 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     """Whose history changes when ``out`` is written into ``x``, and to which; RuntimeError if that may not be."""
     new, old = out.array, x.array
     node = out._node
+    if new.__class__ is not old.__class__ and isinstance(new, LevelArray):
+        _come_to_level(x, out)
+        new, old = out.array, x.array
     if new.shape != old.shape:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
     if is_kept(old) or is_kept(new):
@@ -286,6 +292,14 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
         _retain(target, node)
         return target, node
     return x, x._node
+
+
+def _come_to_level(x: Any, out: TensorBase) -> None:
+    """If ``out`` belongs to a transform that ``x`` does not belong to, let ``x`` be of that, too."""
+    level = innermost((out,), [out.array])
+    if level is not None and level is not innermost((x,), [x.array]):
+        check_writable(x, out._node is not None)
+        promote(x, level)
 
 
 def is_of_leaf(x: Any) -> bool:
@@ -325,6 +339,8 @@ def _rebased(base: Any, steps: tuple[Any, ...], out: TensorBase) -> Any:
 def alias_of(t: Any) -> Any:
     """A tensor over the same memory without history, whose writes count as writes to ``t``: `detach`."""
     aside = t._counter[0] is UNTRACKED and not is_inference_mode_enabled()
+    if isinstance(t.array, LevelArray):
+        return wrap(t.array.detached(), None, t._counter)
     return share(wrap(writable(t), None, [Aside()] if aside else t._counter), t)
 
 

@@ -28,6 +28,7 @@ from gradwright.contract.declarations import Declarations, root
 from gradwright.contract.surrogate import declared
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
+from gradwright.engine.levels import of_arguments
 from gradwright.engine.mode import PLAIN, listening, now, switch
 from gradwright.engine.node import ticket
 from gradwright.engine.version import noted
@@ -146,6 +147,9 @@ class Function(Declarations, metaclass=FunctionMeta):
         own_context = cls.setup_context is Function.setup_context
         if not own_context:
             args = _with_defaults(cls, args)
+        mode = now()
+        if mode.level is not None and (level := of_arguments(args)) is not None:
+            return level.call(cls, args)
         node: BackwardNode = _new(cls._node_class)
         node._hooks = node._ports = node._replay = None
         node._saved = node._to_save = node._dirty = node._flat = ()
@@ -173,7 +177,7 @@ class Function(Declarations, metaclass=FunctionMeta):
                 versions.append(None)
                 metas.append(None)
         node._needs = (True,) * len(nodes) if len(before) == len(nodes) else tuple([n is not None for n in nodes])
-        mode, listener = now(), None
+        listener = None
         if mode is PLAIN or mode.records:
             listener = inside(cls, args, nodes, bool(before))
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
@@ -44,7 +45,11 @@ def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
     >>> pushforward(Square, (gw.tensor([3.0]),), (gw.tensor([1.0]),))
     (tensor([9.]), tensor([6.]))
     """
-    cls = getattr(function, "function", function)
+    return pushed(getattr(function, "function", function), inputs, tangents, no_grad()(_forward))
+
+
+def pushed(cls: Any, inputs: Any, tangents: Any, forward: Callable[..., Any] | None = None) -> tuple[Any, Any]:
+    """`pushforward` of a Function; its forward is recorded, where operations are, unless another is given."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     leaves: list[Any] = []
     rest = take_apart(inputs, leaves)
@@ -55,7 +60,7 @@ def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
     ctx._materialize, ctx._ports, ctx._replay = True, None, None
     ctx._needs = (False, *[t._node is not None for t in leaves])
     kept: list[Any] = []
-    result = having(pushing, kept, _unrecorded, cls, ctx, inputs)
+    result = having(pushing, kept, forward or _forward, cls, ctx, inputs)
     ctx._to_save = tuple(kept)
     if ctx._materialize:
         given = [_zeros(x) if t is None else t for x, t in zip(leaves, given, strict=True)]
@@ -63,8 +68,7 @@ def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
     return result, _checked(ctx, result, moved)
 
 
-@no_grad()
-def _unrecorded(cls: Any, ctx: Any, inputs: tuple[Any, ...]) -> Any:
+def _forward(cls: Any, ctx: Any, inputs: tuple[Any, ...]) -> Any:
     """What forward returns."""
     if cls.setup_context is flat(cls).setup_context:
         return cls.forward(ctx, *inputs)

@@ -1,0 +1,290 @@
+"""Transforms that run: what stands between an operation and the tensors inside, where arrays carry more than numbers.
+
+Forward mode and vmap are each a `Level`. A tensor inside one holds a `LevelArray`, which has a shape and a dtype as an
+array has, and is made of tensors of the levels outside: a value and its tangent, or a batch of values. An operation on
+such tensors comes to `gradwright.engine.general`, as all do that are not quick, and is there handed to the innermost
+level that any of them belongs to; that computes with the tensors it is made of, by operations again. So levels nest in
+any order, each sees only its own, and a tensor of no level is a constant to all.
+
+Of reverse mode nothing need be said here: a tensor of a level may have a history as any other; its cotangents are
+tensors then, not arrays, so that a pass computes with what the levels hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from gradwright import backends
+from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.mode import Mode, now, switch
+from gradwright.op import Op
+
+_number = count().__next__
+
+
+class Level:
+    """One transform while it runs.
+
+    Attributes:
+        number: later ones have larger numbers: they are further inside.
+        alive: whether it runs still.
+        start: nodes with a smaller number were made before it.
+        encloses: whether what comes out of it keeps a history from outside, whether or not a pass inside was recorded.
+    """
+
+    encloses = True
+
+    def __init__(self) -> None:
+        self.number = _number()
+        self.start = ticket()
+        self.alive = True
+        self._outside = now()
+        self._modes: dict[int, Mode] = {}
+
+    @property
+    def records_outside(self) -> bool:
+        """Whether operations are recorded at a level outside."""
+        outside = self._outside
+        return outside.records or (outside.level is not None and outside.level.records_outside)
+
+    @contextmanager
+    def running(self, records: bool | None = None) -> Any:
+        """Be the innermost level; afterwards, none any more. ``records``: whether operations are recorded inside."""
+        before = self._outside
+        try:
+            switch(before.but(watches=(), level=self, records=before.records if records is None else records))
+            yield self
+        finally:
+            self.alive = False
+            switch(before)
+
+    def outside(self, f: Callable[..., Any], *args: Any) -> Any:
+        """What ``f`` returns in the mode in which the level was entered; nothing is recorded where the user said so."""
+        before = now()
+        mode = self._modes.get(before.stopped)
+        if mode is None:
+            outside = self._outside
+            records = outside.records and before.stopped < self.number
+            mode = self._modes[before.stopped] = outside.but(records=records, stopped=before.stopped)
+        try:
+            switch(mode)
+            return f(*args)
+        finally:
+            switch(before)
+
+    def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+        """The array, or the list of arrays, that ``op`` makes of tensors of this level and of those outside of it."""
+        raise NotImplementedError
+
+    def call(self, function: Any, inputs: Sequence[Any]) -> Any:
+        """What a user's Function returns for these arguments, some of them of this level."""
+        raise NotImplementedError
+
+    def held(self, t: Any) -> LevelArray:
+        """An array of this level in place of that of ``t``, a tensor from outside which is about to be written to."""
+        raise NotImplementedError
+
+    def write(self, array: Any, value: Any) -> None:
+        """Put the values of an array, of this level or from outside, into the memory of one of this level."""
+        raise NotImplementedError
+
+
+class LevelArray:
+    """What a tensor of a `Level` holds; ``tensor`` is the (first) tensor outside that it is made of."""
+
+    __slots__ = ("__weakref__", "dtype", "level", "ndim", "shape", "size", "tensor")
+    base = None
+    level: Any
+    tensor: Any
+    shape: tuple[int, ...]
+    dtype: Any
+    ndim: int
+    size: int
+
+    @property
+    def plain(self) -> Any:
+        """The array of a library below all levels."""
+        array = self.tensor.array
+        return array.plain if isinstance(array, LevelArray) else array
+
+    @property
+    def device(self) -> Any:
+        """Where it lives, as the library says."""
+        return self.plain.device
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one entry."""
+        return int(self.plain.itemsize)
+
+    def _apply(self, op: Op, arrays: Sequence[Any], static: dict[str, Any]) -> Any:
+        return taken_from(wrap(self)._apply(op, [as_tensor(a) for a in arrays], static))
+
+    def settled(self) -> Any:
+        """What is left of it when its level has ended: an array, or an error."""
+        raise NotImplementedError
+
+    def detached(self) -> Any:
+        """The same values in the same memory, without history or tangents."""
+        raise NotImplementedError
+
+    def shares(self, other: Any) -> bool:
+        """Whether it shows the memory of another of the same level, of which it was made as a view might be."""
+        from_here, there = self.tensor, other.tensor
+        return from_here is there or (from_here._view is not None and from_here._counter is there._counter)
+
+    def copy(self) -> Any:
+        """The same in memory of its own."""
+        return wrap(self).clone().array
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.level.write(self, value)
+
+    def _refuses(self, what: str) -> Exception:
+        raise NotImplementedError
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.level.alive:
+            raise self._refuses("numpy()")
+        return backends.to_host(self.settled())
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if self.level.alive:
+            return NotImplemented
+        given = [x.settled() if x is self else x for x in inputs]
+        return getattr(ufunc, method)(*given, **kwargs)
+
+    def __bool__(self) -> bool:
+        raise self._refuses("bool()")
+
+    def __int__(self) -> int:
+        raise self._refuses("int()")
+
+    def __index__(self) -> int:
+        raise self._refuses("an index")
+
+    def __float__(self) -> float:
+        raise self._refuses("float()")
+
+    def __complex__(self) -> complex:
+        raise self._refuses("complex()")
+
+    def item(self) -> Any:
+        """The one number in it."""
+        raise self._refuses("item()")
+
+    tolist = item
+
+    def __add__(self, other: Any) -> Any:
+        return taken_from(as_tensor(self) + as_tensor(other))
+
+    def __radd__(self, other: Any) -> Any:
+        return taken_from(as_tensor(other) + as_tensor(self))
+
+    def __getitem__(self, key: Any) -> Any:
+        return taken_from(as_tensor(self)[key])
+
+
+def as_tensor(value: Any) -> Any:
+    """An array as a tensor; what is none, as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([as_tensor(v) for v in value])
+    return wrap(value) if isinstance(value, LevelArray) or backends.is_array(value) else value
+
+
+def taken_from(value: Any) -> Any:
+    """The arrays of tensors, in lists too; what is no tensor, as it is."""
+    if isinstance(value, (list, tuple)):
+        return [taken_from(v) for v in value]
+    return value.array if isinstance(value, TensorBase) else value
+
+
+class _Space:
+    """The namespace of level arrays: new arrays are constants, all else is what `gradwright.xp` does of tensors."""
+
+    def _plain(self, x: Any) -> Any:
+        return x.plain if isinstance(x, LevelArray) else x
+
+    def zeros_like(self, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+        return self._like("zeros_like", x, shape, dtype)
+
+    def ones_like(self, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+        return self._like("ones_like", x, shape, dtype)
+
+    def zero(self, x: Any) -> Any:
+        return self.zeros_like(x, shape=())
+
+    def _like(self, name: str, x: Any, shape: Any, dtype: Any) -> Any:
+        plain = self._plain(x)
+        like = getattr(backends.namespace(plain), name)
+        return like(plain, shape=x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in _MADE:
+            return lambda *args, device=None, **kwargs: getattr(_library_at(device), name)(
+                *args, device=device, **kwargs
+            )
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = [as_tensor(a) for a in args]
+            first = next(t for t in given if isinstance(t, TensorBase))
+            return taken_from(getattr(backends.namespace(first), name)(*given, **kwargs))
+
+        return call
+
+
+_MADE = ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
+
+
+def _library_at(device: Any) -> Any:
+    """The namespace of the library that calls a device by this name, which is NumPy's for its own."""
+    for one in backends.libraries():
+        if one.xp is not space and one.name != "gradwright" and device in one.devices():
+            return one.xp
+    raise ValueError(f"no array library has a device {device!r}")
+
+
+space = _Space()
+backends.register(space, LevelArray, name="a transform", writes=True, outer=True, host=True,
+                  to_host=lambda array: backends.to_host(array.settled()))  # fmt: skip
+
+
+def innermost(inputs: Sequence[Any], arrays: list[Any]) -> Level | None:
+    """The innermost level that arrays of tensors belong to; those whose level has ended are settled first."""
+    found: Level | None = None
+    for k, array in enumerate(arrays):
+        while isinstance(array, LevelArray) and not array.level.alive:
+            array = arrays[k] = inputs[k].array = array.settled()
+        if isinstance(array, LevelArray) and (found is None or array.level.number > found.number):
+            found = array.level
+    return found
+
+
+def of_arguments(args: Sequence[Any]) -> Level | None:
+    """The innermost level that tensors among the arguments of a Function belong to."""
+    tensors = [a for a in args if isinstance(a, TensorBase)]
+    return innermost(tensors, [t.array for t in tensors])
+
+
+def promote(x: Any, level: Level) -> None:
+    """Let ``x``, with the tensor that it is a view of, hold arrays of this level, in place of what they hold."""
+    base = x if x._view is None else x._view.base
+    base.array = level.held(base)
+    reread(x)
+
+
+def reread(x: Any) -> None:
+    """Let a view show what its base, which has come to a level since, shows now."""
+    view = x._view
+    if view is not None and isinstance(view.base.array, LevelArray):
+        before = now()
+        try:
+            switch(before.but(records=False))
+            x.array = backends.steps.read(wrap(view.base.array), view.steps).array
+        finally:
+            switch(before)

@@ -1,0 +1,105 @@
+"""vmap: each tensor of a `Batches` level is a batch of tensors, and so is what is made of them.
+
+The batch lies along the first dim of the tensor outside. What an operation makes of batches follows from its kind, or
+from its rule in `gradwright.transform.batching`; where there is neither, it is done for one after another, with a
+GradientWarning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import Level, LevelArray
+from gradwright.engine.source_line import here
+from gradwright.op import Op
+from gradwright.transform.batching import batched
+from gradwright.transform.functions import at_level, mapped
+from gradwright.transform.transpose import zeros
+
+
+class Batch(LevelArray):
+    """A batch of values along the first dim of ``tensor``, a tensor of the levels outside."""
+
+    __slots__ = ()
+
+    def __init__(self, level: Batches, tensor: Any) -> None:
+        self.level, self.tensor = level, tensor
+        array = tensor.array
+        self.shape, self.dtype, self.ndim, self.size = array.shape[1:], array.dtype, array.ndim - 1, array.size
+        if array.shape[0]:
+            self.size //= array.shape[0]
+
+    def settled(self) -> Any:
+        """Raise RuntimeError: a batch means nothing outside of its vmap."""
+        raise RuntimeError(
+            f"a tensor of shape {self.shape} was made inside a function that vmap maps, and is used after that has "
+            "ended: return it from the function"
+        )
+
+    def detached(self) -> Any:
+        """The same values in the same memory, without history or tangents."""
+        return Batch(self.level, self.tensor.detach())
+
+    def _refuses(self, what: str) -> Exception:
+        return RuntimeError(
+            f"vmap: {what} of a tensor that stands for a whole batch ({here() or 'a line that is not known'}): it is "
+            "another value in each example. Use operations on tensors, such as where(condition, x, y) for a branch."
+        )
+
+    def __repr__(self) -> str:
+        return f"BatchedTensor(lvl={self.level.number}, bdim=0, value={self.tensor!r})"
+
+
+class Batches(Level):
+    """vmap while it runs, over ``size`` examples."""
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        super().__init__()
+        self.size, self.randomness = size, randomness
+        self._promoted: list[tuple[Any, Any, str | None]] = []
+
+    def batch(self, t: Any) -> Any:
+        """A tensor of this level, from one whose first dim is the batch."""
+        return wrap(Batch(self, t), None, t._counter)
+
+    def apart(self, t: Any) -> tuple[Any, bool]:
+        """The tensor outside that ``t`` is, or is made of, and whether its first dim is this level's batch."""
+        array = t.array
+        return (array.tensor, True) if array.__class__ is Batch and array.level is self else (t, False)
+
+    def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+        """What ``op`` makes of batches, and of tensors that are the same for all examples."""
+        pairs = [self.apart(x) for x in inputs]
+        out = self.outside(batched, op, [p[0] for p in pairs], [p[1] for p in pairs], static, self.size)
+        return [Batch(self, o) for o in out] if op.several else Batch(self, out)
+
+    def held(self, t: Any) -> Batch:
+        """A copy of ``t`` for each example, in memory of their own."""
+        self._promoted.append((t, t.array, here()))
+        return Batch(self, self.outside(_repeated, wrap(t.array, t._node, t._counter), self.size))
+
+    def write(self, array: Any, value: Any) -> None:
+        """Put values into the memory of the batch."""
+        mine = isinstance(value, Batch) and value.level is self
+        self.outside(array.tensor.copy_, value.tensor if mine else wrap(value))
+
+    def call(self, function: Any, inputs: Sequence[Any]) -> Any:
+        """What a Function returns for all examples: by its vmap, or by its forward and backward, mapped."""
+        return at_level(self, function, inputs, partial(self._through, function, inputs))
+
+    def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
+        pairs = [self.apart(x) if isinstance(x, TensorBase) else (x, False) for x in inputs]
+        outs = self.outside(mapped, self, function, [p[0] for p in pairs], [p[1] for p in pairs])
+        many = outs if isinstance(outs, tuple) else (outs,)
+        made = [self.batch(o) if isinstance(o, TensorBase) else o for o in many]
+        return tuple(made) if isinstance(outs, tuple) else made[0]
+
+
+def _repeated(t: Any, size: int) -> Any:
+    return t.expand(size, *t.array.shape).clone()
+
+
+__all__ = ["Batch", "Batches", "zeros"]

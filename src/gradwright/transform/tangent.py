@@ -1,0 +1,222 @@
+"""Forward mode: each tensor of a `Tangents` level is a value and its tangent, and so is what is made of them.
+
+The tangent of a result follows from what the operation declares:
+
+- elementwise: its derivative, applied to the tangent in place of a cotangent (the Jacobian is diagonal);
+- linear operations and views: its formula, applied to the tangent;
+- ``op.jvp(...)``, where it is declared;
+- else the rule of the rule: a vjp is linear in its cotangent w, and the derivative of <vjp(w), v> by w is the jvp of v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends, dtypes
+from gradwright.engine.apply import apply
+from gradwright.engine.base import wrap
+from gradwright.engine.levels import Level, LevelArray
+from gradwright.engine.mode import now
+from gradwright.op import Op, Rule, table
+from gradwright.ops.shape import sum_to
+from gradwright.transform.functions import at_level, differentiable, moved
+from gradwright.transform.transpose import transposed, zeros
+
+
+class Dual(LevelArray):
+    """A value, ``tensor``, and its tangent, both tensors of the levels outside."""
+
+    __slots__ = ("tangent",)
+
+    def __init__(self, level: Tangents, tensor: Any, tangent: Any) -> None:
+        self.level, self.tensor, self.tangent = level, tensor, tangent
+        array = tensor.array
+        self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
+
+    def settled(self) -> Any:
+        """The value alone."""
+        return self.tensor.array
+
+    def detached(self) -> Any:
+        """The value alone, without history, in the same memory."""
+        return self.tensor.detach().array
+
+    def _refuses(self, what: str) -> Exception:
+        return RuntimeError(
+            f"{what} of a tensor that carries a tangent: what is made of the numbers would have none. Call detach() "
+            "first, if that is meant; else compute with tensors, or in a Function with a jvp."
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.tensor)
+
+    def __repr__(self) -> str:
+        return f"Dual({self.tensor!r}, tangent={self.tangent!r})"
+
+
+class Tangents(Level):
+    """Forward mode while it is on.
+
+    ``stops``: whether nothing has a tangent that is computed where the user has switched recording off, so that both
+    modes differentiate the same function.
+    """
+
+    def __init__(self, stops: bool = True) -> None:
+        super().__init__()
+        self._stops = stops
+
+    def dual(self, x: Any, tangent: Any) -> Any:
+        """A tensor of this level: ``x`` with a tangent."""
+        return wrap(Dual(self, x, tangent), None, x._counter)
+
+    def apart(self, t: Any) -> tuple[Any, Any]:
+        """The value of a tensor, and its tangent of this level, or None."""
+        array = t.array
+        return (array.tensor, array.tangent) if array.__class__ is Dual and array.level is self else (t, None)
+
+    def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+        """What ``op`` makes of values and tangents."""
+        pairs = [self.apart(x) for x in inputs]
+        values, tangents = [p[0] for p in pairs], [p[1] for p in pairs]
+        stopped = self._stops and now().stopped >= self.number
+        return self.outside(self._read, op, values, tangents, static, stopped)
+
+    def _read(self, op: Op, values: list[Any], tangents: list[Any], static: dict[str, Any], stopped: bool) -> Any:
+        out = apply(op, values, static)
+        moves = [t if n in op.rules else None for n, t in zip(op.names_of(len(values)), tangents, strict=True)]
+        if stopped or all(t is None for t in moves):
+            return [o.array for o in out] if op.several else out.array
+        found = pushed(op, values, moves, out, static)
+        if not op.several:
+            return self._joined(op, out, found, moves)
+        return [self._joined(op, o, t, moves) for o, t in zip(out, found, strict=True)]
+
+    def _joined(self, op: Op, out: Any, tangent: Any, given: Sequence[Any]) -> Any:
+        if tangent is None or dtypes.of(out.array.dtype).category < dtypes.FLOAT:
+            return out.array
+        if op.kind != "view" and (tangent._view is not None or any(tangent is t for t in given)):
+            tangent = tangent.clone()  # the result may be written to
+        return Dual(self, out, tangent)
+
+    def held(self, t: Any) -> Dual:
+        """``t`` with a tangent of zeros, over the same memory."""
+        return Dual(self, wrap(t.array, t._node, t._counter), self.outside(zeros, t))
+
+    def write(self, array: Any, value: Any) -> None:
+        """Put value and tangent into the memory of value and tangent."""
+        dual = isinstance(value, Dual) and value.level is self
+        x, t = (value.tensor, value.tangent) if dual else (wrap(value), None)
+        self.outside(_write, array, x, t)
+
+    def call(self, function: Any, inputs: Sequence[Any]) -> Any:
+        """What a Function returns for values, and what its jvp, or else its backward, makes of their tangents."""
+        return at_level(self, function, inputs, partial(self._through, function, inputs))
+
+    def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
+        pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
+        stopped = self._stops and now().stopped >= self.number
+        if stopped or all(t is None for _, t in pairs):
+            return self.outside(function.apply, *[x for x, _ in pairs])
+        outs, ts = self.outside(moved, function, [x for x, _ in pairs], [t for _, t in pairs])
+        many = outs if isinstance(outs, tuple) else (outs,)
+        made = [o if t is None or not differentiable(o) else self.dual(o, t) for o, t in zip(many, ts, strict=True)]
+        return tuple(made) if isinstance(outs, tuple) else made[0]
+
+
+def _write(array: Dual, value: Any, tangent: Any) -> None:
+    array.tensor.copy_(value)
+    if tangent is None:
+        array.tangent.zero_()
+    else:
+        array.tangent.copy_(tangent)
+
+
+def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any]) -> Any:
+    """The tangent of what ``op`` makes of values that move so (None: not), or the list of those of several results."""
+    names = op.names_of(len(values))
+    if all(n in op.pushes for n, t in zip(names, tangents, strict=True) if t is not None):
+        return _sum_of(op, op.pushes, values, tangents, out, static)
+    if op.kind in ("linear", "view"):
+        moved = [t if t is not None else zeros(x) if n in op.rules else x
+                 for n, x, t in zip(names, values, tangents, strict=True)]  # fmt: skip
+        return apply(op, moved, static)
+    if op.kind == "elementwise" and (op.complex != "general" or not _complex(values, out)):
+        return _sum_of(op, op.rules, values, tangents, out, static)
+    return transposed(partial(_pulled, op, values, tangents, out, static), out, [t for t in tangents if t is not None])
+
+
+def _complex(values: Sequence[Any], out: Any) -> bool:
+    return any(dtypes.of(t.array.dtype).is_complex for t in (*values, out))
+
+
+def _sum_of(op: Op, rules: dict[str, Rule], values: Sequence[Any], tangents: Sequence[Any], out: Any,
+            static: dict[str, Any]) -> Any:  # fmt: skip
+    """The sum of what each tangent gives."""
+    known = _known(op, values, out, static)
+    shape = None if op.several else out.array.shape
+    total: Any = None
+    for k, t in enumerate(tangents):
+        if t is None:
+            continue
+        if op.kind == "elementwise" and t.array.shape != shape:
+            t = t.expand(shape)
+        part = _ruled(op, rules, k, len(values), t, known)
+        if op.several:
+            total = part if total is None else [a + b for a, b in zip(total, part, strict=True)]
+        else:
+            total = part if total is None else total + part
+    if not op.several and total.array.shape != shape:
+        total = total.expand(shape)
+    return total
+
+
+def _known(op: Op, values: Sequence[Any], out: Any, static: dict[str, Any]) -> dict[str, Any]:
+    """What rules may name."""
+    known = op.defaults | static | {"out": out, "reached": _ALL}
+    fixed = len(op.inputs) - op.variadic
+    known |= dict(zip(op.inputs, values[:fixed], strict=False))
+    known |= {f"{n}_shape": x.array.shape for n, x in zip(op.inputs, values[:fixed], strict=False)}
+    if op.variadic:
+        rest = op.inputs[-1]
+        known |= {rest: values[fixed:], f"{rest}_shape": tuple([x.array.shape for x in values[fixed:]])}
+    return known
+
+
+class _All:
+    """Every result counts as used."""
+
+    def __contains__(self, number: int) -> bool:
+        return True
+
+    def entries(self, number: int) -> Any:
+        return np.True_
+
+
+_ALL = _All()
+
+
+def _ruled(op: Op, rules: dict[str, Rule], k: int, count: int, g: Any, known: dict[str, Any]) -> Any:
+    """What the rule of input ``k`` makes of ``g``."""
+    name = op.names_of(count)[k]
+    rule = rules[name]
+    first = g[0] if isinstance(g, list) else g
+    i = {"i": k - len(op.inputs) + 1} if op.variadic else {}
+    return rule.fn(backends.namespace(first), g, *[(known | i)[n] for n in rule.names])
+
+
+def _pulled(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any], w: Any) -> Any:
+    """What cotangents ``w`` of the results give at the inputs that move."""
+    known = _known(op, values, out, static)
+    holomorphic = op.complex == "holomorphic" and _complex(values, out[0] if op.several else out)
+    conj = table["conj"]
+    if holomorphic:
+        w = [apply(conj, (c,), {}) for c in w] if op.several else apply(conj, (w,), {})
+    found = [_ruled(op, op.rules, k, len(values), w, known) for k, t in enumerate(tangents) if t is not None]
+    if op.kind == "elementwise":
+        shapes = [x.array.shape for x, t in zip(values, tangents, strict=True) if t is not None]
+        found = [sum_to(backends.namespace(g), g, s) for g, s in zip(found, shapes, strict=True)]
+    return [apply(conj, (g,), {}) for g in found] if holomorphic else found
