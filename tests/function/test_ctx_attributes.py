@@ -21,7 +21,6 @@ class Kept:
     value: object
 
 
-
 @pytest.fixture
 def Keeps(T):
     """``Keeps.apply(x, put, use)``: ``put(ctx, x, y)`` in forward; backward returns ``g * use(ctx)``."""

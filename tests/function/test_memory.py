@@ -33,7 +33,6 @@ def through_numpy(v):
     N[:] = v.detach().numpy()
 
 
-
 BUFFERS = {
     "the tensor": (through_tensor, lambda: B),
     "detach()": (through_tensor, lambda: B.detach()),

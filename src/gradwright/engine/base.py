@@ -11,7 +11,8 @@ from gradwright.engine.version import UNTRACKED
 from gradwright.errors import size
 
 ticket = count(1).__next__
-"""Numbers for nodes, and for the transforms between them, in the order in which they are made."""
+"""Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe.
+Transforms have one, too: what was made before them has smaller ones."""
 
 
 class TensorBase:

@@ -128,7 +128,11 @@ def grad(
     enclosed = not create_graph and _from_outside(roots)
     targets = [_target(t) for t in ins]
     found = engine.run(
-        roots, keep_graph=keep, create_graph=create_graph or enclosed, targets=[node for node, _ in targets], accumulate=False
+        roots,
+        keep_graph=keep,
+        create_graph=create_graph or enclosed,
+        targets=[node for node, _ in targets],
+        accumulate=False,
     )
     if untaken.found is not None:
         tell(outs, roots)

@@ -7,7 +7,17 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
-from gradwright.engine.mode import Mode, inside, now, recording, recording_as, resumed, start_recording, stop_recording, switch
+from gradwright.engine.mode import (
+    Mode,
+    inside,
+    now,
+    recording,
+    recording_as,
+    resumed,
+    start_recording,
+    stop_recording,
+    switch,
+)
 from gradwright.engine.suspended import Suspended, leave
 from gradwright.interpreter.frames import frame, waits
 

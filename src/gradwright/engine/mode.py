@@ -100,9 +100,7 @@ def resumed(before: Mode, mode: Mode | None = None) -> Mode:
     mode = mode or _mode.get()
     if (mode is UNRECORDED and before is PLAIN) or _differ_in_recording_alone(mode, before):
         return before
-    return mode.but(
-        records=before.records and not mode.inference, listener=before.listener, stopped=before.stopped
-    )
+    return mode.but(records=before.records and not mode.inference, listener=before.listener, stopped=before.stopped)
 
 
 def inside(
@@ -125,7 +123,10 @@ def inside(
 
 def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:
     return (mode.watches, mode.inference, mode.interpreter, mode.level) == (
-        other.watches, other.inference, other.interpreter, other.level
+        other.watches,
+        other.inference,
+        other.interpreter,
+        other.level,
     )
 
 

@@ -11,7 +11,6 @@ A node never refers to a tensor strongly, only to arrays and other nodes, so gra
 
 from __future__ import annotations
 
-import itertools
 import re
 import weakref
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
 from gradwright.engine.memory import OVERLAPS, is_kept, layout, overlaps, same, unwritten, write
 from gradwright.engine.strict import warn
@@ -31,7 +30,6 @@ from gradwright.errors import size
 from gradwright.interpreter.forks import lock
 from gradwright.interpreter.references import alone, count
 
-"""Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe."""
 routing: ContextVar[Any] = ContextVar("routing", default=None)
 """In a pass that goes to given nodes: the nodes on the way to them, and they."""
 

@@ -249,4 +249,3 @@ class InplaceFunction(Function):
 
 class NestedIOFunction(Function):
     """PyTorch's old name for a Function of containers: every Function takes them."""
-
