@@ -204,8 +204,13 @@ def _ruled(op: Op, rules: dict[str, Rule], k: int, count: int, g: Any, known: di
     name = op.names_of(count)[k]
     rule = rules[name]
     first = g[0] if isinstance(g, list) else g
-    i = {"i": k - len(op.inputs) + 1} if op.variadic else {}
-    return rule.fn(backends.namespace(first), g, *[(known | i)[n] for n in rule.names])
+    known = known | ({"i": k - len(op.inputs) + 1} if op.variadic else {})
+    xp = backends.namespace(first)
+    for n in rule.names:
+        if n in op.parts:
+            part = op.parts[n]
+            known[n] = part.fn(xp, g, *[known[m] for m in part.names])
+    return rule.fn(xp, g, *[known[n] for n in rule.names])
 
 
 def _pulled(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any], w: Any) -> Any:
