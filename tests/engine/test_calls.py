@@ -282,10 +282,78 @@ def test_what_is_no_tensor_is_named(call):
         call(gradwright.ones((), requires_grad=True))
 
 
-def test_batched_cotangents_are_not_there_yet():
-    x = gradwright.ones(2, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="is_grads_batched needs vmap"):
-        gradwright.autograd.grad(x * 2, x, gradwright.ones(3, 2), is_grads_batched=True)
+# ---- batches of cotangents -------------------------------------------------------------------------------
+
+
+def test_a_batch_of_cotangents_gives_a_batch_of_gradients(T, leaf):
+    x, y, z = leaf([1.0, 2.0, 3.0]), leaf([[2.0], [5.0]]), leaf(1.0)
+    out, total = x * y, (x * x).sum()
+    vs = T.tensor(np.arange(12.0).reshape(2, 2, 3)), T.tensor([1.0, -1.0], dtype=T.float64)
+    found = T.autograd.grad((out, total), (x, y, z), vs, is_grads_batched=True, retain_graph=True, allow_unused=True)
+    for b in range(2):
+        alone = T.autograd.grad((out, total), (x, y), (vs[0][b], vs[1][b]), retain_graph=True)
+        assert [g[b].tolist() for g in found[:2]] == [g.tolist() for g in alone]
+    assert found[2] is None
+    assert not found[0].requires_grad
+
+
+def test_a_batch_of_cotangents_is_differentiated_again(T, leaf):
+    x, v = leaf([1.0, 2.0, 3.0]), leaf([[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]])
+    y = x**3
+    for mode in (T.enable_grad, T.no_grad):
+        with mode():
+            (found,) = T.autograd.grad(y, x, v, is_grads_batched=True, create_graph=True)
+        dx, dv = T.autograd.grad((found * found).sum(), (x, v), retain_graph=True)
+        X, V = x.detach().numpy(), v.detach().numpy()
+        np.testing.assert_allclose(dx.numpy(), (2 * 3 * X**2 * V * 6 * X * V).sum(0))
+        np.testing.assert_allclose(dv.numpy(), 2 * (3 * X**2) ** 2 * V)
+
+
+def test_a_batch_frees_the_graph_unless_it_is_retained(T, leaf):
+    x = leaf([1.0, 2.0])
+    y = x * x
+    ones = T.ones(3, 2, dtype=T.float64)
+    T.autograd.grad(y, x, ones, is_grads_batched=True, retain_graph=True)
+    T.autograd.grad(y, x, ones, is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        T.autograd.grad(y, x, ones, is_grads_batched=True)
+
+
+def test_a_batch_for_an_edge(T, leaf):
+    x = leaf([1.0, 2.0])
+    edge = T.autograd.graph.get_gradient_edge(x * x)
+    (found,) = T.autograd.grad(edge, x, T.ones(3, 2, dtype=T.float64), is_grads_batched=True)
+    assert found.tolist() == [[2, 4]] * 3
+
+
+@pytest.mark.parametrize(("cotangents", "error"), [
+    (lambda T: T.ones(2), RuntimeError),
+    (lambda T: T.ones(2, 4), RuntimeError),
+    (lambda T: T.ones(()), IndexError),
+    (lambda T: T.ones(0, 3), IndexError),
+    (lambda T: (T.ones(2, 3), T.ones(3)), ValueError),
+    (lambda T: (T.ones(2, 3), None), ValueError),
+    (lambda T: (None, T.ones(3)), RuntimeError),
+    (lambda T: (T.ones(2, 3), 1.0), TypeError),
+    (lambda T: T.ones(2, 3), RuntimeError),
+])  # fmt: skip
+def test_a_wrong_batch_is_refused(T, leaf, cotangents, error):
+    x = leaf([1.0, 2.0, 3.0])
+    given = cotangents(T)
+    outputs = (x * x, x.sum()) if isinstance(given, tuple) else x * x
+    unused = leaf(1.0) if not isinstance(given, tuple) and tuple(given.shape) == (2, 3) else x
+    with pytest.raises(error):
+        T.autograd.grad(outputs, (x, unused), given, is_grads_batched=True)
+
+
+def test_an_unused_input_gets_as_many_zeros_as_the_batch_has():
+    """PyTorch gives zeros of the input's own shape."""
+    x, z = gradwright.ones(3, requires_grad=True), gradwright.ones(2, requires_grad=True)
+    found = gradwright.autograd.grad(
+        x * x, (x, z), gradwright.ones(4, 3), is_grads_batched=True, materialize_grads=True
+    )
+    assert [tuple(g.shape) for g in found] == [(4, 3), (4, 2)]
+    assert not found[1].any()
 
 
 def test_only_inputs_is_deprecated():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ from gradwright import backends, dtypes
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
+from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import added
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import is_kept, unwritten
-from gradwright.engine.mode import now
+from gradwright.engine.mode import inside, now, resumed
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import warn
 from gradwright.engine.untaken import tell, untaken
 from gradwright.engine.view import refresh
 from gradwright.errors import kind, size
+from gradwright.ops.index import index
+from gradwright.ops.shape import stack
 
 
 def backward(
@@ -100,7 +104,9 @@ def grad(
         grad_outputs: cotangents of the outputs; None where an output has one element.
         retain_graph, create_graph: as in `backward`.
         allow_unused: give None for an input that no output depends on, instead of raising.
-        materialize_grads: give zeros for such an input.
+        is_grads_batched: take ``grad_outputs`` for batches of cotangents, along a first dimension that all of them
+            have, and give as many gradients, stacked along theirs: one backward pass for each.
+        materialize_grads: give zeros for an input that no output depends on.
 
     Returns:
         A tuple with one gradient for each input, of its shape and dtype.
@@ -108,15 +114,17 @@ def grad(
     Raises:
         RuntimeError: an input was not used and ``allow_unused`` is not set, an input or output requires no grad, or the
             graph has been freed.
-        NotImplementedError: for ``is_grads_batched``, which needs vmap.
+        IndexError, ValueError: the cotangents of a batch have no first dimension, or of different sizes, or of size 0,
+            or one is None.
     """
-    if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched needs vmap, which gradwright does not have yet")
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if is_grads_batched:
+        return _batched(outs, ins, grad_outputs, retain_graph, create_graph,
+                        allow_unused=allow_unused, materialize_grads=materialize_grads)  # fmt: skip
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
@@ -173,6 +181,56 @@ def _from_outside(roots: Sequence[tuple[Any, Any]]) -> bool:
     return False
 
 
+def _batched(
+    outs: Sequence[Any], ins: Sequence[Any], given: Any, retain: bool | None, create_graph: bool, **asked: Any
+) -> tuple[Any, ...]:
+    """The gradients for each of a batch of cotangents, stacked."""
+    given = _cotangents(outs, given)
+    sizes = [_batch(i, t, g) for i, (t, g) in enumerate(zip(outs, given, strict=True))]
+    if len(set(sizes)) > 1:
+        raise ValueError("grad: is_grads_batched takes cotangents with one first dimension, but grad_outputs have "
+                         f"{sizes} there")  # fmt: skip
+    n, keep = sizes[0], create_graph if retain is None else retain
+    record = partial(set_recording, create_graph)
+    batch = inside(record, resumed, lambda: [[index(g, key=(b,)) for g in given] for b in range(n)])
+    rows = [grad(outs, ins, row, keep or b < n - 1, create_graph, **asked) for b, row in enumerate(batch)]
+    return inside(record, resumed, lambda: tuple(map(_stacked, zip(*rows, strict=True))))
+
+
+def _batch(i: int, t: Any, g: Any) -> int:
+    """How many cotangents have been given of an output; raises what `grad` says unless they fit it."""
+    if g is None:
+        _roots((t,), None, False)
+        raise ValueError(f"grad: is_grads_batched takes a batch of cotangents of each output, but grad_outputs[{i}] is "
+                         "None: give ones_like of the output, repeated")  # fmt: skip
+    if not isinstance(g, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
+    shape = tuple(g.array.shape)
+    if not shape or not shape[0]:
+        raise IndexError("grad: is_grads_batched takes the first dimension of each cotangent for that of the batch, "
+                         f"but grad_outputs[{i}] has the shape {size(shape)}")  # fmt: skip
+    if t.__class__ is GradientEdge:
+        t = t.ownership_token
+    if t is not None and shape[1:] != t.array.shape:
+        raise RuntimeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: grad_output[{i}] has a shape of {dtypes.Size(shape[1:])} and output[{i}] has a "
+            f"shape of {dtypes.Size(t.array.shape)}. If you only want some tensors in `grad_output` to be considered "
+            "batched, consider using vmap."
+        )
+    return shape[0]
+
+
+def _stacked(rows: Sequence[Any]) -> Any:
+    """Gradients as one, with zeros for those that are None; None if all are."""
+    there = next((g for g in rows if g is not None), None)
+    if there is None:
+        return None
+    zeros = backends.namespace(there.array).zeros_like(there.array)
+    return stack(*[wrap(zeros) if g is None else g for g in rows], axis=0)
+
+
 def _given(g: Any) -> Any:
     """A gradient to hand out: never memory that the graph or the caller also holds."""
     if isinstance(g, TensorBase):
@@ -226,12 +284,7 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
 
     It is where it is to be recorded, or in a transform, whose arrays may meet others.
     """
-    if given is None:
-        given = (None,) * len(outputs)
-    elif isinstance(given, TensorBase):
-        given = (given,)
-    if len(given) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    given = _cotangents(outputs, given)
     roots = []
     untaken.found = None
     for i, t in enumerate(outputs):
@@ -256,6 +309,17 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
             g = cotangent(i, t, g)
             roots.append((t._node, g if tensors else g.array))
     return roots
+
+
+def _cotangents(outputs: Sequence[Any], given: Any) -> Sequence[Any]:
+    """What was given for each output."""
+    if given is None:
+        return (None,) * len(outputs)
+    if isinstance(given, TensorBase):
+        given = (given,)
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    return tuple(given)
 
 
 def cotangent(i: int, t: Any, g: Any) -> Any:
