@@ -20,7 +20,7 @@ PATHS = {
     "gradwright.autograd.diagnosis": "Block Diagnosis Entry Examination Hypothesis Verdict diagnose",
     "gradwright.autograd.function": "BackwardCFunction Function FunctionCtx FunctionMeta InplaceFunction "
     "NestedIOFunction once_differentiable",
-    "gradwright.autograd.functional": "value_and_grad",
+    "gradwright.autograd.functional": "hessian hvp jacobian jvp value_and_grad vhp vjp",
     "gradwright.autograd.grad_mode": "enable_grad inference_mode is_grad_enabled is_inference_mode_enabled no_grad "
     "set_grad_enabled",
     "gradwright.autograd.gradcheck": "GradcheckError gradcheck gradgradcheck",
@@ -61,6 +61,7 @@ PATHS = {
     "gradwright.signal.windows": "hann",
     "gradwright.special": "erf expit",
     "gradwright.testing": "check_derivatives check_passes check_portable draw",
+    "gradwright.utils._pytree": "TreeSpec register_pytree_node tree_flatten tree_map tree_unflatten",
     "gradwright.utils.checkpoint": "checkpoint checkpoint_sequential",
     "gradwright.utils.cpp_extension": "load load_inline",
     "gradwright.utils.data": "DataLoader Dataset TensorDataset",

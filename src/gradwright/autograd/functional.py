@@ -1,5 +1,15 @@
 """Derivatives of plain functions."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
 from gradwright.transform.value_and_grad import value_and_grad
 
-__all__ = ["value_and_grad"]
+if TYPE_CHECKING:
+    from gradwright.transform.functional import hessian, hvp, jacobian, jvp, vhp, vjp
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vhp", "vjp"]
+
+__getattr__, __dir__ = later(
+    __name__, dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "gradwright.transform.functional")
+)

@@ -1,0 +1,332 @@
+"""Products with Jacobians and Hessians, and these themselves, of functions of one tensor or a tuple of tensors.
+
+All are made of backward passes. A gradient J'u is linear in u, so its own derivative by u, towards v, is Jv: a backward
+pass through a recorded one goes forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gradwright import backends, dtypes
+from gradwright.engine.base import wrap
+from gradwright.engine.calls import grad
+from gradwright.engine.grad_mode import inference_mode
+from gradwright.ops.shape import reshape, stack
+from gradwright.transform.given_tensors import (
+    check,
+    check_rows,
+    filled,
+    inputs_of,
+    one_output,
+    outputs_of,
+    tangent,
+    tensors_of,
+    vector,
+    zeros,
+)
+
+_MODES = ("forward-mode", "reverse-mode")
+
+_recording = inference_mode(False)
+"""Everything here is recorded, whatever mode the caller is in: under `no_grad` a derivative is a derivative still."""
+
+
+@_recording
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of ``func`` at the inputs, and the product v'J with its Jacobian there.
+
+    Args:
+        func: a function of tensors that returns a tensor or a tuple of tensors.
+        inputs: its arguments: a tensor or a tuple of tensors.
+        v: one tensor for each output, of its shape; may be None for a single output of one element (then 1 is taken).
+            Of complex outputs it is a gradient in PyTorch's sense: the product is that of J, conjugated.
+        create_graph: let the results be differentiated, by the inputs and v.
+        strict: raise where an output does not depend on the inputs, instead of giving zeros.
+
+    Returns:
+        The output of ``func``, and a product for each input, of its shape and dtype; each a tensor or a tuple as
+        ``func`` returned it, and as the inputs are.
+
+    Raises:
+        TypeError: the inputs, outputs or v are neither a tensor nor a tuple of tensors.
+        RuntimeError: v is missing, or of another shape; an input is of integers; what ``strict`` forbids.
+
+    >>> import gradwright as gw
+    >>> vjp(lambda x: x * x, gw.tensor([1.0, 2.0]), gw.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    many, xs = inputs_of(inputs, "vjp", create_graph)
+    many_out, outs = outputs_of(func, xs, "vjp", strict)
+    if v is None:
+        if len(outs) != 1 or outs[0].array.size != 1:
+            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor "
+                               "with a single element.")  # fmt: skip
+        vs = None
+    else:
+        vs = vector(v, outs, many_out, "vjp", create_graph)
+    found = filled(_grad(outs, xs, vs, create_graph), xs, strict, create_graph, "back")
+    return _given(outs, create_graph, many_out), _given(found, create_graph, many)
+
+
+@_recording
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of ``func`` at the inputs, and the product Jv with its Jacobian there.
+
+    It takes two backward passes: the gradient by one cotangent is recorded, and differentiated by that.
+
+    Args:
+        func, inputs, create_graph, strict: as in `vjp`.
+        v: one tensor for each input, of its shape; may be None for a single input of one element (then 1 is taken).
+
+    Returns:
+        The output of ``func``, and a product for each, of its shape and dtype.
+
+    Raises TypeError and RuntimeError as `vjp` does; RuntimeError, too, if the derivative of ``func`` cannot be
+    differentiated again.
+
+    >>> import gradwright as gw
+    >>> jvp(lambda x: x * x, gw.tensor([1.0, 2.0]), gw.tensor([1.0, 0.0]))
+    (tensor([1., 4.]), tensor([2., 0.]))
+    """
+    many, xs = inputs_of(inputs, "jvp", create_graph)
+    vs = tangent(v, xs, many, "jvp", create_graph)
+    many_out, outs = outputs_of(func, xs, "jvp", strict)
+    us, slopes = _linear_in(outs, outs, xs, "jvp")
+    check(slopes, "grad_inputs", strict)
+    found = filled(_grad(slopes, us, vs, create_graph), outs, strict, create_graph, "back_trick")
+    return _given(outs, create_graph, many_out), _given(found, create_graph, many_out)
+
+
+@_recording
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of a function with one number for its value, and the product v'H with its Hessian.
+
+    Args:
+        func, inputs, create_graph, strict: as in `vjp`; ``func`` returns one tensor of one element.
+        v: one tensor for each input, of its shape; may be None for a single input of one element (then 1 is taken).
+
+    Returns:
+        The output of ``func``, and a product for each input, of its shape and dtype.
+
+    Raises TypeError and RuntimeError as `vjp` does, and RuntimeError for another output.
+
+    >>> import gradwright as gw
+    >>> vhp(lambda x: (x**3).sum(), gw.tensor([1.0, 2.0]), gw.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    many, xs, vs, out, slopes = _second("vhp", func, inputs, v, create_graph, strict)
+    found = filled(_grad(slopes, xs, vs, create_graph), xs, strict, create_graph, "double_back")
+    return _given((out,), create_graph, False), _given(found, create_graph, many)
+
+
+@_recording
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The value of a function with one number for its value, and the product Hv with its Hessian.
+
+    As H is symmetric it equals `vhp`, which takes one backward pass less; arguments, results and errors are the same.
+
+    >>> import gradwright as gw
+    >>> hvp(lambda x: (x**3).sum(), gw.tensor([1.0, 2.0]), gw.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    many, xs, vs, out, slopes = _second("hvp", func, inputs, v, create_graph, strict)
+    us, again = _linear_in(slopes, xs, xs, "hvp")
+    found = filled(_grad(again, us, vs, create_graph), xs, strict, create_graph, "double_back_trick")
+    return _given((out,), create_graph, False), _given(found, create_graph, many)
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """The Jacobian of ``func`` at the inputs.
+
+    Args:
+        func, inputs, create_graph, strict: as in `vjp`.
+        vectorize: accept what batches of cotangents make quick; the numbers are the same. Of complex outputs, which it
+            takes and the plain way refuses, the rows are the gradients of the real parts.
+        strategy: "reverse-mode": a row for each entry of the outputs, in the dtype of the input; "forward-mode", which
+            wants ``vectorize``: a column for each entry of the inputs, in the dtype of the output.
+
+    Returns:
+        A tensor of the shape of the output and then that of the input; for a tuple of inputs a tuple of them; for a
+        tuple of outputs a tuple of these.
+
+    Raises:
+        TypeError, RuntimeError: as `vjp` does; RuntimeError if ``strict`` is combined with ``vectorize`` or
+            "forward-mode", or an output is complex (see ``vectorize``).
+        NotImplementedError: "forward-mode" with ``create_graph``, or without ``vectorize``.
+        AssertionError: another strategy.
+
+    >>> import gradwright as gw
+    >>> jacobian(lambda x: x * x, gw.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if strategy not in _MODES:
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function '
+                             'has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
+                             f'prefer to use "reverse-mode". Got {strategy!r}.')  # fmt: skip
+    if strategy == "forward-mode":
+        for argument, on in (("create_graph", create_graph), ("strict", strict)):
+            if on:
+                kind = NotImplementedError if argument == "create_graph" else RuntimeError
+                raise kind(f'jacobian: `{argument}=True` and `strategy="forward-mode"` are not supported together. '
+                           f'Please either set `{argument}=False` or `strategy="reverse-mode"`.')  # fmt: skip
+    many, many_out, found = _jacobian(func, inputs, create_graph, strict, vectorize, strategy)
+    rows = [_given(row, create_graph, many) for row in found]
+    return tuple(rows) if many_out else rows[0]
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The Hessian of a function with one number for its value: the `jacobian` of its gradient.
+
+    Args:
+        func, inputs, create_graph, strict: as in `vjp`; ``func`` returns one tensor of one element.
+        vectorize, outer_jacobian_strategy: how the Jacobian of the gradient is computed, as in `jacobian`.
+
+    Returns:
+        A tensor of the shape of the input twice; for a tuple of inputs a tuple of tuples, the entry i, j of which has
+        the shape of input i and then that of input j.
+
+    Raises what `jacobian` and `vhp` raise.
+
+    >>> import gradwright as gw
+    >>> hessian(lambda x, y: (x * x * y).sum(), (gw.tensor(2.0), gw.tensor(3.0)))
+    ((tensor(6.), tensor(4.)), (tensor(4.), tensor(0.)))
+    """
+    many, xs = tensors_of(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in _MODES:
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def value(*xs: Any) -> Any:
+        return reshape(one_output(func, xs, "hessian", strict), shape=())
+
+    def gradient(*xs: Any) -> Any:
+        slopes = jacobian(value, xs, create_graph=True)
+        check(slopes, "jacobian", strict)
+        return slopes
+
+    found = jacobian(gradient, xs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return found if many else found[0][0]
+
+
+@_recording
+def _jacobian(
+    func: Callable[..., Any], inputs: Any, create_graph: bool, strict: bool, vectorize: bool, strategy: str
+) -> tuple[bool, bool, list[tuple[Any, ...]]]:
+    """Whether inputs and outputs are tuples, and for each output its Jacobians by the inputs."""
+    many, xs = inputs_of(inputs, "jacobian", create_graph)
+    if strategy == "forward-mode":
+        if not vectorize:
+            raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
+                                      "implemented for `vectorize=True`.")  # fmt: skip
+        many_out, outs = outputs_of(func, xs, "jacobian", False)
+        return many, many_out, _by_columns(outs, xs)
+    many_out, outs = outputs_of(func, xs, "jacobian", strict)
+    if vectorize and strict:
+        raise RuntimeError("jacobian: `strict=True` and `vectorize=True` are not supported together. Please either set "
+                           "`strict=False` or `vectorize=False`.")  # fmt: skip
+    found = []
+    for i, out in enumerate(outs):
+        if not vectorize and out._node is not None and dtypes.of(out.array.dtype).is_complex:
+            raise RuntimeError(
+                f"jacobian: output {i} is complex ({dtypes.of(out.array.dtype)}), but grad can be implicitly created "
+                "only for real scalar outputs: take view_as_real of it, or the gradients of its real part alone "
+                "(vectorize=True)"
+            )
+        rows = _rows(out, xs, create_graph)
+        if strict:
+            check_rows(i, rows, create_graph)
+        found.append(tuple(
+            zeros(out.array.shape + x.array.shape, x.array) if row is None else row
+            for row, x in zip(rows, xs, strict=True)
+        ))  # fmt: skip
+    return many, many_out, found
+
+
+def _rows(out: Any, xs: Sequence[Any], create_graph: bool) -> list[Any]:
+    """The Jacobian of an output by each input, a row for each of its entries; None where it does not depend on it."""
+    passes = [_grad((out,), xs, (unit,), create_graph, retain_graph=True) for unit in _units(out)]
+    shape = out.array.shape
+    columns: Any = zip(*passes, strict=True) if passes else [(None,)] * len(xs)
+    return [
+        None if rows[0] is None else reshape(stack(*rows, axis=0), shape=shape + x.array.shape)
+        for rows, x in zip(columns, xs, strict=True)
+    ]
+
+
+def _by_columns(outs: Sequence[Any], xs: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """For each output its Jacobians by the inputs, of a product Jv for each entry of these."""
+    moving = [i for i, out in enumerate(outs) if out._node is not None]
+    us, slopes = _linear_in(like := [outs[i] for i in moving], like, xs, "jacobian")
+    found: list[list[Any]] = [[zeros(out.array.shape + x.array.shape, out.array) for x in xs] for out in outs]
+    for j, (x, slope) in enumerate(zip(xs, slopes, strict=True)):
+        units = [] if slope is None else _units(x)
+        passes = [_grad((slope,), us, (unit,), False, retain_graph=True) for unit in units]
+        for i, column in zip(moving, zip(*passes, strict=True), strict=bool(passes)):
+            if column[0] is not None:
+                shape = outs[i].array.shape
+                found[i][j] = reshape(stack(*column, axis=len(shape)), shape=shape + x.array.shape)
+    return [tuple(row) for row in found]
+
+
+def _units(t: Any) -> Iterator[Any]:
+    """Tensors like ``t`` of which one entry is 1 and all others 0, for each of its entries."""
+    xp, like = backends.namespace(t.array), t.array
+    flat = xp.arange(like.size) if not hasattr(like, "device") else xp.arange(like.size, device=like.device)
+    for i in range(like.size):
+        yield wrap(xp.reshape(xp.astype(flat == i, like.dtype), like.shape))
+
+
+def _linear_in(
+    outs: Sequence[Any], like: Sequence[Any], xs: Sequence[Any], name: str
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Cotangents u of the outputs, which are ``like`` these, and the gradients J'u, recorded as functions of them."""
+    us = []
+    for i, out in enumerate(like):
+        if dtypes.of(out.array.dtype).category < dtypes.FLOAT:
+            raise RuntimeError(f"{name}: output {i} has {dtypes.of(out.array.dtype)}, but only Tensors of floating "
+                               "point and complex dtype can require gradients")  # fmt: skip
+        us.append(zeros(out.array.shape, out.array).requires_grad_())
+    return tuple(us), _grad(outs, xs, us, True)
+
+
+def _grad(
+    outs: Sequence[Any], xs: Sequence[Any], vs: Sequence[Any] | None, create_graph: bool, retain_graph: Any = None
+) -> tuple[Any, ...]:
+    """The gradients of those outputs that have one; None for an input on which none depends."""
+    moving = [i for i, out in enumerate(outs) if out is not None and out._node is not None]
+    if not moving:
+        return (None,) * len(xs)
+    given = None if vs is None else [vs[i] for i in moving]
+    return grad([outs[i] for i in moving], xs, given, retain_graph, create_graph, allow_unused=True)
+
+
+def _second(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
+    """What the products with a Hessian begin with: inputs, v, the output and its gradient, which is recorded."""
+    many, xs = inputs_of(inputs, name, create_graph)
+    vs = tangent(v, xs, many, name, create_graph)
+    out = one_output(func, xs, name, strict)
+    slopes = _grad((out,), xs, None, True)
+    check(slopes, "jacobian", strict)
+    return many, xs, vs, out, slopes
+
+
+def _given(found: Sequence[Any], create_graph: bool, many: bool) -> Any:
+    """What to hand out: with its history if that was wanted, and as a tuple if what it belongs to was one."""
+    results = tuple(found if create_graph else [t.detach() for t in found])
+    return results if many else results[0]

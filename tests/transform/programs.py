@@ -1,0 +1,60 @@
+"""Programs that run on gradwright and on PyTorch, and what comes of them, to compare."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def t(T: ModuleType, shape: tuple[int, ...], seed: int, grad: bool = False, dtype: str = "float64") -> Any:
+    """A tensor with numbers of its own, the same in both libraries."""
+    rng = np.random.default_rng(seed)
+    data = rng.uniform(0.5, 1.5, shape)
+    if dtype.startswith("complex"):
+        data = data + 1j * rng.uniform(-1, 1, shape)
+    return T.tensor(data, dtype=getattr(T, dtype), requires_grad=grad)
+
+
+@dataclass
+class Outcome:
+    """What a program returns, or the kind of error it raises and its words."""
+
+    value: Any = None
+    error: str = ""
+    words: str = ""
+
+    def is_like(self, other: Outcome, history: bool = True) -> None:
+        """Fail unless values are close, in like structures and dtypes, with history alike; or the errors are alike."""
+        assert self.error == other.error, (self, other)
+        if not self.error:
+            _alike(self.value, other.value, "", history)
+
+
+def outcome(T: ModuleType, program: Callable[[ModuleType], Any]) -> Outcome:
+    try:
+        with warnings.catch_warnings():
+            if T.__name__ == "torch":
+                warnings.simplefilter("ignore")
+            return Outcome(program(T))
+    except (TypeError, ValueError, RuntimeError, IndexError, AssertionError) as e:
+        return Outcome(error=type(e).__name__, words=str(e))
+
+
+def _alike(ours: Any, theirs: Any, where: str, history: bool) -> None:
+    if isinstance(theirs, (tuple, list)):
+        assert isinstance(ours, (tuple, list)), where
+        assert len(ours) == len(theirs), where
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            _alike(a, b, f"{where}[{i}]", history)
+    elif theirs is None:
+        assert ours is None, where
+    else:
+        assert tuple(ours.shape) == tuple(theirs.shape), where
+        assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2], where
+        assert ours.requires_grad == theirs.requires_grad or not history, where
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), 1e-10, 1e-12, err_msg=where)
