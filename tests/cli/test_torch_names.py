@@ -69,6 +69,9 @@ def imported(statement: str) -> dict:
             "default_collate",
             "gradwright.utils.data:default_collate",
         ),
+        ("from torch.utils._pytree import tree_map", "tree_map", "gradwright.utils._pytree:tree_map"),
+        ("import torch.utils._pytree as pytree", "pytree", "gradwright.utils._pytree"),
+        ("from torch.autograd.functional import jacobian", "jacobian", "gradwright.autograd.functional:jacobian"),
         (
             "from torch.utils.cpp_extension import load_inline",
             "load_inline",

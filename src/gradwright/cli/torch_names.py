@@ -32,8 +32,8 @@ SHARED = frozenset({
     "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.parametrizations",
     "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
     "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer",
-    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils.checkpoint",
-    "torch.utils.cpp_extension", "torch.utils.data",
+    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree",
+    "torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data",
     "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
 })  # fmt: skip
 

@@ -6,6 +6,7 @@ from gradwright.utils import checkpoint as checkpoint
 
 
 def __getattr__(name: str) -> object:
-    if name in ("data", "cpp_extension"):  # for those who want them: they bring multiprocessing, threads, hashes
+    # For those who want them: they bring multiprocessing, threads, hashes.
+    if name in ("_pytree", "cpp_extension", "data"):
         return import_module(f"gradwright.utils.{name}")
     raise AttributeError(f"gradwright.utils has no {name!r}", name=name)

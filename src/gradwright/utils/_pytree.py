@@ -1,0 +1,72 @@
+"""Trees of values, under PyTorch's names. No code lies here."""
+
+from gradwright.contract.tree_nodes import (
+    SUPPORTED_NODES,
+    ConstantNode,
+    GetAttrKey,
+    MappingKey,
+    NodeDef,
+    SequenceKey,
+    _deregister_pytree_node,
+    _register_namedtuple,
+    _register_pytree_node,
+    is_constant_class,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+    is_structseq,
+    is_structseq_class,
+    is_structseq_instance,
+    register_constant,
+    register_dataclass,
+    register_pytree_node,
+)
+from gradwright.contract.tree_text import (
+    pytree_to_str,
+    str_to_pytree,
+    treespec_dumps,
+    treespec_loads,
+    treespec_pprint,
+)
+from gradwright.contract.trees import (
+    LeafSpec,
+    TreeSpec,
+    arg_tree_leaves,
+    key_get,
+    keystr,
+    map_only,
+    tree_all,
+    tree_all_only,
+    tree_any,
+    tree_any_only,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_is_leaf,
+    tree_iter,
+    tree_leaves,
+    tree_leaves_with_path,
+    tree_map,
+    tree_map_,
+    tree_map_only,
+    tree_map_only_,
+    tree_map_with_path,
+    tree_structure,
+    tree_unflatten,
+    treespec_dict,
+    treespec_leaf,
+    treespec_tuple,
+)
+from gradwright.contract.trees import TreeSpec as PyTreeSpec
+from gradwright.contract.trees import broadcast_to_and_flatten as _broadcast_to_and_flatten
+
+__all__ = [
+    "SUPPORTED_NODES", "ConstantNode", "GetAttrKey", "LeafSpec", "MappingKey", "NodeDef", "PyTreeSpec", "SequenceKey",
+    "TreeSpec", "_broadcast_to_and_flatten", "_deregister_pytree_node", "_register_namedtuple",
+    "_register_pytree_node", "arg_tree_leaves", "is_constant_class", "is_namedtuple", "is_namedtuple_class",
+    "is_namedtuple_instance", "is_structseq", "is_structseq_class", "is_structseq_instance", "key_get", "keystr",
+    "map_only", "pytree_to_str", "register_constant", "register_dataclass", "register_pytree_node", "str_to_pytree",
+    "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_is_leaf",
+    "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only", "tree_map_only_",
+    "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dict", "treespec_dumps", "treespec_leaf",
+    "treespec_loads", "treespec_pprint", "treespec_tuple",
+]  # fmt: skip
