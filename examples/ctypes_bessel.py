@@ -34,7 +34,7 @@ class Bessel(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        (x,) = ctx.saved_tensors
+        x, = ctx.saved_tensors
         return None, g * (Bessel.apply(ctx.n - 1, x) - Bessel.apply(ctx.n + 1, x)) / 2
 
 
@@ -45,8 +45,8 @@ def zeros(n, count, steps=4):
     for _ in range(steps):
         x.requires_grad_()
         y = Bessel.apply(n, x)
-        (slope,) = gw.autograd.grad(y.sum(), x, create_graph=True)
-        (bend,) = gw.autograd.grad(slope.sum(), x)
+        slope, = gw.autograd.grad(y.sum(), x, create_graph=True)
+        bend, = gw.autograd.grad(slope.sum(), x)
         x = (x - 2 * y * slope / (2 * slope**2 - y * bend)).detach()
     return x.numpy()
 
@@ -54,10 +54,8 @@ def zeros(n, count, steps=4):
 def main():
     x = gw.linspace(-3, 8, 6, dtype=gw.float64, requires_grad=True)
     for order in (0, 2):
-        print(
-            f"J{order}: first derivative right: {gw.autograd.gradcheck(Bessel.apply, (order, x))},",
-            f"second: {gw.autograd.gradgradcheck(Bessel.apply, (order, x))}",
-        )
+        print(f"J{order}: first derivative right: {gw.autograd.gradcheck(Bessel.apply, (order, x))},",
+              f"second: {gw.autograd.gradgradcheck(Bessel.apply, (order, x))}")
 
     lowest = zeros(0, 1).item()
     print("frequency beside the lowest, by nodal diameters (down) and circles (across)")

@@ -19,7 +19,7 @@ class Exp(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_y):
-        (y,) = ctx.saved_tensors
+        y, = ctx.saved_tensors
         return grad_y * y  # the chain rule: dL/dx = dL/dy * dy/dx
 
 

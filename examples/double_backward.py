@@ -21,7 +21,7 @@ class Square(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_y):
-        (x,) = ctx.saved_tensors
+        x, = ctx.saved_tensors
         return grad_y * 2 * x
 
 
@@ -36,7 +36,7 @@ class Exp(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_y):
-        (y,) = ctx.saved_tensors
+        y, = ctx.saved_tensors
         return grad_y * y
 
 
@@ -83,7 +83,7 @@ class Cube(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_y):
-        (x,) = ctx.saved_tensors
+        x, = ctx.saved_tensors
         return CubeBackward.apply(grad_y, x)
 
 
@@ -113,8 +113,8 @@ VARIANTS = {
 
 def second_derivative(operation, x):
     """d²y/dx² at x as a float."""
-    (first,) = gw.autograd.grad(operation(x), x, create_graph=True)
-    (second,) = gw.autograd.grad(first, x)
+    first, = gw.autograd.grad(operation(x), x, create_graph=True)
+    second, = gw.autograd.grad(first, x)
     return second.item()
 
 
@@ -128,11 +128,9 @@ def main():
     print(f"{'operation':10} {'gradcheck':10} {'gradgradcheck':14} {'second derivative':18} truth")
     for name, (operation, truth) in VARIANTS.items():
         second = second_derivative(operation, x)
-        print(
-            f"{name:10} {verdict(gw.autograd.gradcheck, operation, x):10} "
-            f"{verdict(gw.autograd.gradgradcheck, operation, x):14} "
-            f"{second:<18.6f} {truth(x.item()):.6f}"
-        )
+        print(f"{name:10} {verdict(gw.autograd.gradcheck, operation, x):10} "
+              f"{verdict(gw.autograd.gradgradcheck, operation, x):14} "
+              f"{second:<18.6f} {truth(x.item()):.6f}")
 
 
 if __name__ == "__main__":

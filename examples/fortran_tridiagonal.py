@@ -112,15 +112,15 @@ def loss(log_ratio, y):
 
 def main():
     gw.manual_seed(0)
-    (sample,) = Solve.samples()
+    sample, = Solve.samples()
     print("first derivative right: ", gw.autograd.gradcheck(Solve.apply, sample))
     print("second derivative right:", gw.autograd.gradgradcheck(Solve.apply, sample))
 
     y, log_ratio = gw.tensor([float(flow) for flow in NILE.split()], dtype=gw.float64), gw.zeros((), dtype=gw.float64)
     for _ in range(8):
         log_ratio.requires_grad_()
-        (slope,) = gw.autograd.grad(loss(log_ratio, y), log_ratio, create_graph=True)
-        (bend,) = gw.autograd.grad(slope, log_ratio)
+        slope, = gw.autograd.grad(loss(log_ratio, y), log_ratio, create_graph=True)
+        bend, = gw.autograd.grad(slope, log_ratio)
         log_ratio = (log_ratio - slope / bend).detach()
     ratio = log_ratio.exp()
     x, noise = level(y, ratio)

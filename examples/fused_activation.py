@@ -54,10 +54,8 @@ def main():
     print("first derivative right: ", gw.autograd.gradcheck(quick_gelu, x))
     print("second derivative right:", gw.autograd.gradgradcheck(quick_gelu, x))
     print(f"largest difference: {(quick_gelu(x) - composed(x)).abs().max().item():.1e}")
-    print(
-        f"a million entries, value and gradient: {1e3 * seconds(composed):.2f} ms as three operations, "
-        f"{1e3 * seconds(quick_gelu):.2f} ms as one"
-    )
+    print(f"a million entries, value and gradient: {1e3 * seconds(composed):.2f} ms as three operations, "
+          f"{1e3 * seconds(quick_gelu):.2f} ms as one")
 
 
 if __name__ == "__main__":

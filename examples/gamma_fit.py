@@ -30,7 +30,7 @@ class PolyGamma(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_y):
-        (x,) = ctx.saved_tensors
+        x, = ctx.saved_tensors
         return grad_y * PolyGamma.apply(x, ctx.n + 1), None  # n is no tensor: no gradient
 
 
@@ -56,11 +56,11 @@ def fit(z, y, steps=300, learning_rate=0.2):
     """The best theta by gradient descent, and its standard errors, from the inverse of the Hessian."""
     theta = gw.tensor([y.mean().log().item(), 0.0, 0.0], dtype=gw.float64, requires_grad=True)
     for _ in range(steps):
-        (gradient,) = gw.autograd.grad(loss(theta, z, y), theta)
+        gradient, = gw.autograd.grad(loss(theta, z, y), theta)
         with gw.no_grad():
             theta -= learning_rate * gradient
 
-    (gradient,) = gw.autograd.grad(loss(theta, z, y), theta, create_graph=True)
+    gradient, = gw.autograd.grad(loss(theta, z, y), theta, create_graph=True)
     rows = [gw.autograd.grad(gradient[i], theta, retain_graph=True)[0] for i in range(3)]
     hessian = len(y) * gw.stack(rows).numpy()
     return theta.detach().numpy(), np.sqrt(np.diag(np.linalg.inv(hessian)))
@@ -68,10 +68,8 @@ def fit(z, y, steps=300, learning_rate=0.2):
 
 def main():
     x = gw.tensor([0.3, 1.0, 5.0], dtype=gw.float64, requires_grad=True)
-    print(
-        f"log gamma: first derivative {gw.autograd.gradcheck(log_gamma, x)},",
-        f"second {gw.autograd.gradgradcheck(log_gamma, x)}",
-    )
+    print(f"log gamma: first derivative {gw.autograd.gradcheck(log_gamma, x)},",
+          f"second {gw.autograd.gradgradcheck(log_gamma, x)}")
 
     bmi, y = data()
     z = (bmi - bmi.mean()) / bmi.std()
@@ -82,10 +80,8 @@ def main():
     others = [f"{sklearn.intercept_:.6f}", f"{sklearn.coef_[0]:.6f}", "-"]  # it does not fit k
     for name, value, error, other in zip(["a", "b", "log k"], theta, errors, others, strict=True):
         print(f"{name:5} {value:9.6f}  {error:14.6f}  {other:>12}")
-    print(
-        f"k = {np.exp(theta[2]):.4f}; each point of BMI multiplies the progression by "
-        f"{np.exp(theta[1] / bmi.std()):.4f}"
-    )
+    print(f"k = {np.exp(theta[2]):.4f}; each point of BMI multiplies the progression by "
+          f"{np.exp(theta[1] / bmi.std()):.4f}")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def network():
 
 def sinh():
     x = gw.tensor(0.5, dtype=gw.float64, requires_grad=True)
-    (slope,) = gw.autograd.grad(Sinh.apply(x)[0], x, create_graph=True)
+    slope, = gw.autograd.grad(Sinh.apply(x)[0], x, create_graph=True)
     return slope, {"x": x}
 
 

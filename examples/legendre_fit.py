@@ -20,7 +20,7 @@ class LegendreP3(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_y):
-        (x,) = ctx.saved_tensors
+        x, = ctx.saved_tensors
         return grad_y * 1.5 * (5 * x**2 - 1)
 
 

@@ -62,10 +62,8 @@ def data():
 def main():
     args = [gw.randn(*size, dtype=gw.float64, requires_grad=True) for size in [(4, 3), (2, 3), (2,)]]
     for name, inputs in {"with bias": args, "without": args[:2]}.items():
-        print(
-            f"{name}: first derivative {gw.autograd.gradcheck(LinearFunction.apply, inputs)},",
-            f"second {gw.autograd.gradgradcheck(LinearFunction.apply, inputs)}",
-        )
+        print(f"{name}: first derivative {gw.autograd.gradcheck(LinearFunction.apply, inputs)},",
+              f"second {gw.autograd.gradgradcheck(LinearFunction.apply, inputs)}")
 
     layer = Linear(3, 1)
     print(layer)

@@ -67,7 +67,7 @@ def loss(theta, r, run=Recurrence.apply):
 
 def standard_errors(theta, r):
     """From the inverse of the matrix of second derivatives."""
-    (gradient,) = gw.autograd.grad(loss(theta, r), theta, create_graph=True)
+    gradient, = gw.autograd.grad(loss(theta, r), theta, create_graph=True)
     hessian = gw.stack([gw.autograd.grad(slope, theta, retain_graph=True)[0] for slope in gradient])
     return np.sqrt(np.diag(np.linalg.inv(hessian.numpy())))
 

@@ -24,13 +24,8 @@ def options(about, picture, epochs, quick):
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
     parser.add_argument("--epochs", type=int, help=f"passes through the data (default: {epochs}, with --quick {quick})")
     parser.add_argument("--seed", type=int, default=0, help="what the random numbers start from (default: 0)")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path(picture),
-        metavar="FILE",
-        help=f"the loss curve, .png, .svg or .pdf (default: {picture}); the state goes beside it",
-    )
+    parser.add_argument("--out", type=Path, default=Path(picture), metavar="FILE",
+                        help=f"the loss curve, .png, .svg or .pdf (default: {picture}); the state goes beside it")
     parser.add_argument("--quick", action="store_true", help="a few seconds, and a poorer result")
     arguments = parser.parse_args()
     if arguments.epochs is None:

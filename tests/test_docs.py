@@ -114,9 +114,7 @@ def test_programs_run_in_order_and_print_what_is_shown(
 
 def words(picture: Path) -> list[str]:
     """The texts to be seen in a picture, wherever they stand there."""
-    return sorted(
-        "".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")
-    )
+    return sorted("".join(text.itertext()) for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text"))
 
 
 def test_the_script_for_pictures_finds_every_program() -> None:

@@ -64,7 +64,7 @@ def numbers(text: str) -> list[float]:
 
 def row(text: str, start: str) -> str:
     """The rest of the one line that begins with `start`."""
-    (line,) = [line for line in text.splitlines() if line.lstrip().startswith(start)]
+    line, = [line for line in text.splitlines() if line.lstrip().startswith(start)]
     return line.lstrip().removeprefix(start)
 
 
@@ -123,8 +123,7 @@ def test_legendre_fit_as_a_function():
 
     reported = []
     result = module("legendre_fit")["fit"](
-        steps=250, dtype=gw.float64, report=lambda step, loss: reported.append((step, loss))
-    )
+        steps=250, dtype=gw.float64, report=lambda step, loss: reported.append((step, loss)))
     coefficients, losses = legendre_by_hand(250)
     assert list(result) == pytest.approx([*coefficients, losses[249]], rel=1e-12, abs=1e-14)
     assert [step for step, _ in reported] == [0, 100, 200, 249]
@@ -151,19 +150,14 @@ def test_linear_function():
 
 def test_graph_walk():
     text = output("graph_walk")
-    tree = [
-        (len(line) - len(line.lstrip()), line.split()[0])
-        for line in text.splitlines()
-        if re.match(r" *\w+(Backward\d|Grad)\b", line)
-    ]
+    tree = [(len(line) - len(line.lstrip()), line.split()[0])
+            for line in text.splitlines() if re.match(r" *\w+(Backward\d|Grad)\b", line)]
     assert tree == [
         (0, "SumBackward0"),
         (4, "AddBackward0"),
-        (8, "PowBackward0"),
-        (12, "AccumulateGrad"),
+        (8, "PowBackward0"), (12, "AccumulateGrad"),
         (8, "MulBackward0"),
-        (12, "PowBackward0"),
-        (16, "AccumulateGrad"),
+        (12, "PowBackward0"), (16, "AccumulateGrad"),
         (12, "AccumulateGrad"),
     ]
     assert text.count("(as above)") == 1
@@ -189,16 +183,13 @@ def test_a_deep_graph_is_walked_without_recursion():
 # ---- double_backward ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "verdicts", "second"),
-    [
-        ("Square", ["right", "right"], 2),
-        ("Exp", ["right", "right"], math.exp(0.5)),
-        ("Sinh", ["right", "right"], math.sinh(0.5)),
-        ("SinhBad", ["right", "right"], math.sinh(0.5)),
-        ("Cube", ["right", "right"], 3),
-    ],
-)
+@pytest.mark.parametrize(("name", "verdicts", "second"), [
+    ("Square", ["right", "right"], 2),
+    ("Exp", ["right", "right"], math.exp(0.5)),
+    ("Sinh", ["right", "right"], math.sinh(0.5)),
+    ("SinhBad", ["right", "right"], math.sinh(0.5)),
+    ("Cube", ["right", "right"], 3),
+])
 def test_double_backward(name, verdicts, second):
     first, twice, derivative, truth = row(output("double_backward"), f"{name} ").split()
     assert [first, twice] == verdicts
@@ -261,7 +252,7 @@ def test_poly_gamma_is_right_to_third_order():
     x = gw.tensor([0.3, 1.0, 5.0], dtype=gw.float64, requires_grad=True)
     derivative = module("gamma_fit")["log_gamma"](x)
     for order in range(3):
-        (derivative,) = gw.autograd.grad(derivative.sum(), x, create_graph=True)
+        derivative, = gw.autograd.grad(derivative.sum(), x, create_graph=True)
         truth = special.polygamma(order, x.tolist())
         np.testing.assert_allclose(derivative.detach().numpy(), truth, rtol=1e-14)
 
@@ -457,7 +448,7 @@ def test_bessel_functions_are_right_to_third_order():
         for order in range(4):
             truth = special.jvp(n, x.detach().numpy(), order)
             np.testing.assert_allclose(derivative.detach().numpy(), truth, atol=1e-15)
-            (derivative,) = gw.autograd.grad(derivative.sum(), x, create_graph=True)
+            derivative, = gw.autograd.grad(derivative.sum(), x, create_graph=True)
 
 
 def test_bessel_takes_real_numbers_of_any_shape_and_precision():
@@ -557,7 +548,7 @@ def test_the_options_of_training():
 def test_digits_mlp():
     import gradwright as gw
 
-    (right,) = re.findall(r"right: ([\d.]+)% of 450", output("digits_mlp"))
+    right, = re.findall(r"right: ([\d.]+)% of 450", output("digits_mlp"))
     assert float(right) > 93
     saved = {name: t.numpy() for name, t in gw.load(Path(FOLDER, "digits_mlp.safetensors")).items()}
     x, y = (t.numpy() for t in module("digits_mlp")["data"]()[1].tensors)
@@ -569,7 +560,7 @@ def test_digits_mlp():
 def test_digits_convnet():
     import gradwright as gw
 
-    (right,) = re.findall(r"right: ([\d.]+)% of 450", output("digits_convnet"))
+    right, = re.findall(r"right: ([\d.]+)% of 450", output("digits_convnet"))
     assert float(right) > 95
     example = module("digits_convnet")
     model = example["ConvNet"]()
@@ -587,7 +578,7 @@ def test_the_held_out_quarter_is_always_the_same_and_not_trained_on():
 
 
 def test_ode_fit():
-    (largest,) = numbers(row(output("ode_fit"), "largest error:"))
+    largest, = numbers(row(output("ode_fit"), "largest error:"))
     assert largest < 20
     guesses = np.abs(module("ode_fit")["GUESS"] / module("ode_fit")["TRUTH"] - 1)
     assert largest < 70 * guesses.max()

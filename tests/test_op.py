@@ -54,7 +54,9 @@ def rules(module: Any) -> Iterator[tuple[str, ast.AST]]:
 
 def uses_of_xp(node: ast.AST) -> set[str]:
     uses = {
-        ast.unparse(n)[3:] for n in ast.walk(node) if isinstance(n, ast.Attribute) and ast.unparse(n).startswith("xp.")
+        ast.unparse(n)[3:]
+        for n in ast.walk(node)
+        if isinstance(n, ast.Attribute) and ast.unparse(n).startswith("xp.")
     }
     return {u for u in uses if not any(v.startswith(f"{u}.") for v in uses)}
 

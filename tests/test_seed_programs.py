@@ -15,16 +15,8 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "seed_programs"
-RUNS = [
-    ("custom_exp",),
-    ("legendre",),
-    ("legendre", "float64"),
-    ("linear_function",),
-    ("linear_module_bugs",),
-    ("seed_002",),
-    ("graph_walk",),
-    ("double_backward",),
-]
+RUNS = [("custom_exp",), ("legendre",), ("legendre", "float64"), ("linear_function",),
+        ("linear_module_bugs",), ("seed_002",), ("graph_walk",), ("double_backward",)]
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)")
 
@@ -65,20 +57,14 @@ LEGENDRE = {  # losses at steps 0, 100, 500, 1000 and 1900; b; d; the last loss
     "float32": ([461.90259, 209.16843, 50.81488, 14.85446, 9.00264], -2.2085268, 0.2554861, 8.9436417),
     "float64": (
         [461.9024651002728, 209.16845714156787, 50.81493843351443, 14.854387010823597, 9.002647297985733],
-        -2.20852641519011,
-        0.2554861125088658,
-        8.943643355960496,
-    ),
+        -2.20852641519011, 0.2554861125088658, 8.943643355960496),
 }
 
 
-@pytest.mark.parametrize(
-    ("args", "dtype", "rel", "near_zero"),
-    [
-        ((), "float32", 1e-5, 1e-6),
-        (("float64",), "float64", 1e-12, 1e-14),
-    ],
-)
+@pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
+    ((), "float32", 1e-5, 1e-6),
+    (("float64",), "float64", 1e-12, 1e-14),
+])
 def test_legendre(args, dtype, rel, near_zero):
     losses, b, d, last = LEGENDRE[dtype]
     text = on_gradwright("legendre", *args)
@@ -110,7 +96,7 @@ def test_linear_function():
     column_sums = [18, 22, 26]
     weight, bias = 2 * column_sums, [4, 4]
     assert numbers(between(text, "tensor([[18", "Linear(")) == weight[1:] + bias
-    assert numbers(text[text.rindex("tensor([[") :]) == weight
+    assert numbers(text[text.rindex("tensor([["):]) == weight
     assert text.endswith(" None\n")
 
 
@@ -135,9 +121,8 @@ def test_seed_002():
     assert numbers(gradients) == pytest.approx(once + once, abs=1e-6)  # grad_fn.apply's, then backward's
 
     message = between(text, "RuntimeError: Function ")
-    assert message.startswith(
-        "LinearFunctionBackward returned an invalid gradient at index 2 - got [] but expected shape compatible with [1]"
-    )
+    assert message.startswith("LinearFunctionBackward returned an invalid gradient at index 2 - "
+                              "got [] but expected shape compatible with [1]")
     assert text.splitlines()[-3:] == ["12.0", "12.0", "RuntimeError about a non-static forward: True"]
 
 
@@ -184,7 +169,7 @@ def test_double_backward():
         assert f"{name} gradgradcheck True" in lines
     assert "Square at 1: 1.0 2.0" in lines
     assert "Cube at 2: 8.0 12.0 12.0" in lines
-    (exp,) = [numbers(line)[1:] for line in lines if line.startswith("Exp at 1:")]
+    exp, = [numbers(line)[1:] for line in lines if line.startswith("Exp at 1:")]
     assert exp == pytest.approx([math.e] * 3, rel=1e-15)
     assert "Sinh grad_x.requires_grad True" in lines
     assert "Sinh second derivative is sinh True" in lines
@@ -214,9 +199,8 @@ def same_number(ours: str, theirs: str, tolerance: float, drawn: bool) -> bool:
     return math.isclose(float(ours), float(theirs), rel_tol=tolerance, abs_tol=tolerance)
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="torch is not installed: comparison with PyTorch not made"
-)
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None,
+                    reason="torch is not installed: comparison with PyTorch not made")
 @pytest.mark.parametrize("program", RUNS, ids="-".join)
 def test_prints_what_pytorch_prints(program):
     ours = [line for line in mask(on_gradwright(*program)).splitlines() if not line.startswith("worst:")]  # ours alone

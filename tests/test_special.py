@@ -19,12 +19,9 @@ SCIPY = {
     "scaled_modified_bessel_k1": scipy.k1e, "spherical_bessel_j0": lambda x: scipy.spherical_jn(0, x),
     "expit": scipy.expit, "exp2": scipy.exp2, "round": scipy.round,
 }  # fmt: skip
-POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{letter}" for shifted in ("", "shifted_") for letter in "tuvw"] + [
-    "hermite_polynomial_h",
-    "hermite_polynomial_he",
-    "laguerre_polynomial_l",
-    "legendre_polynomial_p",
-]
+POLYNOMIALS = [
+    f"{shifted}chebyshev_polynomial_{letter}" for shifted in ("", "shifted_") for letter in "tuvw"
+] + ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
 
 
 def test_has_every_name_of_torch_special(torch: Any) -> None:

@@ -79,12 +79,8 @@ class Rule:
     names: tuple[str, ...]
 
 
-def declared(
-    who: str,
-    inputs: Sequence[str],
-    known: Collection[str],
-    rules: Mapping[str, Callable[..., Any]],
-) -> dict[str, Rule]:
+def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Mapping[str, Callable[..., Any]],
+             ) -> dict[str, Rule]:
     """Derivatives by input: ``fn(xp, g, <what it needs>)``, whose names must be among the ``known``.
 
     Raises TypeError if a name is no input, or a derivative asks for what cannot be saved.

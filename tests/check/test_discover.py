@@ -53,16 +53,10 @@ def file(tmp_path):
 
 def test_operations_in_cpp_belong_to_the_module_that_has_loaded_them():
     extension, cpp = ModuleType("made_of_cpp"), ("a.cpp", 7)
-    first = type(
-        "First",
-        (gw.autograd.Function,),
-        {
-            "__module__": "made_of_cpp",
-            "__gradwright_place__": cpp,
-            "forward": staticmethod(lambda ctx, x: x),
-            "backward": staticmethod(lambda ctx, g: g),
-        },
-    )
+    first = type("First", (gw.autograd.Function,), {
+        "__module__": "made_of_cpp", "__gradwright_place__": cpp,
+        "forward": staticmethod(lambda ctx, x: x), "backward": staticmethod(lambda ctx, g: g),
+    })
     vars(extension).update(__gradwright_extension__=True, First=first, plain=len)
     user = ModuleType("user")
     user.extension = extension

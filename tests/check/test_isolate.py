@@ -143,7 +143,7 @@ def test_each_is_reported_as_what_it_is(report, name):
 def test_what_cannot_be_defined_points_at_its_lines(report):
     lines = {c.name: c.failures[0].lines for c in report[0].checked if c.name in ("TooFewGradients", "NoContext")}
     source = CODE.splitlines()
-    assert [source[n - 1].strip() for (n,) in lines.values()] == ["return g * 1, g * 2, g * 3", "def forward(x):"]
+    assert [source[n - 1].strip() for n, in lines.values()] == ["return g * 1, g * 2, g * 3", "def forward(x):"]
 
 
 def test_the_whole(report):

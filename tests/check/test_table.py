@@ -32,14 +32,8 @@ def test_a_row_for_each_and_what_is_wrong(tmp_path, monkeypatch):
     assert lines[0].split() == ["runs", "1st"]
     assert lines[1].split()[:4] == ["Right", "✓", "·", "pass"]
     assert lines[2].split()[:4] == ["Cube", "✓", "✗", "fail"]
-    for part in (
-        "first order: factor",
-        "the gradient of `x` is wrong",
-        "2 │     g * x**2  # here",
-        "mend: multiply it by 3",
-        "! g.py: there is no file g.py",
-        "1 right, 1 wrong, 1 could not be read",
-    ):
+    for part in ("first order: factor", "the gradient of `x` is wrong", "2 │     g * x**2  # here",
+                 "mend: multiply it by 3", "! g.py: there is no file g.py", "1 right, 1 wrong, 1 could not be read"):
         assert part in text
 
 

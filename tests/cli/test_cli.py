@@ -24,14 +24,11 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"gradwright {gradwright.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["run"], "the following arguments are required: SCRIPT"),
-        (["frobnicate"], "invalid choice: 'frobnicate'"),
-        (["demo", "x"], "unrecognized arguments: x"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "error"), [
+    (["run"], "the following arguments are required: SCRIPT"),
+    (["frobnicate"], "invalid choice: 'frobnicate'"),
+    (["demo", "x"], "unrecognized arguments: x"),
+])
 def test_wrong_arguments(arguments, error, capsys):
     with pytest.raises(SystemExit, match=r"^2$"):
         main(arguments)

@@ -93,7 +93,7 @@ class Half(gw.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        (x,) = ctx.saved_tensors
+        x, = ctx.saved_tensors
         return g * (x + gw.tensor(x.array))
 
 
@@ -114,7 +114,7 @@ def test_examine_a_wrong_second_derivative():
 
 def test_slopes_of_several_inputs():
     x, y = leaf(1.0, 2.0), leaf(3.0)
-    backward, finite = demo.slopes(lambda x, y: x * x * y, [x, y])
+    backward, finite = demo.slopes(lambda x, y: (x * x * y), [x, y])
     np.testing.assert_allclose(backward, [6, 12, 5], rtol=1e-14)
     np.testing.assert_allclose(finite, [6, 12, 5], rtol=1e-8)
     assert x.tolist() == [1, 2]  # untouched

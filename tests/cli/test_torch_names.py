@@ -29,62 +29,42 @@ def imported(statement: str) -> dict:
     return names
 
 
-@pytest.mark.parametrize(
-    ("statement", "name", "value"),
-    [
-        ("import torch", "torch", "gradwright"),
-        ("import torch as t", "t", "gradwright"),
-        ("import torch.nn as nn", "nn", "gradwright.nn"),
-        ("from torch import nn", "nn", "gradwright.nn"),
-        ("from torch import autograd", "autograd", "gradwright.autograd"),
-        ("import torch.autograd.gradcheck as g", "g", "gradwright.autograd:gradcheck"),
-        ("from torch import Tensor", "Tensor", "gradwright:Tensor"),
-        ("from torch import *", "sin", "gradwright:sin"),
-        ("from torch.autograd import Function", "Function", "gradwright.autograd:Function"),
-        ("from torch.autograd import Variable", "Variable", "gradwright.autograd:Variable"),
-        ("from torch.autograd import gradcheck", "gradcheck", "gradwright.autograd:gradcheck"),
-        ("from torch.autograd.function import Function", "Function", "gradwright.autograd:Function"),
-        ("from torch.nn.modules import Module", "Module", "gradwright.nn:Module"),
-        ("from torch.nn.modules.module import Module", "Module", "gradwright.nn:Module"),
-        ("from torch.nn.modules.loss import _Loss", "_Loss", "gradwright.nn.modules.loss:Loss"),
-        ("from torch.nn.modules.batchnorm import _BatchNorm", "_BatchNorm", "gradwright.nn.modules.norm:_BatchNorm"),
-        (
-            "from torch.nn.utils.rnn import pack_padded_sequence",
-            "pack_padded_sequence",
-            "gradwright.nn.utils.rnn:pack_padded_sequence",
-        ),
-        ("from torch.nn.utils import clip_grad_norm_", "clip_grad_norm_", "gradwright.nn.utils:clip_grad_norm_"),
-        ("from torch.nn import init", "init", "gradwright.nn.init"),
-        ("from torch import optim", "optim", "gradwright.optim"),
-        ("from torch.optim.adamw import AdamW", "AdamW", "gradwright.optim:AdamW"),
-        (
-            "from torch.optim.lr_scheduler import _LRScheduler",
-            "_LRScheduler",
-            "gradwright.optim.lr_scheduler:LRScheduler",
-        ),
-        ("import torch.utils.data as data", "data", "gradwright.utils.data"),
-        ("from torch.utils.data import Dataset", "Dataset", "gradwright.utils.data:Dataset"),
-        (
-            "from torch.utils.data.dataloader import default_collate",
-            "default_collate",
-            "gradwright.utils.data:default_collate",
-        ),
-        ("from torch.utils._pytree import tree_map", "tree_map", "gradwright.utils._pytree:tree_map"),
-        ("import torch.utils._pytree as pytree", "pytree", "gradwright.utils._pytree"),
-        ("from torch.autograd.functional import jacobian", "jacobian", "gradwright.autograd.functional:jacobian"),
-        (
-            "from torch.utils.cpp_extension import load_inline",
-            "load_inline",
-            "gradwright.utils.cpp_extension:load_inline",
-        ),
-        (
-            "from torch.utils.cpp_extension import CppExtension",
-            "CppExtension",
-            "gradwright.utils.cpp_extension:CppExtension",
-        ),
-        ("from torch.autograd.gradcheck import GradcheckError", "GradcheckError", "gradwright:GradcheckError"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "name", "value"), [
+    ("import torch", "torch", "gradwright"),
+    ("import torch as t", "t", "gradwright"),
+    ("import torch.nn as nn", "nn", "gradwright.nn"),
+    ("from torch import nn", "nn", "gradwright.nn"),
+    ("from torch import autograd", "autograd", "gradwright.autograd"),
+    ("import torch.autograd.gradcheck as g", "g", "gradwright.autograd:gradcheck"),
+    ("from torch import Tensor", "Tensor", "gradwright:Tensor"),
+    ("from torch import *", "sin", "gradwright:sin"),
+    ("from torch.autograd import Function", "Function", "gradwright.autograd:Function"),
+    ("from torch.autograd import Variable", "Variable", "gradwright.autograd:Variable"),
+    ("from torch.autograd import gradcheck", "gradcheck", "gradwright.autograd:gradcheck"),
+    ("from torch.autograd.function import Function", "Function", "gradwright.autograd:Function"),
+    ("from torch.nn.modules import Module", "Module", "gradwright.nn:Module"),
+    ("from torch.nn.modules.module import Module", "Module", "gradwright.nn:Module"),
+    ("from torch.nn.modules.loss import _Loss", "_Loss", "gradwright.nn.modules.loss:Loss"),
+    ("from torch.nn.modules.batchnorm import _BatchNorm", "_BatchNorm", "gradwright.nn.modules.norm:_BatchNorm"),
+    ("from torch.nn.utils.rnn import pack_padded_sequence", "pack_padded_sequence",
+     "gradwright.nn.utils.rnn:pack_padded_sequence"),
+    ("from torch.nn.utils import clip_grad_norm_", "clip_grad_norm_", "gradwright.nn.utils:clip_grad_norm_"),
+    ("from torch.nn import init", "init", "gradwright.nn.init"),
+    ("from torch import optim", "optim", "gradwright.optim"),
+    ("from torch.optim.adamw import AdamW", "AdamW", "gradwright.optim:AdamW"),
+    ("from torch.optim.lr_scheduler import _LRScheduler", "_LRScheduler", "gradwright.optim.lr_scheduler:LRScheduler"),
+    ("import torch.utils.data as data", "data", "gradwright.utils.data"),
+    ("from torch.utils.data import Dataset", "Dataset", "gradwright.utils.data:Dataset"),
+    ("from torch.utils.data.dataloader import default_collate", "default_collate",
+     "gradwright.utils.data:default_collate"),
+    ("from torch.utils._pytree import tree_map", "tree_map", "gradwright.utils._pytree:tree_map"),
+    ("import torch.utils._pytree as pytree", "pytree", "gradwright.utils._pytree"),
+    ("from torch.autograd.functional import jacobian", "jacobian", "gradwright.autograd.functional:jacobian"),
+    ("from torch.utils.cpp_extension import load_inline", "load_inline", "gradwright.utils.cpp_extension:load_inline"),
+    ("from torch.utils.cpp_extension import CppExtension", "CppExtension",
+     "gradwright.utils.cpp_extension:CppExtension"),
+    ("from torch.autograd.gradcheck import GradcheckError", "GradcheckError", "gradwright:GradcheckError"),
+])
 @pytest.mark.usefixtures("hook")
 def test_imports(statement, name, value):
     module, _, attribute = value.partition(":")
@@ -114,19 +94,10 @@ def test_importing_the_module_of_a_function_leaves_the_function():
     assert torch.autograd.gradcheck is gradwright.autograd.gradcheck
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "torch.frobnicate",
-        "torch.nn.Frobnicate",
-        "torch.autograd.function.Frobnicate",
-        "torch.backends.mkldnn",
-        "torch.cuda.Stream",
-        "torch.xp",
-        "torch.ops",
-        "torch.testing",
-    ],
-)
+@pytest.mark.parametrize("name", [
+    "torch.frobnicate", "torch.nn.Frobnicate", "torch.autograd.function.Frobnicate", "torch.backends.mkldnn",
+    "torch.cuda.Stream", "torch.xp", "torch.ops", "torch.testing",
+])
 @pytest.mark.usefixtures("hook")
 def test_what_is_missing_says_so(name):
     module, _, last = name.rpartition(".")

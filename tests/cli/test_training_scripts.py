@@ -44,24 +44,21 @@ def test_prints_the_same_as_on_pytorch(script, torch):
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-2, abs=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("autoencoder", r"epoch \[20/20\], loss:0\.02"),
-        ("gan_steps", r"radius 0\.[5-7]"),
-        ("image_classifier", "accuracy above 90 %: True"),
-        ("padded_batches", r"epoch 7 .* right 9\d/96"),
-        ("resume", "the same as without a break: True"),
-        ("schedules", r"one cycle +step 30  loss 0\.2"),
-        ("sequence_tagging", r"epoch 50 loss 2\."),
-        ("transformer_classifier", r"accuracy 0\.8"),
-    ],
-)
+@pytest.mark.parametrize(("name", "said"), [
+    ("autoencoder", r"epoch \[20/20\], loss:0\.02"),
+    ("gan_steps", r"radius 0\.[5-7]"),
+    ("image_classifier", "accuracy above 90 %: True"),
+    ("padded_batches", r"epoch 7 .* right 9\d/96"),
+    ("resume", "the same as without a break: True"),
+    ("schedules", r"one cycle +step 30  loss 0\.2"),
+    ("sequence_tagging", r"epoch 50 loss 2\."),
+    ("transformer_classifier", r"accuracy 0\.8"),
+])
 def test_learns_what_it_is_to_learn(name, said):
-    (text,) = (text for script, text in printed("-m", "gradwright", "run").items() if Path(script).stem == name)
+    text, = (text for script, text in printed("-m", "gradwright", "run").items() if Path(script).stem == name)
     assert re.search(said, text), text
 
 
 def test_every_script_has_its_sentence():
-    (mark,) = test_learns_what_it_is_to_learn.pytestmark
+    mark, = test_learns_what_it_is_to_learn.pytestmark
     assert {name for name, _ in mark.args[1]} == {script.stem for script in SCRIPTS}

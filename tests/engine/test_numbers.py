@@ -82,11 +82,7 @@ def calls(function):
             continue
         for k, a in enumerate(positional):
             if type(a) in (int, float):
-                one = (
-                    needed[k].name,
-                    a,
-                    lambda n, k=k, a=positional, w=keywords: function(*a[:k], n, *a[k + 1 :], **w),
-                )
+                one = (needed[k].name, a, lambda n, k=k, a=positional, w=keywords: function(*a[:k], n, *a[k + 1:], **w))
                 yield from () if (one[0], type(a)) in met else [one]
                 met.add((one[0], type(a)))
         defaults = {p.name: p.default for p in parameters if p.default is not p.empty}

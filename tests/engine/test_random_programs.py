@@ -42,6 +42,8 @@ def test_programs_do_what_they_do_in_pytorch(torch, piece):
         check()
 
 
+
+
 @pytest.mark.parametrize("piece", range(PIECES))
 def test_programs_do_the_same_over_arrays_that_are_never_written(piece):
     pytest.importorskip("array_api_strict")

@@ -9,6 +9,7 @@ PARTS = [1.0, -2.0, 0.5], [3.0, -1.0, -0.25]
 SPECIAL = [0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan]
 
 
+
 @pytest.mark.parametrize("name", ["conj", "conj_physical", "resolve_conj", "resolve_neg"])
 def test_conjugates(same, name):
     def scaled(T, x, y):

@@ -21,6 +21,7 @@ class Kept:
     value: object
 
 
+
 @pytest.fixture
 def Keeps(T):
     """``Keeps.apply(x, put, use)``: ``put(ctx, x, y)`` in forward; backward returns ``g * use(ctx)``."""

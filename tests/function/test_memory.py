@@ -33,6 +33,7 @@ def through_numpy(v):
     N[:] = v.detach().numpy()
 
 
+
 BUFFERS = {
     "the tensor": (through_tensor, lambda: B),
     "detach()": (through_tensor, lambda: B.detach()),

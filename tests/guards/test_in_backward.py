@@ -63,7 +63,6 @@ def inner_backward(ctx, g):
 
 def into(write):
     """A backward that uses a buffer into which ``write`` has put x."""
-
     def backward(ctx, g):
         buffer = gw.zeros_like(saved(ctx))
         write(buffer, saved(ctx))

@@ -95,18 +95,14 @@ def around(f, where):
     if where == "checkpoint":
         return lambda x: checkpoint(lambda x: f(x * 1) * 2, x, use_reentrant=False)
     if where == "saved_tensors_hooks":
-
         def hooked(x):
             with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
                 return f(x * 1)
-
         return hooked
     if where == "allow_mutation":
-
         def mutable(x):
             with allow_mutation_on_saved_tensors():
                 return gw.zeros(2, dtype=gw.float64) + f(x * 1)
-
         return mutable
 
     def with_hooks(x):
@@ -332,7 +328,6 @@ def test_constants_and_indices():
 
 def test_an_output_has_the_derivative_that_is_declared():
     """Straight-through rounding, whose backward uses its output and an intermediate."""
-
     def forward(ctx, x):
         ctx.half, ctx.y = x / 2, x.round()
         return ctx.y
@@ -435,7 +430,6 @@ def test_an_argument_that_was_changed_since():
 
 def scaled(use):
     """exp, whose gradient also needs what ``use`` makes of a buffer, beside an intermediate."""
-
     def forward(ctx, x, buffer):
         ctx.e = x.exp()
         return ctx.e * use(ctx, x, buffer)

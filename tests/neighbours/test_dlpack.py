@@ -66,10 +66,8 @@ def test_a_gradient_is_never_lost():
 
 def test_array_interface_is_the_memory():
     x = gw.tensor([[1.0, 2.0]])
-
     class Holder:
         __array_interface__ = x.__array_interface__
-
     np.asarray(Holder())[0, 1] = 8.0
     assert x.tolist() == [[1.0, 8.0]]
 

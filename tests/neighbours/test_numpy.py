@@ -96,10 +96,8 @@ CALLS = {
     "add.reduce": lambda n, t: n.add.reduce(t, axis=1),
     "multiply.accumulate": lambda n, t: n.multiply.accumulate(t, axis=1),
     "nan_to_num": lambda n, t: n.nan_to_num(t),
-    **{
-        f"{name} over no axis": lambda n, t, name=name: getattr(n, name)(t, axis=())
-        for name in ("sum", "prod", "mean", "max", "min", "nansum", "nanmean", "ptp")
-    },
+    **{f"{name} over no axis": lambda n, t, name=name: getattr(n, name)(t, axis=())
+       for name in ("sum", "prod", "mean", "max", "min", "nansum", "nanmean", "ptp")},
     "var over no axis": lambda n, t: n.var(t, axis=()),
     "dot, number": lambda n, t: n.dot(t, 2.0),
     "dot, number at left": lambda n, t: n.dot(2.0, t),

@@ -99,15 +99,12 @@ def test_sequential_runs_one_after_another(lib):
 
 
 def test_sequential_repr(lib):
-    assert (
-        repr(lib.nn.Sequential(*modules(lib)))
-        == """\
+    assert repr(lib.nn.Sequential(*modules(lib))) == """\
 Sequential(
   (0): Linear(in_features=2, out_features=3, bias=True)
   (1): ReLU()
   (2): Linear(in_features=3, out_features=1, bias=True)
 )"""
-    )
     assert repr(lib.nn.Sequential()) == "Sequential()"
 
 
@@ -172,9 +169,7 @@ def test_appending_to_a_slice_never_loses_a_module():
 def test_module_list_repr_counts_repetitions(lib):
     nn = lib.nn
     m = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2), nn.ReLU(), nn.Sequential(nn.ReLU()), nn.Sequential(nn.ReLU())])
-    assert (
-        repr(m)
-        == """\
+    assert repr(m) == """\
 ModuleList(
   (0-1): 2 x Linear(in_features=2, out_features=2, bias=True)
   (2): ReLU()
@@ -182,7 +177,6 @@ ModuleList(
     (0): ReLU()
   )
 )"""
-    )
     assert repr(nn.ModuleList()) == "ModuleList()"
 
 
@@ -212,14 +206,11 @@ def test_module_list_cannot_be_called(lib):
 def test_module_dict(lib):
     linear, relu, last = modules(lib)
     m = lib.nn.ModuleDict({"lin": linear, "act": relu})
-    assert (
-        repr(m)
-        == """\
+    assert repr(m) == """\
 ModuleDict(
   (lin): Linear(in_features=2, out_features=3, bias=True)
   (act): ReLU()
 )"""
-    )
     assert (len(m), list(m), "act" in m, "x" in m) == (2, ["lin", "act"], True, False)
     assert m["lin"] is m.lin is linear
     assert (list(m.keys()), list(m.values())) == (["lin", "act"], [linear, relu])

@@ -145,9 +145,7 @@ def test_without_init():
 
 
 def test_repr_of_a_tree(net):
-    assert (
-        repr(net)
-        == """\
+    assert repr(net) == """\
 Module(
   (first): Linear(in_features=2, out_features=2, bias=True)
   (same): Linear(in_features=2, out_features=2, bias=True)
@@ -157,7 +155,6 @@ Module(
   )
   (none): None
 )"""
-    )
 
 
 @pytest.mark.parametrize(("extra", "child", "expected"), [

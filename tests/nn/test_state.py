@@ -70,9 +70,7 @@ def test_load_state_dict_reports_all_that_is_wrong(lib):
     wrong = {"0.weight": lib.ones(2, 2), "0.bias": 3, "2.x": lib.ones(1), "1.weight": lib.ones(1, 1), "1.y": 0}
     with pytest.raises(RuntimeError) as error:
         m.load_state_dict(wrong)
-    assert (
-        str(error.value)
-        == """\
+    assert str(error.value) == """\
 Error(s) in loading state_dict for Sequential:
 \tMissing key(s) in state_dict: "1.bias".\x20
 \tUnexpected key(s) in state_dict: "2.x", "1.y".\x20
@@ -80,7 +78,6 @@ Error(s) in loading state_dict for Sequential:
 the shape in current model is torch.Size([1, 1]).
 \tWhile copying the parameter named "0.bias", expected torch.Tensor or Tensor-like object from checkpoint but \
 received <class 'int'>"""
-    )
 
 
 def test_keys_that_lead_past_or_stop_short_are_unexpected(lib):

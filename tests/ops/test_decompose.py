@@ -120,7 +120,7 @@ VECTORS: dict[str, Callable[[Any], Any]] = {
     "identity": made(lambda v: v),
     "column": lambda x: d.eigh(x)[1][..., 0, 1],
     "eig": lambda x: size(d.eig(x)[1]).sum(),
-    "svd": lambda x: (y := d.svd(x))[0] * y[1][..., None, :] ** 3 @ y[2],
+    "svd": lambda x: ((y := d.svd(x))[0] * y[1][..., None, :] ** 3 @ y[2]),
     "left": lambda x: d.svd(x)[0][..., 0, 1],
     "right": lambda x: d.svd(x)[2][..., 1, 0],
     "times zero": lambda x: 0 * d.eigh(x)[1].sum(),

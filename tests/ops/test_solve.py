@@ -21,8 +21,7 @@ def adjugate(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "x",
-    [SINGULAR, np.diag([2.0, 3.0, 0.0]), np.diag([2.0, 0.0, 0.0]), np.vander([0.5, 2.0, 3.0])],
+    "x", [SINGULAR, np.diag([2.0, 3.0, 0.0]), np.diag([2.0, 0.0, 0.0]), np.vander([0.5, 2.0, 3.0])],
     ids=["rank 2", "diagonal of rank 2", "rank 1", "regular"],
 )
 def test_determinant_of_singular_matrices(x: Any) -> None:

@@ -25,7 +25,6 @@ def test_the_old_file_is_there_until_the_block_ends(tmp_path):
 def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path, error):
     path = tmp_path / "x"
     path.write_text("old")
-
     def write() -> None:
         with replacing(path) as file:
             file.write(b"half")

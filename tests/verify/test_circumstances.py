@@ -177,7 +177,6 @@ MARKED = {
     "one entry": with_output(lambda x: gw.cat([x.detach()[0, :1], gw.ones(4, dtype=x.dtype)])),
 }
 
-
 def contiguous_only(ctx, x):
     assert x.is_contiguous()
     return Cube.forward(ctx, x)
@@ -323,7 +322,6 @@ RIGHT = {
     "a gradient inside": (lambda x: gw.autograd.grad((x**3).sum(), x, create_graph=True)[0], (leaf(3),)),
     "restricted": (lambda x: (x - 0.7).acos() + (1.6 - x).log(), (leaf(3),)),
 }  # fmt: skip
-
 
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("name", RIGHT)

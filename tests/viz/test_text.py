@@ -19,9 +19,7 @@ def shared() -> Graph:
 
 
 def test_branches_come_before_what_goes_on_and_shared_nodes_once() -> None:
-    assert (
-        str(shared())
-        == """\
+    assert str(shared()) == """\
 loss                      float32 []
 │ SumBackward0            float32 []
 │ AddBackward0            float32 [2]
@@ -33,7 +31,6 @@ loss                      float32 []
 │ SinBackward0            float32 [2]  saves 8 B
 └ MulBackward0 ↑ #2
 8 nodes, depth 7, 32 B saved"""
-    )
 
 
 def test_every_node_is_written_once_and_every_other_use_refers_to_it() -> None:

@@ -351,7 +351,7 @@ def test_what_is_no_tensor_is_refused(args: Any, message: str) -> None:
 
 def test_a_module_names_its_parameters() -> None:
     net = gradwright.nn.Linear(2, 2)
-    assert 'label="weight\n (2, 2)"' in viz.make_dot(net(gradwright.ones(1, 2)), params=net).source
+    assert "label=\"weight\n (2, 2)\"" in viz.make_dot(net(gradwright.ones(1, 2)), params=net).source
 
 
 def test_without_the_package_graphviz_the_error_names_the_extra(monkeypatch: Any) -> None:

@@ -136,7 +136,9 @@ class InPlace:
         return made
 
 
-def _placed(calls: list[tuple[str, str, list[str]]], targets: dict[str, str]) -> tuple[list[str], list[str], list[str]]:
+def _placed(
+    calls: list[tuple[str, str, list[str]]], targets: dict[str, str]
+) -> tuple[list[str], list[str], list[str]]:
     """Calls with places to write to, and the names of the spare arrays and of those for tests: -1 where one holds.
 
     Args:

@@ -8,16 +8,8 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from gradwright.engine.mode import (
-    Mode,
-    inside,
-    now,
-    recording,
-    recording_as,
-    resumed,
-    start_recording,
-    stop_recording,
-    switch,
-)
+    Mode, inside, now, recording, recording_as, resumed, start_recording, stop_recording, switch,
+)  # fmt: skip
 from gradwright.engine.suspended import Suspended, leave
 from gradwright.interpreter.frames import frame, waits
 

@@ -122,12 +122,8 @@ def inside(
 
 
 def _differ_in_recording_alone(mode: Mode, other: Mode) -> bool:
-    return (mode.watches, mode.inference, mode.interpreter, mode.level) == (
-        other.watches,
-        other.inference,
-        other.interpreter,
-        other.level,
-    )
+    same = mode.watches == other.watches and mode.inference == other.inference
+    return same and mode.interpreter is other.interpreter and mode.level is other.level
 
 
 def _stays(listener: Any) -> Any:

@@ -88,7 +88,9 @@ def tell(message: str | Warning, category: type[Warning]) -> None:
         return
     names = at.f_globals
     registry = names.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry)
+    warnings.warn_explicit(
+        message, category, file_of(at), at.f_lineno, names.get("__name__", "<unknown>"), registry
+    )
 
 
 spectrum.doubt = warn

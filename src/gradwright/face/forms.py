@@ -90,7 +90,6 @@ def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Call
 
 def floating(op: Op) -> Callable[[Any], Any]:
     """A function that computes in floating point: integers and booleans become the default dtype first."""
-
     def slow(x: Any) -> Any:
         whole = dtypes.of(x.array.dtype).category < dtypes.FLOAT
         return apply_one(op, to_dtype(x, dtypes.default()) if whole else x, {})

@@ -231,11 +231,9 @@ def exponential(xp, x, *, base):
 
 
 exponential.vjp(
-    x=lambda xp, g, x, out, base: (
-        g * (out * (math.log(base) if base > 0 else math.nan))
-        if base
-        else g * xp.where(real_part(xp, x) >= 0, xp.zeros_like(out), -out)
-    )
+    x=lambda xp, g, x, out, base: g * (out * (math.log(base) if base > 0 else math.nan))
+    if base
+    else g * xp.where(real_part(xp, x) >= 0, xp.zeros_like(out), -out)
 )
 
 

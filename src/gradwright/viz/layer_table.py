@@ -130,8 +130,7 @@ class Summary:
         frozen = self.parameters - self.trainable
         lines = [
             f"{self.parameters:,} parameters, {in_bytes(self.nbytes)}: {self.trainable:,} trainable, {frozen:,} not"
-            if self.parameters
-            else "no parameters",
+            if self.parameters else "no parameters",
             f"saved for backward, besides parameters: {in_bytes(self.saved_bytes) if self.saved_bytes else 'nothing'}",
         ]
         if self.buffers:

@@ -127,7 +127,7 @@ def _by_graphviz(layers: list[int], edges: _Edges) -> list[float]:
     program = shutil.which("dot")
     if program is None:
         raise OSError("there is no program dot")
-    lines = ["digraph {", 'node [shape=box fixedsize=true width=1 height=1 label=""]; nodesep=0; ranksep=1;']
+    lines = ["digraph {", "node [shape=box fixedsize=true width=1 height=1 label=\"\"]; nodesep=0; ranksep=1;"]
     lines += [f"{v};" for v in range(len(layers))]
     lines += [f"{a} -> {b};" for a, b in edges]
     done = subprocess.run([program, "-Tplain"], input="\n".join([*lines, "}"]), capture_output=True, text=True,

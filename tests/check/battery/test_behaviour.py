@@ -133,3 +133,5 @@ def test_an_undeclared_one_in_pytorch(torch):
 
     assert inputs_unchanged(lab(Writes, x)).cause == "changed input"
     assert inputs_unchanged(lab(Cotangent, x)).cause == "changed grad_output"
+
+

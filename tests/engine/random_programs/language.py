@@ -14,30 +14,30 @@ def put(x: Any, key: Any, value: Any) -> None:
 
 
 def like(x: Any, y: Any) -> Any:
-    ("""``y`` where it broadcasts to the shape of ``x``, else its sum.""",)
+    """``y`` where it broadcasts to the shape of ``x``, else its sum.""",
     pairs = zip(reversed(y.shape), reversed(x.shape), strict=False)
     return y if y.dim() <= x.dim() and all(m in (1, n) for m, n in pairs) else y.sum()
 
 
 def full(x: Any, y: Any) -> Any:
-    ("""``y`` in the shape of ``x``.""",)
+    """``y`` in the shape of ``x``.""",
     return like(x, y).expand(x.shape)
 
 
 def some(T: Any, x: Any, k: int) -> Any:
-    ("""An index into the first dim of ``x``; which repeats itself for some k.""",)
+    """An index into the first dim of ``x``; which repeats itself for some k.""",
     n = len(x)
     return T.tensor([k % n, 0, n - 1] if k > 4 else sorted({k % n, n - 1}))
 
 
 def places(T: Any, x: Any, k: int) -> Any:
-    ("""An index for ``scatter`` along the first dim of ``x``.""",)
+    """An index for ``scatter`` along the first dim of ``x``.""",
     index = T.tensor([(i + k) % len(x) for i in range(max(1, len(x) - k % 2))])
     return index.view(-1, *[1] * (x.dim() - 1)).expand(-1, *x.shape[1:])
 
 
 def own(x: Any) -> Any:
-    ("""``x``, unless it is a view: which it says to be even when it is made to show other memory.""",)
+    """``x``, unless it is a view: which it says to be even when it is made to show other memory.""",
     return x.detach() if x._is_view() or x.is_inference() else x
 
 

@@ -97,7 +97,9 @@ def test_powers_are_products(seed: int, n: int, power: int) -> None:
     read=st.sampled_from(["everything", "some", "the regular block"]),
     seed=st.integers(0, 10**6),
 )
-def test_a_singular_matrix(values: list[float], zeros: int, read: str, seed: int, kind: str, power: float) -> None:
+def test_a_singular_matrix(
+    values: list[float], zeros: int, read: str, seed: int, kind: str, power: float
+) -> None:
     """The limit of q (f[l_i, l_j] * q^H w q) q^H as zeros come from above: infinite only where it grows without end."""
     values, n, generator = [0.0] * zeros + values, zeros + len(values), np.random.default_rng(seed)
     q = np.eye(n) + (0j if kind == "complex128" else 0)

@@ -35,8 +35,8 @@ def test_agree_with_torch(torch):
         for lib in (gw, torch):
             x = lib.tensor(X, requires_grad=True)
             y = call(lib.nn.functional, x)
-            (first,) = lib.autograd.grad((y * y).sum(), x, create_graph=True)
-            (second,) = lib.autograd.grad((first * first).sum(), x)
+            first, = lib.autograd.grad((y * y).sum(), x, create_graph=True)
+            second, = lib.autograd.grad((first * first).sum(), x)
             found.append([t.detach().numpy() for t in (y, first, second)])
         for mine, theirs in zip(*found, strict=True):
             np.testing.assert_allclose(mine, theirs, 1e-9, 1e-11, err_msg=f"call {k}")

@@ -82,7 +82,7 @@ def test_one_wrong_entry_among_many_is_the_one_named():
 
 def test_a_step_too_short_for_the_values_is_mended():
     """PyTorch's verdict with the same step is false: rounding of 1e8 makes 1e-2 of an error."""
-    assert check(lambda x: x * 1e-3 + 1e8, leaf([1.0, 2.0]))
+    assert check(lambda x: (x * 1e-3 + 1e8), leaf([1.0, 2.0]))
 
 
 def test_inputs_far_from_zero():

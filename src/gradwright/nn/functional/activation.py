@@ -77,7 +77,9 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     return _run(_ops.leaky_relu, "leaky_relu", input, inplace, slope=negative_slope)
 
 
-def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
+def rrelu(
+    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Any:
     """x above 0; elsewhere r x, in training with r drawn from [lower, upper) for each entry, else with its mean."""
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} and {upper}")

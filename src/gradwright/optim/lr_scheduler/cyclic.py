@@ -24,7 +24,9 @@ class _Momentum(LRScheduler):
         self.base_momentums = for_each_group("base_momentum", optimizer, base)
         self.max_momentums = for_each_group("max_momentum", optimizer, largest)
         if begins:
-            for group, low, high in zip(optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True):
+            for group, low, high in zip(
+                optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True
+            ):
                 self._put_momentum(group, high)
                 group["max_momentum"], group["base_momentum"] = high, low
 

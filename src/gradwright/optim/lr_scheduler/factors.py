@@ -79,7 +79,9 @@ class ConstantLR(_Multiplying):
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
                  ) -> None:  # fmt: skip
         if not 0 <= factor <= 1:
-            raise ValueError(f"Constant multiplicative factor expected to be between 0 and 1. Got factor={factor}")
+            raise ValueError(
+                f"Constant multiplicative factor expected to be between 0 and 1. Got factor={factor}"
+            )
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 

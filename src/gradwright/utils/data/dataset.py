@@ -71,10 +71,8 @@ def samples(dataset: Any, indices: Sequence[Any], noting: Any = None) -> list[An
     if together:
         found = together(indices)
         if len(found) != len(indices):
-            raise ValueError(
-                f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}: the "
-                f"__getitems__ of {type(dataset).__name__} should return one sample for each index"
-            )
+            raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}: the "
+                             f"__getitems__ of {type(dataset).__name__} should return one sample for each index")
         return found
     if noting is None:
         return [dataset[i] for i in indices]

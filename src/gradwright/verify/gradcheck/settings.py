@@ -105,5 +105,6 @@ def check_inputs(inputs: Sequence[Any]) -> None:
             )
     if not found:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have "
+            "requires_grad=True."
         )

@@ -180,10 +180,8 @@ def analytical(
     chosen = [None] * len(subject.varied) if rows is None else rows
     parts = [1, 1j] if out.array.dtype.kind == "c" else [1]
     result = Backward(
-        [
-            np.zeros((coordinates(x) if r is None else len(r), len(wanted)), _wide(x, out), order="F")
-            for x, r in zip(subject.varied, chosen, strict=True)
-        ],
+        [np.zeros((coordinates(x) if r is None else len(r), len(wanted)), _wide(x, out), order="F")
+         for x, r in zip(subject.varied, chosen, strict=True)],
         [set() for _ in subject.varied],
         [None] * len(subject.varied),
     )
