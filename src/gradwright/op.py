@@ -173,7 +173,7 @@ class Op:
 
     def names_of(self, count: int) -> tuple[str, ...]:
         """The name of each of ``count`` inputs; those of ``*xs`` are all called ``xs``."""
-        return self.inputs + self.inputs[-1:] * (count - len(self.inputs)) if self.variadic else self.inputs
+        return (self.inputs + self.inputs[-1:] * (count - len(self.inputs)))[:count] if self.variadic else self.inputs
 
     def variant(self, node: str) -> Op:
         """The same operation under another node name, as PyTorch names its overloads."""

@@ -307,6 +307,7 @@ namespace.linalg = SimpleNamespace(diagonal=diagonal, **{name: getattr(linalg, n
 vars(namespace.linalg).update({name: getattr(spectrum, name) for name in spectrum.__all__})
 namespace.linalg.cofactor, namespace.linalg.matrix_exp = cofactor, partial(generic_linalg.matrix_exp, namespace)
 namespace.fft = Transforms()
+namespace.__array_namespace_info__ = np.__array_namespace_info__
 namespace.special = Special()
 namespace.special.ndtr = ndtr
 for _name in approximations.__all__:

@@ -188,6 +188,11 @@ class LevelArray:
         return taken_from(as_tensor(self)[key])
 
 
+def below(array: Any) -> Any:
+    """An array of a library below all levels: this one, or what it is made of."""
+    return array.plain if isinstance(array, LevelArray) else array
+
+
 def as_tensor(value: Any) -> Any:
     """An array as a tensor; what is none, as it is."""
     if isinstance(value, (list, tuple)):
@@ -205,9 +210,6 @@ def taken_from(value: Any) -> Any:
 class _Space:
     """The namespace of level arrays: new arrays are constants, all else is what `gradwright.xp` does of tensors."""
 
-    def _plain(self, x: Any) -> Any:
-        return x.plain if isinstance(x, LevelArray) else x
-
     def zeros_like(self, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
         return self._like("zeros_like", x, shape, dtype)
 
@@ -218,7 +220,7 @@ class _Space:
         return self.zeros_like(x, shape=())
 
     def _like(self, name: str, x: Any, shape: Any, dtype: Any) -> Any:
-        plain = self._plain(x)
+        plain = below(x)
         like = getattr(backends.namespace(plain), name)
         return like(plain, shape=x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype)
 

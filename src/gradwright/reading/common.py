@@ -11,6 +11,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.devices import native
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import below
 from gradwright.engine.mode import now
 from gradwright.errors import kind
 from gradwright.op import table
@@ -87,6 +88,7 @@ def taken(array: Any) -> Any:
 
 def beside(array: Any, number: Any, dtype: Any) -> Any:
     """A Python number as a tensor of ``dtype`` in the library and on the device of ``array``."""
+    array = below(array)
     space = backends.namespace(array)
     return wrap(space.asarray(number, dtype=native(space, dtype), device=array.device))
 

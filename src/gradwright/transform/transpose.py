@@ -33,10 +33,10 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
         pairs = [(g, t) for g, t in zip(vjp(ws if several else ws[0]), tangents, strict=True)
                  if g is not None and g._node is not None]  # fmt: skip
         if not pairs or not wanted:
-            return ws
+            return [wrap(w.array) for w in ws]
         found = iter(grad([g for g, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph,
                           allow_unused=True, materialize_grads=True))  # fmt: skip
         return [next(found) if w._node is not None else w for w in ws]
 
-    made = [t.detach() if t.is_leaf else t for t in inside(partial(recording, True), resumed, run)]
+    made = inside(partial(recording, True), resumed, run)
     return made if several else made[0]
