@@ -346,6 +346,13 @@ def test_a_wrong_batch_is_refused(T, leaf, cotangents, error):
         T.autograd.grad(outputs, (x, unused), given, is_grads_batched=True)
 
 
+def test_a_batch_over_another_library():
+    x = gradwright.ones(3, device="array-api-strict:1", requires_grad=True)
+    (found,) = gradwright.autograd.grad(x * x, x, gradwright.eye(3, device=x.device), is_grads_batched=True)
+    assert found.device == x.device
+    assert found.tolist() == (2 * np.eye(3)).tolist()
+
+
 def test_an_unused_input_gets_as_many_zeros_as_the_batch_has():
     """PyTorch gives zeros of the input's own shape."""
     x, z = gradwright.ones(3, requires_grad=True), gradwright.ones(2, requires_grad=True)

@@ -297,6 +297,28 @@ def test_without_entries_a_jacobian_has_none(more):
     assert tuple(functional.jacobian(lambda x, y: x + y.sum(), (x, x[:0]), **more)[1].shape) == (3, 0)
 
 
+@pytest.mark.parametrize("device", ["array-api-strict", "array-api-strict:1"])
+def test_over_another_library_all_stays_where_it_is(device):
+    x = gradwright.tensor([1.0, 2.0, 3.0], dtype=gradwright.float64, device=device)
+
+    def cubes(x):
+        return (x**3).sum() * x[0]
+
+    cpu = x.cpu()
+    for which in ("jacobian", "hessian"):
+        for more in ({}, {"vectorize": True}):
+            found = getattr(functional, which)(cubes, x, **more)
+            assert found.device == x.device
+            assert found.tolist() == getattr(functional, which)(cubes, cpu).tolist()
+    columns = functional.jacobian(lambda x: (x * x, x.long()), x, vectorize=True, strategy="forward-mode")
+    assert [j.device for j in columns] == [x.device] * 2
+    assert columns[0].tolist() == [[2, 0, 0], [0, 4, 0], [0, 0, 6]]
+    for which in ("hvp", "vhp", "jvp"):
+        found = getattr(functional, which)(cubes, x, x)[1]
+        assert found.device == x.device
+        assert found.tolist() == getattr(functional, which)(cubes, cpu, cpu)[1].tolist()
+
+
 def test_the_arguments_are_left_alone():
     x = t(gradwright, (3,), 1)
     y = t(gradwright, (3,), 2, True)

@@ -192,7 +192,7 @@ def _batched(
                          f"{sizes} there")  # fmt: skip
     n, keep = sizes[0], create_graph if retain is None else retain
     record = partial(set_recording, create_graph)
-    batch = inside(record, resumed, lambda: [[index(g, key=(b,)) for g in given] for b in range(n)])
+    batch = inside(record, resumed, lambda: [[index(g, key=(b, ...)) for g in given] for b in range(n)])
     rows = [grad(outs, ins, row, keep or b < n - 1, create_graph, **asked) for b, row in enumerate(batch)]
     return inside(record, resumed, lambda: tuple(map(_stacked, zip(*rows, strict=True))))
 

@@ -8,7 +8,15 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from gradwright.engine.mode import (
-    Mode, inside, now, recording, recording_as, resumed, start_recording, stop_recording, switch,
+    Mode,
+    inside,
+    now,
+    recording,
+    recording_as,
+    resumed,
+    start_recording,
+    stop_recording,
+    switch,
 )  # fmt: skip
 from gradwright.engine.suspended import Suspended, leave
 from gradwright.interpreter.frames import frame, waits
@@ -160,8 +168,14 @@ class inference_mode(_Switch):
 
     def _switch(self) -> None:
         recording(not self.mode)
-        switch(now().but(inference=self.mode))
+        switch(_inferring(self.mode))
 
     @staticmethod
     def _left(before: Mode) -> Mode:
-        return resumed(before, now().but(inference=before.inference))
+        return resumed(before, _inferring(before.inference))
+
+
+def _inferring(on: bool) -> Mode:
+    """The mode that is on, but with inference mode on or off."""
+    mode = now()
+    return mode if mode.inference == on else mode.but(inference=on)

@@ -328,5 +328,5 @@ def _second(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_gra
 
 def _given(found: Sequence[Any], create_graph: bool, many: bool) -> Any:
     """What to hand out: with its history if that was wanted, and as a tuple if what it belongs to was one."""
-    results = tuple(found if create_graph else [t.detach() for t in found])
+    results = tuple([t if create_graph or (t._node is None and t._view is None) else t.detach() for t in found])
     return results if many else results[0]

@@ -38,7 +38,7 @@ def inputs_of(value: Any, name: str, create_graph: bool) -> tuple[bool, tuple[An
                 "floating point and complex dtype can require gradients: convert it, with float() or to()"
             )
     held = [_held(x, create_graph) for x in given]
-    return many, tuple(x if x.requires_grad else x.requires_grad_() for x in held)
+    return many, tuple(x if x._node is not None else x.requires_grad_() for x in held)
 
 
 def _held(x: Any, create_graph: bool) -> Any:
@@ -80,7 +80,7 @@ def vector(v: Any, like: Sequence[Any], many: bool, name: str, create_graph: boo
         if x.array.shape != other.array.shape:
             raise RuntimeError(f"{f'Entry {i} in ' if many else ''}v has invalid size: should be "
                                f"{dtypes.Size(other.array.shape)} but got {dtypes.Size(x.array.shape)}.")  # fmt: skip
-    return tuple(_held(x, create_graph) for x in given)
+    return tuple(x if x._node is None and x._view is None else _held(x, create_graph) for x in given)
 
 
 def tangent(v: Any, xs: Sequence[Any], many: bool, name: str, create_graph: bool) -> tuple[Any, ...] | None:
