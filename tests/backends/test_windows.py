@@ -5,7 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwright.backends.windows import Lattice, batch_last, generic_unwindows, generic_windows, unwindows, windows
+from gradwright.backends import windows as module
+from gradwright.backends.numpy import namespace
+from gradwright.backends.windows import (
+    Lattice,
+    batch_last,
+    generic_spread_windows,
+    generic_times_windows,
+    generic_unwindows,
+    generic_weigh_windows,
+    generic_windows,
+    spread_windows,
+    times_windows,
+    unwindows,
+    weigh_windows,
+    windows,
+)
 
 LATTICES = [
     Lattice((3,), (1,), (1,), ((0, 0),)),
@@ -56,6 +71,53 @@ def test_windows_that_tile() -> None:
     tiles = [lattice.tiles((12,) * len(lattice.kernel)) for lattice in LATTICES]
     assert tiles == [False, False, True, False, True]
     assert not Lattice((5,), (5,), (1,), ((0, -2),)).tiles((12,))
+
+
+CLOSE = Lattice((3, 2), (1, 1), (2, 1), ((2, 2), (1, 0)))
+PRODUCTS = [
+    *(Lattice((1, *at.kernel), (1, *at.stride), (1, *at.dilation), ((0, 0), *at.padding)) for at in LATTICES[:2]),
+    *LATTICES[2:4],
+    Lattice((3, 3), (1, 1), (1, 1), ((1, 1), (1, 1))),
+    Lattice((1, 1), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    CLOSE,
+]
+
+
+@pytest.mark.parametrize("piece", [1, 30_000, 1 << 21])
+@pytest.mark.parametrize(("n", "groups"), [(3, 1), (2, 2), (0, 1)])
+@pytest.mark.parametrize("lattice", PRODUCTS)
+def test_products_with_windows(
+    lattice: Lattice, n: int, groups: int, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PIECE", piece)
+    size, channels = (12, 13), 2 * groups
+    x = np.random.standard_normal((n, channels, *size))
+    rows = np.random.standard_normal((groups, 3, 2 * int(np.prod(lattice.kernel))))
+    bias = np.random.standard_normal(3 * groups)
+    y = times_windows(rows, x, bias, lattice=lattice)
+    assert y.flags.c_contiguous
+    np.testing.assert_allclose(y, generic_times_windows(namespace, rows, x, bias, lattice=lattice), 1e-12, 1e-12)
+    plain = times_windows(rows, x, lattice=lattice)
+    np.testing.assert_allclose(plain, generic_times_windows(namespace, rows, x, lattice=lattice), 1e-12, 1e-12)
+    g = np.random.standard_normal(y.shape)
+    back = spread_windows(rows, g, size=size, lattice=lattice)
+    assert back.flags.c_contiguous
+    expected = generic_spread_windows(namespace, rows, g, size=size, lattice=lattice)
+    np.testing.assert_allclose(back, expected, 1e-12, 1e-12)
+    flat = g.reshape(n, groups, 3, int(np.prod(g.shape[2:])))
+    expected = generic_weigh_windows(namespace, flat, x, lattice=lattice)
+    np.testing.assert_allclose(weigh_windows(flat, x, lattice=lattice), expected, 1e-12, 1e-12)
+
+
+def test_what_is_not_finite_stays_in_the_windows_that_hold_it() -> None:
+    x, g = np.ones((1, 1, 12, 12)), np.ones((1, 1, 12, 12))
+    x[0, 0, 3, 11] = g[0, 0, 3, 11] = np.inf
+    rows = np.ones((1, 1, 6))
+    for weights in (rows, np.where(np.arange(6) == 2, np.nan, rows)):
+        y = times_windows(weights, x, lattice=CLOSE)
+        np.testing.assert_array_equal(y, generic_times_windows(namespace, weights, x, lattice=CLOSE))
+        back = spread_windows(weights, g, size=(12, 12), lattice=CLOSE)
+        np.testing.assert_array_equal(back, generic_spread_windows(namespace, weights, g, size=(12, 12), lattice=CLOSE))
 
 
 @pytest.mark.parametrize("shape", [(20, 16, 4, 4), (20, 3, 5), (0, 3), (3, 0), (5,)])

@@ -18,7 +18,13 @@ from gradwright.backends.generic_linalg import Linalg
 from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
 from gradwright.backends.steps import places
-from gradwright.backends.windows import generic_unwindows, generic_windows
+from gradwright.backends.windows import (
+    generic_spread_windows,
+    generic_times_windows,
+    generic_unwindows,
+    generic_weigh_windows,
+    generic_windows,
+)
 
 
 def zeros_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
@@ -308,6 +314,9 @@ class Extended:
         for name in order.GENERIC:
             setattr(self, name, partial(order.GENERIC[name], xp))
         self.windows, self.unwindows = partial(generic_windows, xp), partial(generic_unwindows, xp)
+        self.times_windows = partial(generic_times_windows, self)
+        self.spread_windows = partial(generic_spread_windows, self)
+        self.weigh_windows = partial(generic_weigh_windows, self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._xp, name)

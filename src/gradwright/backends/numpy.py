@@ -313,6 +313,8 @@ namespace.special.ndtr = ndtr
 for _name in approximations.__all__:
     setattr(namespace.special, _name, getattr(approximations, _name))
 namespace.windows, namespace.unwindows = windows.windows, windows.unwindows
+namespace.times_windows, namespace.spread_windows = windows.times_windows, windows.spread_windows
+namespace.weigh_windows = windows.weigh_windows
 namespace.batch_last = windows.batch_last
 NUMPY = register(namespace, np.ndarray, np.generic, name="NumPy", writes=True, views=True, host=True,
                  to_host=lambda array: array)  # fmt: skip

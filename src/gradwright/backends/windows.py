@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import product
-from math import prod
+from math import inf, prod
 from operator import add
 from typing import Any
 
@@ -112,6 +112,155 @@ def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
     return out if whole == size else np.ascontiguousarray(out[middle])
 
 
+_PIECE = 1 << 21
+"""Bytes of windows that are laid out at a time: more, and they leave the cache before they are read."""
+
+_GAPS = 1.2
+"""How many places of a padded array there may be for each that begins a window."""
+
+_SMALL = 1 << 21
+"""How many multiplications may be in the product for one image: larger ones BLAS shares out among threads."""
+
+
+def _parts(n: int, each: int) -> list[slice]:
+    """A batch of ``n`` in parts, if each of it takes so many bytes."""
+    step = max(1, _PIECE // max(each, 1))
+    step = max(1, -(-n // max(1, -(-n // step))))
+    return [slice(i, min(i + step, n)) for i in range(0, max(n, 1), step)]
+
+
+def times_windows(rows: Any, x: Any, bias: Any = None, *, lattice: Lattice) -> Any:
+    """(groups, O, C * kernel) times the windows of (N, groups * C, *size), plus a bias: (N, groups * O, *count)."""
+    groups, out, height = rows.shape
+    n, count = len(x), lattice.count(x.shape[2:])
+    bias = None if bias is None else bias.reshape(groups, out, 1)
+    end_to_end = _EndToEnd.of(rows, n, x.shape[2:], lattice)
+    if end_to_end is not None:
+        return end_to_end.times(rows, x, bias, np.empty((n, groups * out, *count), x.dtype))
+    y: Any = None
+    places = prod(count)
+    for part in _parts(n, groups * height * places * x.itemsize):
+        cols = windows(x[part], lattice=lattice).reshape(-1, groups, height, places)
+        y = np.empty((n, groups, out, places), x.dtype) if y is None else y
+        made = np.matmul(rows, cols, out=y[part])
+        if bias is not None:
+            made += bias
+    return y.reshape(n, groups * out, *count)
+
+
+def spread_windows(rows: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """The adjoint of `times_windows`: (groups, O, C * kernel), (N, groups * O, *count) -> (N, groups * C, *size)."""
+    groups, out, height = rows.shape
+    n, count, channels = len(x), x.shape[2:], groups * height // prod(lattice.kernel)
+    end_to_end = _EndToEnd.of(rows, n, size, lattice) if np.isfinite(rows).all() else None
+    if end_to_end is not None:
+        return end_to_end.spread(rows, x, np.empty((n, channels, *size), x.dtype))
+    places, turned, made = prod(count), rows.swapaxes(1, 2), []
+    for part in _parts(n, groups * height * places * x.itemsize):
+        g = x[part].reshape(-1, groups, out, places)
+        cols = turned * g if out == 1 else np.matmul(turned, g)
+        cols = cols.reshape(-1, channels, *lattice.kernel, *count)
+        made.append(unwindows(cols, size=size, lattice=lattice))
+    return _joined(made)
+
+
+def weigh_windows(y: Any, x: Any, *, lattice: Lattice) -> Any:
+    """The adjoint by rows, of each image: (N, groups, O, places), (N, groups C, *size) -> (N, groups, O, C kernel)."""
+    _, groups, _, places = y.shape
+    height = x.shape[1] // groups * prod(lattice.kernel)
+    made = []
+    for part in _parts(len(x), groups * height * places * x.itemsize):
+        cols = windows(x[part], lattice=lattice).reshape(-1, groups, height, places)
+        made.append(np.matmul(y[part], cols.swapaxes(2, 3)))
+    return _joined(made)
+
+
+def _joined(parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@lru_cache(256)
+def _lie_close(lattice: Lattice, size: tuple[int, ...]) -> float:
+    """The places of an array with its padding, if about as many windows begin at them; else infinitely many."""
+    places = prod(lattice.padded(size)[0])
+    close = max(lattice.stride) == 1 < prod(lattice.kernel) and places <= _GAPS * prod(lattice.count(size))
+    return places if close else inf
+
+
+class _EndToEnd:
+    """Memory for padded images end to end, in which a window begins at every place.
+
+    So each entry of all windows is one long row, and a product with small matrices is one of large ones. The windows
+    that reach over an edge are left out of results, and filled with zeros where they are given.
+
+    Attributes:
+        images: for the padded images; there are zeros around them.
+        windows: the windows in them, to be read.
+        cols: for the windows laid out.
+        made: for what the matrix makes of them.
+        shifts: how far behind the first one the entries of a window lie.
+    """
+
+    def __init__(self, rows: Any, n: int, size: Any, lattice: Lattice) -> None:
+        groups, out, height = rows.shape
+        self.whole, self.middle = lattice.padded(size)
+        self.begins = (..., *map(slice, lattice.count(size)))
+        self.shifts = lattice.shifts(self.whole)
+        channels, self.places = groups * height // prod(lattice.kernel), prod(self.whole)
+        self.parts = _parts(n, groups * (height + out) * self.places * rows.itemsize)
+        length = self.parts[0].stop * self.places
+        self.images = np.zeros((channels, length + self.shifts[-1]), rows.dtype)
+        steps = [d * prod(self.whole[i:]) for i, d in enumerate(lattice.dilation, 1)]
+        strides = [self.images.shape[1], *steps, 1]
+        self.windows = as_strided(
+            self.images, (channels, *lattice.kernel, length), [rows.itemsize * step for step in strides]
+        )
+        self.cols = np.empty(self.windows.shape, rows.dtype)
+        self.made = np.zeros((groups, out, length), rows.dtype)
+
+    @classmethod
+    def of(cls, rows: Any, n: int, size: Any, lattice: Lattice) -> _EndToEnd | None:
+        """Where it is quicker: windows that lie close, in several images with a small product for each."""
+        groups, out, height = rows.shape
+        if groups > 1 or out > height or n < 2 or not out * height * _lie_close(lattice, size) < _SMALL:
+            return None
+        return cls(rows, n, size, lattice)
+
+    def _over(self, array: Any, n: int) -> Any:
+        """The first ``n`` images in an array with their places as its last axis: (n, channels, *whole)."""
+        flat = array.reshape(-1, array.shape[-1])[:, : n * self.places]
+        return flat.reshape(-1, n, *self.whole).swapaxes(0, 1)
+
+    def times(self, rows: Any, x: Any, bias: Any, y: Any) -> Any:
+        """`times_windows`, written to ``y``."""
+        cols = self.cols.reshape(len(rows), -1, self.cols.shape[-1])
+        for part in self.parts:
+            n = part.stop - part.start
+            end = n * self.places
+            self._over(self.images, n)[self.middle] = x[part]
+            self.cols[..., :end] = self.windows[..., :end]
+            made = np.matmul(rows, cols[..., :end], out=self.made[..., :end])
+            if bias is not None:
+                made += bias
+            y[part] = self._over(self.made, n)[self.begins]
+        return y
+
+    def spread(self, rows: Any, x: Any, y: Any) -> Any:
+        """`spread_windows`, written to ``y``."""
+        cols, turned = self.cols.reshape(len(rows), -1, self.cols.shape[-1]), rows.swapaxes(1, 2)
+        by_shift = self.cols.reshape(len(self.images), len(self.shifts), -1)
+        for part in self.parts:
+            n = part.stop - part.start
+            end = n * self.places
+            self._over(self.made, n)[self.begins] = x[part]
+            np.matmul(turned, self.made[..., :end], out=cols[..., :end])
+            self.images[...] = 0
+            for k, shift in enumerate(self.shifts):
+                self.images[:, shift : shift + end] += by_shift[:, k, :end]
+            y[part] = self._over(self.images, n)[self.middle]
+        return y
+
+
 _FAR, _ROWS = 1024, 8
 """Rows that lie a multiple of so many bytes apart share their places in the cache, which holds this many of them."""
 
@@ -147,6 +296,31 @@ def generic_unwindows(xp: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
     for k, stride, dilation, m in zip(lattice.kernel, lattice.stride, lattice.dilation, whole, strict=True):
         x = reduce(add, [_spread(xp, x[(*lead, i, ...)], len(lead) + n - 1, stride, i * dilation, m) for i in range(k)])
     return x[middle]
+
+
+def generic_times_windows(xp: Any, rows: Any, x: Any, bias: Any = None, *, lattice: Lattice) -> Any:
+    """`times_windows` in the standard."""
+    groups, out, height = rows.shape
+    count = lattice.count(x.shape[2:])
+    cols = xp.reshape(xp.windows(x, lattice=lattice), (x.shape[0], groups, height, prod(count)))
+    y = xp.reshape(xp.matmul(rows, cols), (x.shape[0], groups * out, *count))
+    return y if bias is None else y + xp.reshape(bias, (-1, *(1,) * len(count)))
+
+
+def generic_spread_windows(xp: Any, rows: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """`spread_windows` in the standard."""
+    groups, out, height = rows.shape
+    n, count = x.shape[0], x.shape[2:]
+    cols = xp.matmul(xp.permute_dims(rows, (0, 2, 1)), xp.reshape(x, (n, groups, out, prod(count))))
+    cols = xp.reshape(cols, (n, groups * height // prod(lattice.kernel), *lattice.kernel, *count))
+    return xp.unwindows(cols, size=size, lattice=lattice)
+
+
+def generic_weigh_windows(xp: Any, y: Any, x: Any, *, lattice: Lattice) -> Any:
+    """`weigh_windows` in the standard."""
+    n, groups, _, places = y.shape
+    cols = xp.reshape(xp.windows(x, lattice=lattice), (n, groups, x.shape[1] // groups * prod(lattice.kernel), places))
+    return xp.matmul(y, xp.permute_dims(cols, (0, 1, 3, 2)))
 
 
 def _spread(xp: Any, x: Any, axis: int, stride: int, start: int, size: int) -> Any:

@@ -44,14 +44,6 @@ windows.vjp(x=_unread)
 unwindows.vjp(x=lambda xp, g, lattice: windows(g, lattice=lattice))
 
 
-def _columns(xp, x, lattice, groups):
-    """(N, C, *size) -> (N, groups, C / groups * entries of a window, number of windows), and the count of windows."""
-    cols = xp.windows(x, lattice=lattice)
-    count = cols.shape[2 + len(lattice.kernel) :]
-    height = x.shape[1] // groups * prod(lattice.kernel)
-    return xp.reshape(cols, (x.shape[0], groups, height, prod(count))), count
-
-
 def _rows(xp, weight, groups):
     """(O, C / groups, *kernel) -> (groups, O / groups, C / groups * entries of a window)."""
     return xp.reshape(weight, (groups, weight.shape[0] // groups, prod(weight.shape[1:])))
@@ -80,11 +72,10 @@ def _as_batch(xp, x):
     return xp.reshape(xp.reshape(xp.permute_dims(x, (x.ndim - 1, *range(x.ndim - 1))), (-1,)), shape)
 
 
-def _product(xp, x, weight, lattice, groups):
+def _product(xp, x, weight, bias, lattice, groups):
     if _many_short_rows(x):
-        return _as_batch(xp, _product(xp, _as_one(xp, x), weight[..., None], lattice.beside(), groups))
-    cols, count = _columns(xp, x, lattice, groups)
-    return xp.reshape(xp.matmul(_rows(xp, weight, groups), cols), (x.shape[0], weight.shape[0], *count))
+        return _as_batch(xp, _product(xp, _as_one(xp, x), weight[..., None], bias, lattice.beside(), groups))
+    return xp.times_windows(_rows(xp, weight, groups), x, bias, lattice=lattice)
 
 
 _CASES = [
@@ -102,7 +93,7 @@ def conv(xp, x, weight, *, lattice, groups):
 
     x: (N, C, *size), zeros around it; weight: (O, C / groups, *kernel); y: (N, O, *count).
     """
-    return _product(xp, x, weight, lattice, groups)
+    return _product(xp, x, weight, None, lattice, groups)
 
 
 @builtin(
@@ -112,8 +103,7 @@ def conv(xp, x, weight, *, lattice, groups):
 )
 def biased_conv(xp, x, weight, bias, *, lattice, groups):
     """`conv` with ``bias[o]`` added."""
-    y = _product(xp, x, weight, lattice, groups)
-    return y + xp.reshape(bias, (-1, *(1,) * (y.ndim - 2)))
+    return _product(xp, x, weight, bias, lattice, groups)
 
 
 def _mirrored(size, count, lattice):
@@ -144,21 +134,11 @@ def conv_transpose(xp, x, weight, *, size, lattice, groups):
     batch, count = x.shape[0], x.shape[2:]
     around = _mirrored(size, count, lattice)
     if around is not None and weight.shape[0] * prod(size) <= 2 * groups * weight.shape[1] * prod(count):
-        return _product(xp, x, _flipped(xp, weight, groups), around, groups)
+        return _product(xp, x, _flipped(xp, weight, groups), None, around, groups)
     if _many_short_rows(x):
-        static = {"size": (*size, batch), "lattice": lattice.beside(), "groups": groups}
-        return _as_batch(xp, _spread(xp, _as_one(xp, x), weight[..., None], **static))
-    return _spread(xp, x, weight, size, lattice, groups)
-
-
-def _spread(xp, x, weight, size, lattice, groups):
-    """`conv_transpose` as a product with the weight, added up where the windows lie."""
-    batch, count = x.shape[0], x.shape[2:]
-    x = xp.reshape(x, (batch, groups, x.shape[1] // groups, prod(count)))
-    rows = _transposed(xp, _rows(xp, weight, groups))
-    cols = rows * x if rows.shape[-1] == 1 else xp.matmul(rows, x)
-    cols = xp.reshape(cols, (batch, groups * weight.shape[1], *lattice.kernel, *count))
-    return xp.unwindows(cols, size=size, lattice=lattice)
+        rows, static = _rows(xp, weight[..., None], groups), {"size": (*size, batch), "lattice": lattice.beside()}
+        return _as_batch(xp, xp.spread_windows(rows, _as_one(xp, x), **static))
+    return xp.spread_windows(_rows(xp, weight, groups), x, size=size, lattice=lattice)
 
 
 @builtin(
@@ -175,9 +155,8 @@ def conv_weight(xp, x, y, *, lattice, groups):
 def _weighed(xp, x, y, lattice, groups):
     n, out, channels, places = len(lattice.kernel), y.shape[1], x.shape[1] // groups, prod(y.shape[2:])
     if out // groups <= places:  # a product for each image, none larger than its windows, which then lie as they are
-        cols, _ = _columns(xp, x, lattice, groups)
         rows = xp.reshape(y, (y.shape[0], groups, out // groups, places))
-        weights = xp.sum(xp.matmul(rows, _transposed(xp, cols)), axis=0)
+        weights = xp.sum(xp.weigh_windows(rows, x, lattice=lattice), axis=0)
     else:
         cols = xp.permute_dims(xp.windows(x, lattice=lattice), (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n)))
         cols = xp.reshape(cols, (groups, channels * prod(lattice.kernel), y.shape[0] * places))
