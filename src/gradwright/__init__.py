@@ -107,6 +107,7 @@ from gradwright.op import Op, op
 from gradwright.random import *
 from gradwright.reading.torch import result_type
 from gradwright.transform.value_and_grad import value_and_grad
+from gradwright.transform.vmap import vmap
 from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from gradwright.xp.creation import from_dlpack
 

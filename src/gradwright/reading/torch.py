@@ -13,6 +13,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.devices import device_of, place
 from gradwright.backends.quiet import quietly
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import below
 from gradwright.engine.numbers import number
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind
@@ -136,7 +137,7 @@ def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[A
         tensors.append(v)
     common = common_dtype(tensors, weak=True, floating=floating)
     held = dtypes.float32 if common in (dtypes.float16, dtypes.bfloat16) else common  # halves compute in float32
-    first = next((v.array for v in tensors if isinstance(v, TensorBase)), np.bool_())
+    first = next((below(v.array) for v in tensors if isinstance(v, TensorBase)), np.bool_())
 
     def converted(v: Any) -> Any:
         if isinstance(v, TensorBase):
@@ -198,7 +199,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 def number_beside(function: str, value: Any, x: Any) -> Any:
     """A number as a tensor of the dtype and library of ``x``; RuntimeError if it does not fit that dtype."""
     n = number_as(function, value, x.array.dtype)
-    return wrap(n) if isinstance(x.array, (np.ndarray, np.generic)) else beside(x.array, n.item(), n.dtype)
+    return wrap(n) if isinstance(below(x.array), (np.ndarray, np.generic)) else beside(x.array, n.item(), n.dtype)
 
 
 def counted(x: Any, n: int) -> Any:

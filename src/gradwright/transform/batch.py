@@ -32,7 +32,9 @@ class Batch(LevelArray):
             self.size //= array.shape[0]
 
     def settled(self) -> Any:
-        """Raise RuntimeError: a batch means nothing outside of its vmap."""
+        """Raise RuntimeError: a batch has no numbers that are those of one tensor, and means nothing after its vmap."""
+        if self.level.alive:
+            raise self._refuses("the numbers")
         raise RuntimeError(
             f"a tensor of shape {self.shape} was made inside a function that vmap maps, and is used after that has "
             "ended: return it from the function"
