@@ -13,13 +13,14 @@ from gradwright.backends.devices import CPU, device, device_of
 from gradwright.engine import calls, overwrite
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
+from gradwright.engine.freeze import freeze, thaw
 from gradwright.engine.hooks import RemovableHandle
 from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad, node_of
 from gradwright.engine.numbers import asked
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
-from gradwright.engine.view import alias_of, base_of, freeze, refresh, requires_grad, show, thaw
+from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
 from gradwright.errors import kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i

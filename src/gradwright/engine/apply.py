@@ -173,7 +173,7 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
         *read,
         "mode = now()",
         f"if mode is not PLAIN and not mode.quick: {elsewhere}",
-        *[f"if {x}._view is not None: refresh({x})" for x in tensors],
+        *[f"if {x}._view is not None and refresh({x}): {elsewhere}" for x in tensors],
         "try:",
         f"    result = formula(NUMPY, {', '.join(arrays)}{', **static' * static})",
         f"except FAILURES: {elsewhere}",  # to be explained, or because the user has NumPy raise

@@ -18,6 +18,7 @@ from itertools import count
 from typing import Any
 
 from gradwright import backends
+from gradwright.backends.devices import CPU
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.mode import Mode, now, switch
 from gradwright.op import Op
@@ -107,8 +108,7 @@ class LevelArray:
     @property
     def plain(self) -> Any:
         """The array of a library below all levels."""
-        array = self.tensor.array
-        return array.plain if isinstance(array, LevelArray) else array
+        return below(self.tensor.array)
 
     @property
     def device(self) -> Any:
@@ -245,6 +245,8 @@ _MADE = ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros
 
 def _library_at(device: Any) -> Any:
     """The namespace of the library that calls a device by this name, which is NumPy's for its own."""
+    if device is None or device == CPU.native:
+        return CPU.library.xp
     for one in backends.libraries():
         if one.xp is not space and one.name != "gradwright" and device in one.devices():
             return one.xp
@@ -280,13 +282,15 @@ def promote(x: Any, level: Level) -> None:
     reread(x)
 
 
-def reread(x: Any) -> None:
-    """Let a view show what its base, which has come to a level since, shows now."""
+def reread(x: Any) -> bool:
+    """Let a view show what its base shows now, if that has come to a level since; returns whether it has."""
     view = x._view
-    if view is not None and isinstance(view.base.array, LevelArray):
-        before = now()
-        try:
-            switch(before.but(records=False))
-            x.array = backends.steps.read(wrap(view.base.array), view.steps).array
-        finally:
-            switch(before)
+    if view is None or not isinstance(view.base.array, LevelArray):
+        return False
+    before = now()
+    try:
+        switch(before.but(records=False))
+        x.array = backends.steps.read(wrap(view.base.array), view.steps).array
+    finally:
+        switch(before)
+    return True

@@ -75,34 +75,36 @@ def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any], *which: i
     out._view = View(x if parent is None else parent.base, steps, origin)
 
 
-def refresh(x: Any, always: bool = False) -> None:
+def refresh(x: Any, always: bool = False) -> bool:
     """Read the history of a view anew from its base, if the shared memory has been written since.
+
+    Returns whether its array, too, is another one now: its base has come to a transform.
 
     Raises RuntimeError if that cannot be done, because of where the view comes from: while operations are recorded, or
     ``always``.
     """
     view, node = x._view, x._node
     if view.version == x._counter[0] and (node is not None or view._base._node is None):
-        return
-    if view.base.array.__class__ is not x.array.__class__:
-        reread(x)
+        return False
+    moved = view.base.array.__class__ is not x.array.__class__ and reread(x)
     base = view.base
     if (base._node is None and (node is None or type(node) is AccumulateGrad)) or base._node is node:
         if is_severed(node):
             x._node, view.version = None, view.seen
-        return
+        return moved
     if view.seen == x._counter[0]:  # its base took up a history without being written
         if node is None:
             x._node, view.version = severed(), -1
-        return
+        return moved
     if view.origin is not None:
         if always or now().records:
             raise _forbidden(x, "its base or another view of its base has been")
-        return
+        return moved
     if base._node is None:
         base = wrap(base.array, severed())
     _rehang(x, inside(partial(recording, not now().inference), resumed, read, base, view.steps)._node)
     view.version = view.seen = x._counter[0]
+    return moved
 
 
 def requires_grad(x: Any) -> bool:
@@ -360,30 +362,6 @@ def base_of(x: Any) -> Any:
     now = base.__dict__.get("_now")
     now = None if now is None else now()
     return base if now is None else now
-
-
-def freeze(x: Any) -> None:
-    """Make ``x`` a leaf that needs no gradient; `thaw` finds its hooks and its place in existing graphs again."""
-    if type(x._node) is AccumulateGrad and not is_severed(x._node):
-        x.__dict__["_frozen"] = x._node
-    _hang(x, None)
-
-
-def thaw(x: Any) -> None:
-    """Make a leaf, which may have been frozen, need a gradient."""
-    if x._node is not None and not is_severed(x._node):
-        return
-    if isinstance(x._counter[0], Untracked) and not is_inference_mode_enabled():
-        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-    node = x.__dict__.pop("_frozen", None) or AccumulateGrad(x)
-    node._array, node._counter = x.array, x._counter
-    _hang(x, node)
-
-
-def _hang(x: Any, node: Any) -> None:
-    x._node = node
-    if x._view is not None and x._view.itself:
-        x._view.base._node = node
 
 
 def rearrange(x: Any, form: Callable[[Any], Any]) -> Any:
