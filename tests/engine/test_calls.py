@@ -1,6 +1,7 @@
 """`backward` with all its arguments, and the errors it shares with `grad` (test_public_grad.py)."""
 
 from contextlib import nullcontext
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -280,6 +281,18 @@ def test_an_input_that_requires_no_grad(T, leaf):
 def test_what_is_no_tensor_is_named(call):
     with pytest.raises(TypeError, match=r"(grad|backward): (inputs|outputs|tensors)(\[\d\])? must be a Tensor.*, got "):
         call(gradwright.ones((), requires_grad=True))
+
+
+def test_inputs_in_a_dictionary(T, leaf):
+    x, y, z = leaf([1.0, 2.0]), leaf(3.0), leaf(1.0)
+    found = T.autograd.grad((x * y).sum(), {"x": x, "y": y}, retain_graph=True)
+    assert {name: g.tolist() for name, g in found.items()} == {"x": [3, 3], "y": 3}
+    found = T.autograd.grad((x * y).sum(), {"z": z, "y": y}, allow_unused=True)
+    assert list(found.items()) == [("z", None), ("y", found["y"])]
+    with pytest.raises(RuntimeError, match="`inputs` argument to `grad\\(\\)` cannot be empty"):
+        T.autograd.grad(x.sum(), {})
+    with pytest.raises(TypeError, match="inputs"):
+        T.autograd.grad(x.sum(), MappingProxyType({"x": x}))
 
 
 # ---- batches of cotangents -------------------------------------------------------------------------------

@@ -96,11 +96,12 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> Any:
     """The gradients of ``outputs`` with respect to ``inputs``, returned rather than accumulated.
 
     Args:
-        outputs, inputs: a tensor or a sequence of tensors each; a `GradientEdge` may stand for a tensor.
+        outputs, inputs: a tensor or a sequence of tensors each; a `GradientEdge` may stand for a tensor. Inputs may be
+            the values of a dictionary.
         grad_outputs: cotangents of the outputs; None where an output has one element.
         retain_graph, create_graph: as in `backward`.
         allow_unused: give None for an input that no output depends on, instead of raising.
@@ -109,7 +110,7 @@ def grad(
         materialize_grads: give zeros for an input that no output depends on.
 
     Returns:
-        A tuple with one gradient for each input, of its shape and dtype.
+        A tuple with one gradient for each input, of its shape and dtype; for a dictionary one with its keys.
 
     Raises:
         RuntimeError: an input was not used and ``allow_unused`` is not set, an input or output requires no grad, or the
@@ -117,6 +118,10 @@ def grad(
         IndexError, ValueError: the cotangents of a batch have no first dimension, or of different sizes, or of size 0,
             or one is None.
     """
+    if inputs.__class__ is dict:
+        found = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
+                     allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
+        return dict(zip(inputs, found, strict=True))
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)

@@ -24,8 +24,8 @@ from gradwright.transform.given_tensors import (
     tangent,
     tensors_of,
     vector,
-    zeros,
 )
+from gradwright.transform.transpose import zeros
 
 _MODES = ("forward-mode", "reverse-mode")
 
@@ -252,7 +252,7 @@ def _jacobian(
         if strict:
             check_rows(i, rows, create_graph)
         found.append(tuple(
-            zeros(out.array.shape + x.array.shape, x.array) if row is None else row
+            _nothing(out, x, x) if row is None else row
             for row, x in zip(rows, xs, strict=True)
         ))  # fmt: skip
     return many, many_out, found
@@ -273,7 +273,7 @@ def _by_columns(outs: Sequence[Any], xs: Sequence[Any]) -> list[tuple[Any, ...]]
     """For each output its Jacobians by the inputs, of a product Jv for each entry of these."""
     moving = [i for i, out in enumerate(outs) if out._node is not None]
     us, slopes = _linear_in(like := [outs[i] for i in moving], like, xs, "jacobian")
-    found: list[list[Any]] = [[zeros(out.array.shape + x.array.shape, out.array) for x in xs] for out in outs]
+    found: list[list[Any]] = [[_nothing(out, x, out) for x in xs] for out in outs]
     for j, (x, slope) in enumerate(zip(xs, slopes, strict=True)):
         units = [] if slope is None else _units(x)
         passes = [_grad((slope,), us, (unit,), False, retain_graph=True) for unit in units]
@@ -292,6 +292,11 @@ def _units(t: Any) -> Iterator[Any]:
         yield wrap(xp.reshape(xp.astype(flat == i, like.dtype), like.shape))
 
 
+def _nothing(out: Any, x: Any, like: Any) -> Any:
+    """The Jacobian of an output that does not depend on an input, in the dtype of ``like``."""
+    return wrap(backends.namespace(like.array).zeros_like(like.array, shape=out.array.shape + x.array.shape))
+
+
 def _linear_in(
     outs: Sequence[Any], like: Sequence[Any], xs: Sequence[Any], name: str
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -301,7 +306,7 @@ def _linear_in(
         if dtypes.of(out.array.dtype).category < dtypes.FLOAT:
             raise RuntimeError(f"{name}: output {i} has {dtypes.of(out.array.dtype)}, but only Tensors of floating "
                                "point and complex dtype can require gradients")  # fmt: skip
-        us.append(zeros(out.array.shape, out.array).requires_grad_())
+        us.append(zeros(out).requires_grad_())
     return tuple(us), _grad(outs, xs, us, True)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import size
 from gradwright.ops.shape import alias
+from gradwright.transform.transpose import zeros
 
 
 def tensors_of(value: Any, what: str, name: str) -> tuple[bool, tuple[Any, ...]]:
@@ -143,9 +144,4 @@ def filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_graph
             raise RuntimeError(_UNREACHED[stage].format(i=i))
         if create_graph and t._node is None:
             raise RuntimeError(_UNRECORDED.format(what="hessian" if "double" in stage else "jacobian", i=i))
-    return tuple(zeros(x.array.shape, x.array) if t is None else t for t, x in zip(found, like, strict=True))
-
-
-def zeros(shape: tuple[int, ...], like: Any) -> Any:
-    """Zeros of this shape, in the dtype, library and place of ``like``."""
-    return wrap(backends.namespace(like).zeros_like(like, shape=shape))
+    return tuple(zeros(x) if t is None else t for t, x in zip(found, like, strict=True))
