@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -231,6 +234,73 @@ def test_a_real_function_of_real_numbers_by_way_of_complex_ones(torch):
         return F.jacobian(f, x), F.jacobian(f, x, vectorize=True, strategy="forward-mode"), F.jvp(f, x, x)
 
     outcome(gradwright, program).is_like(outcome(torch, program))
+
+
+# ---- however the function is written ---------------------------------------------------------------------
+
+
+def in_place(T, x):
+    y = x.exp()
+    y[0] = y[1] * x[2]
+    return y * x
+
+
+def by_a_view(T, x):
+    y = x.clone()
+    y[1:].sin_()
+    return y * x
+
+
+def in_part_unrecorded(T, x):
+    with T.no_grad():
+        total = x.sum()
+    return x * total * x.detach()
+
+
+def from_a_checkpoint(T, x):
+    checkpoint = importlib.import_module(f"{T.__name__}.utils.checkpoint").checkpoint
+    return checkpoint(lambda x: (x * x).sin(), x, use_reentrant=False)
+
+
+def by_its_shape(T, x):
+    return x.view(1, 3).t().expand(3, 2).reshape(-1)
+
+
+def at_places(T, x):
+    return x[T.tensor([2, 0, 2])] * T.where(x > 1, x * x, x.exp())
+
+
+def in_order(T, x):
+    return T.cat([T.sort(x)[0], T.max(x, 0, keepdim=True)[0]]).cumsum(0)
+
+
+def at_a_pole(T, x):
+    return T.sqrt(x - x[0])
+
+
+def into_its_input(T, x):
+    return x.mul_(2)
+
+
+WAYS = (in_place, by_a_view, in_part_unrecorded, from_a_checkpoint, by_its_shape, at_places, in_order, at_a_pole,
+        into_its_input)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_however_a_function_is_written(torch, way):
+    def run(call):
+        def program(T):
+            x, v = t(T, (3,), 1), t(T, (3,), 2)
+            return call(T, T.autograd.functional, functools.partial(way, T), x, v)
+
+        outcome(gradwright, program).is_like(outcome(torch, program))
+
+    run(lambda T, F, f, x, v: F.jacobian(f, x))
+    run(lambda T, F, f, x, v: F.jacobian(f, x, vectorize=True))
+    run(lambda T, F, f, x, v: F.jvp(f, x, v))
+    run(lambda T, F, f, x, v: F.vjp(f, x, f(x.clone())))
+    run(lambda T, F, f, x, v: F.hvp(lambda x: (f(x) ** 2).sum(), x, v))
+    run(lambda T, F, f, x, v: F.hessian(lambda x: (f(x) ** 2).sum(), x))
 
 
 # ---- dtypes, shapes --------------------------------------------------------------------------------------
