@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import gradwright
 from gradwright.autograd import functional
+from gradwright.transform.tangent import Tangents
+from gradwright.transform.vmap import vmap
 from tests.transform.programs import outcome, t
 
 # ---- the same as PyTorch's -------------------------------------------------------------------------------
@@ -192,6 +194,54 @@ def test_gradcheck_agrees_to_second_order(which):
 
     assert gradwright.autograd.gradcheck(product, (x, v))
     assert gradwright.autograd.gradgradcheck(product, (x, v))
+
+
+# ---- inside other transforms -----------------------------------------------------------------------------
+
+INSIDE = {
+    "vjp": lambda x, v, **more: functional.vjp(vector, x, v, **more)[1],
+    "jvp": lambda x, v, **more: functional.jvp(vector, x, v, **more)[1],
+    "vhp": lambda x, v, **more: functional.vhp(scalar, x, v, **more)[1],
+    "hvp": lambda x, v, **more: functional.hvp(scalar, x, v, **more)[1],
+    "jacobian": lambda x, v, **more: functional.jacobian(vector, x, **more),
+    "hessian": lambda x, v, **more: functional.hessian(scalar, x, **more),
+}
+
+
+def vector(x):
+    return x**3 * x.sum()
+
+
+def scalar(x):
+    return (x**3).sum() * (x * x).sum()
+
+
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("name", INSIDE)
+def test_forward_mode_over_them(name, stops):
+    x, dx, v, dv = (t(gradwright, (3,), seed) for seed in range(4))
+    with Tangents(stops=stops).running() as level:
+        out = INSIDE[name](level.dual(x, dx), level.dual(v, dv), create_graph=True)
+        found = level.apart(out)[1].numpy()
+    h = 1e-5
+    above, below = (INSIDE[name](x + step * dx, v + step * dv).numpy() for step in (h, -h))
+    np.testing.assert_allclose(found, (above - below) / (2 * h), rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_without_create_graph_forward_mode_sees_constants_as_reverse_mode_does(name):
+    x, v = t(gradwright, (3,), 1), t(gradwright, (3,), 2)
+    with Tangents().running() as level:
+        assert level.apart(INSIDE[name](level.dual(x, v), level.dual(v, x)))[1] is None
+
+
+@pytest.mark.filterwarnings("ignore:vmap. there is no batching rule:gradwright.GradientWarning")
+@pytest.mark.parametrize("name", INSIDE)
+def test_vmap_over_them(name):
+    xs, vs = t(gradwright, (4, 3), 1), t(gradwright, (4, 3), 2)
+    found = vmap(INSIDE[name])(xs, vs)
+    expected = np.stack([INSIDE[name](x, v).numpy() for x, v in zip(xs, vs, strict=True)])
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
 
 
 # ---- complex numbers -------------------------------------------------------------------------------------

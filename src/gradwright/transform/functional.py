@@ -17,6 +17,7 @@ from gradwright.ops.shape import reshape, stack
 from gradwright.transform.given_tensors import (
     check,
     check_rows,
+    cut,
     filled,
     inputs_of,
     one_output,
@@ -333,5 +334,5 @@ def _second(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_gra
 
 def _given(found: Sequence[Any], create_graph: bool, many: bool) -> Any:
     """What to hand out: with its history if that was wanted, and as a tuple if what it belongs to was one."""
-    results = tuple([t if create_graph or (t._node is None and t._view is None) else t.detach() for t in found])
+    results = tuple(found if create_graph else map(cut, found))
     return results if many else results[0]

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import LevelArray
 from gradwright.errors import size
 from gradwright.ops.shape import alias
 from gradwright.transform.transpose import zeros
@@ -43,11 +44,18 @@ def inputs_of(value: Any, name: str, create_graph: bool) -> tuple[bool, tuple[An
 
 
 def _held(x: Any, create_graph: bool) -> Any:
-    """The tensor with its history, under a node of its own, if that is wanted and it has one; else without."""
-    if create_graph and x.requires_grad:
+    """The tensor with its history, under a node of its own, and with its tangents, if that is wanted; else without."""
+    if create_graph and x._node is not None:
         return alias(x)
+    if create_graph and isinstance(x.array, LevelArray):
+        return wrap(x.array, None, x._counter)
     x = x.detach()
     return wrap(x.array) if x.is_inference() else x  # one that may require grad
+
+
+def cut(t: Any) -> Any:
+    """The tensor without history and tangents; itself if it has neither."""
+    return t if t._node is None and t._view is None and not isinstance(t.array, LevelArray) else t.detach()
 
 
 def outputs_of(func: Callable[..., Any], xs: Sequence[Any], name: str, strict: bool) -> tuple[bool, tuple[Any, ...]]:
@@ -81,7 +89,7 @@ def vector(v: Any, like: Sequence[Any], many: bool, name: str, create_graph: boo
         if x.array.shape != other.array.shape:
             raise RuntimeError(f"{f'Entry {i} in ' if many else ''}v has invalid size: should be "
                                f"{dtypes.Size(other.array.shape)} but got {dtypes.Size(x.array.shape)}.")  # fmt: skip
-    return tuple(x if x._node is None and x._view is None else _held(x, create_graph) for x in given)
+    return tuple(_held(x, True) if create_graph else cut(x) for x in given)
 
 
 def tangent(v: Any, xs: Sequence[Any], many: bool, name: str, create_graph: bool) -> tuple[Any, ...] | None:
