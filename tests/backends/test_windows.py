@@ -83,14 +83,14 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize("piece", [1, 30_000, 1 << 21])
+@pytest.mark.parametrize("piece", [1, 500_000, 1 << 22])
 @pytest.mark.parametrize(("n", "groups"), [(3, 1), (2, 2), (0, 1)])
 @pytest.mark.parametrize("lattice", PRODUCTS)
 def test_products_with_windows(
     lattice: Lattice, n: int, groups: int, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_PIECE", piece)
-    size, channels = (12, 13), 2 * groups
+    size, channels = (40, 41), 2 * groups
     x = np.random.standard_normal((n, channels, *size))
     rows = np.random.standard_normal((groups, 3, 2 * int(np.prod(lattice.kernel))))
     bias = np.random.standard_normal(3 * groups)
@@ -104,20 +104,24 @@ def test_products_with_windows(
     assert back.flags.c_contiguous
     expected = generic_spread_windows(namespace, rows, g, size=size, lattice=lattice)
     np.testing.assert_allclose(back, expected, 1e-12, 1e-12)
+    each = rows.reshape(-1)[: channels * int(np.prod(lattice.kernel))].reshape(channels, 1, -1)
+    by_channel = times_windows(each, x, bias[:channels], lattice=lattice)
+    expected = generic_times_windows(namespace, each, x, bias[:channels], lattice=lattice)
+    np.testing.assert_allclose(by_channel, expected, 1e-12, 1e-12)
     flat = g.reshape(n, groups, 3, int(np.prod(g.shape[2:])))
     expected = generic_weigh_windows(namespace, flat, x, lattice=lattice)
     np.testing.assert_allclose(weigh_windows(flat, x, lattice=lattice), expected, 1e-12, 1e-12)
 
 
 def test_what_is_not_finite_stays_in_the_windows_that_hold_it() -> None:
-    x, g = np.ones((1, 1, 12, 12)), np.ones((1, 1, 12, 12))
-    x[0, 0, 3, 11] = g[0, 0, 3, 11] = np.inf
+    x, g = np.ones((2, 1, 40, 40)), np.ones((2, 1, 40, 40))
+    x[0, 0, 3, 39] = g[0, 0, 3, 39] = np.inf
     rows = np.ones((1, 1, 6))
     for weights in (rows, np.where(np.arange(6) == 2, np.nan, rows)):
         y = times_windows(weights, x, lattice=CLOSE)
         np.testing.assert_array_equal(y, generic_times_windows(namespace, weights, x, lattice=CLOSE))
-        back = spread_windows(weights, g, size=(12, 12), lattice=CLOSE)
-        np.testing.assert_array_equal(back, generic_spread_windows(namespace, weights, g, size=(12, 12), lattice=CLOSE))
+        back = spread_windows(weights, g, size=(40, 40), lattice=CLOSE)
+        np.testing.assert_array_equal(back, generic_spread_windows(namespace, weights, g, size=(40, 40), lattice=CLOSE))
 
 
 @pytest.mark.parametrize("shape", [(20, 16, 4, 4), (20, 3, 5), (0, 3), (3, 0), (5,)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import product
@@ -134,9 +134,11 @@ def times_windows(rows: Any, x: Any, bias: Any = None, *, lattice: Lattice) -> A
     groups, out, height = rows.shape
     n, count = len(x), lattice.count(x.shape[2:])
     bias = None if bias is None else bias.reshape(groups, out, 1)
-    end_to_end = _EndToEnd.of(rows, n, x.shape[2:], lattice)
-    if end_to_end is not None:
-        return end_to_end.times(rows, x, bias, np.empty((n, groups * out, *count), x.dtype))
+    size = x.shape[2:]
+    if _go_end_to_end(rows, n, size, lattice):
+        chain = _EndToEnd(x.shape[1], n, size, lattice, x.dtype, height + out)
+        return chain.times(rows, x, bias, np.empty((n, out, *count), x.dtype))
+    rows = np.ascontiguousarray(rows)  # BLAS takes no kernel that is read backwards
     y: Any = None
     places = prod(count)
     for part in _parts(n, groups * height * places * x.itemsize):
@@ -152,9 +154,9 @@ def spread_windows(rows: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
     """The adjoint of `times_windows`: (groups, O, C * kernel), (N, groups * O, *count) -> (N, groups * C, *size)."""
     groups, out, height = rows.shape
     n, count, channels = len(x), x.shape[2:], groups * height // prod(lattice.kernel)
-    end_to_end = _EndToEnd.of(rows, n, size, lattice) if np.isfinite(rows).all() else None
-    if end_to_end is not None:
-        return end_to_end.spread(rows, x, np.empty((n, channels, *size), x.dtype))
+    if _go_end_to_end(rows, n, size, lattice) and np.isfinite(rows).all():
+        chain = _EndToEnd(channels, n, size, lattice, x.dtype, height + out)
+        return chain.spread(rows, x, np.empty((n, channels, *size), x.dtype))
     places, turned, made = prod(count), rows.swapaxes(1, 2), []
     for part in _parts(n, groups * height * places * x.itemsize):
         g = x[part].reshape(-1, groups, out, places)
@@ -187,77 +189,80 @@ def _lie_close(lattice: Lattice, size: tuple[int, ...]) -> float:
     return places if close else inf
 
 
+def _go_end_to_end(rows: Any, n: int, size: tuple[int, ...], lattice: Lattice) -> bool:
+    """Whether `_EndToEnd` is quicker: several images, each with a small product, and windows that lie close."""
+    groups, out, height = rows.shape
+    return groups == 1 and out <= height and n > 1 and out * height * _lie_close(lattice, size) < _SMALL
+
+
 class _EndToEnd:
-    """Memory for padded images end to end, in which a window begins at every place.
+    """Padded images end to end, in which a window begins at every place.
 
     So each entry of all windows is one long row, and a product with small matrices is one of large ones. The windows
     that reach over an edge are left out of results, and filled with zeros where they are given.
 
     Attributes:
-        images: for the padded images; there are zeros around them.
-        windows: the windows in them, to be read.
-        cols: for the windows laid out.
-        made: for what the matrix makes of them.
+        parts: of the batch, handled one after another.
+        images: for the padded images, a row for each channel; there are zeros around them.
+        length: how many places there are at most.
         shifts: how far behind the first one the entries of a window lie.
     """
 
-    def __init__(self, rows: Any, n: int, size: Any, lattice: Lattice) -> None:
-        groups, out, height = rows.shape
-        self.whole, self.middle = lattice.padded(size)
-        self.begins = (..., *map(slice, lattice.count(size)))
-        self.shifts = lattice.shifts(self.whole)
-        channels, self.places = groups * height // prod(lattice.kernel), prod(self.whole)
-        self.parts = _parts(n, groups * (height + out) * self.places * rows.itemsize)
-        length = self.parts[0].stop * self.places
-        self.images = np.zeros((channels, length + self.shifts[-1]), rows.dtype)
-        steps = [d * prod(self.whole[i:]) for i, d in enumerate(lattice.dilation, 1)]
-        strides = [self.images.shape[1], *steps, 1]
-        self.windows = as_strided(
-            self.images, (channels, *lattice.kernel, length), [rows.itemsize * step for step in strides]
-        )
-        self.cols = np.empty(self.windows.shape, rows.dtype)
-        self.made = np.zeros((groups, out, length), rows.dtype)
+    def __init__(self, channels: int, n: int, size: Any, lattice: Lattice, dtype: Any, beside: int) -> None:
+        self._whole, self._middle = lattice.padded(size)
+        self._begins = (..., *map(slice, lattice.count(size)))
+        self._places = prod(self._whole)
+        self.shifts = lattice.shifts(self._whole)
+        self.parts = _parts(n, beside * self._places * dtype.itemsize)
+        self.length = self.parts[0].stop * self._places
+        self.images = np.zeros((channels, self.length + self.shifts[-1]), dtype)
 
-    @classmethod
-    def of(cls, rows: Any, n: int, size: Any, lattice: Lattice) -> _EndToEnd | None:
-        """Where it is quicker: windows that lie close, in several images with a small product for each."""
-        groups, out, height = rows.shape
-        if groups > 1 or out > height or n < 2 or not out * height * _lie_close(lattice, size) < _SMALL:
-            return None
-        return cls(rows, n, size, lattice)
-
-    def _over(self, array: Any, n: int) -> Any:
+    def _of(self, array: Any, n: int) -> Any:
         """The first ``n`` images in an array with their places as its last axis: (n, channels, *whole)."""
-        flat = array.reshape(-1, array.shape[-1])[:, : n * self.places]
-        return flat.reshape(-1, n, *self.whole).swapaxes(0, 1)
+        flat = array.reshape(-1, array.shape[-1])[:, : n * self._places]
+        return flat.reshape(-1, n, *self._whole).swapaxes(0, 1)
 
-    def times(self, rows: Any, x: Any, bias: Any, y: Any) -> Any:
-        """`times_windows`, written to ``y``."""
-        cols = self.cols.reshape(len(rows), -1, self.cols.shape[-1])
+    def inside(self, n: int) -> Any:
+        """The first ``n`` images without their padding."""
+        return self._of(self.images, n)[self._middle]
+
+    def at_windows(self, array: Any, n: int) -> Any:
+        """What an array has for the windows in the first ``n`` images."""
+        return self._of(array, n)[self._begins]
+
+    def ends(self) -> Iterator[tuple[slice, int, int]]:
+        """Each part, how many images it has, and where these end."""
         for part in self.parts:
             n = part.stop - part.start
-            end = n * self.places
-            self._over(self.images, n)[self.middle] = x[part]
-            self.cols[..., :end] = self.windows[..., :end]
-            made = np.matmul(rows, cols[..., :end], out=self.made[..., :end])
+            yield part, n, n * self._places
+
+    def times(self, rows: Any, x: Any, bias: Any, y: Any) -> Any:
+        """`times_windows` of one group, written to ``y``."""
+        (_, out, height), entries = rows.shape, len(self.shifts)
+        cols, made = (np.empty((k, self.length), x.dtype) for k in (height, out))
+        by_shift = cols.reshape(-1, entries, self.length)
+        for part, n, end in self.ends():
+            self.inside(n)[...] = x[part]
+            for k, shift in enumerate(self.shifts):
+                by_shift[:, k, :end] = self.images[:, shift : shift + end]
+            np.matmul(rows[0], cols[:, :end], out=made[:, :end])
             if bias is not None:
-                made += bias
-            y[part] = self._over(self.made, n)[self.begins]
+                made += bias[0]
+            y[part] = self.at_windows(made, n)
         return y
 
     def spread(self, rows: Any, x: Any, y: Any) -> Any:
-        """`spread_windows`, written to ``y``."""
-        cols, turned = self.cols.reshape(len(rows), -1, self.cols.shape[-1]), rows.swapaxes(1, 2)
-        by_shift = self.cols.reshape(len(self.images), len(self.shifts), -1)
-        for part in self.parts:
-            n = part.stop - part.start
-            end = n * self.places
-            self._over(self.made, n)[self.begins] = x[part]
-            np.matmul(turned, self.made[..., :end], out=cols[..., :end])
+        """`spread_windows` of one group, written to ``y``."""
+        _, out, height = rows.shape
+        given, cols = np.zeros((out, self.length), x.dtype), np.empty((height, self.length), x.dtype)
+        by_shift = cols.reshape(-1, len(self.shifts), self.length)
+        for part, n, end in self.ends():
+            self.at_windows(given, n)[...] = x[part]
+            np.matmul(rows[0].T, given[:, :end], out=cols[:, :end])
             self.images[...] = 0
             for k, shift in enumerate(self.shifts):
                 self.images[:, shift : shift + end] += by_shift[:, k, :end]
-            y[part] = self._over(self.images, n)[self.middle]
+            y[part] = self.inside(n)
         return y
 
 
