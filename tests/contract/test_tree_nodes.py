@@ -184,6 +184,12 @@ def test_a_registered_named_tuple_is_one_still(P):
     assert P.tree_map(lambda x: x + 1, Named(1)) == Named(2)
 
 
+def test_a_named_tuple_comes_apart_as_they_all_do_whatever_was_registered(P):
+    P.register_pytree_node(Named, lambda n: ([], n), lambda values, context: context)
+    assert P.tree_leaves(Named(1)) == [1]
+    assert P.tree_structure(Named(1)).type is namedtuple
+
+
 def test_definitions():
     @dataclass
     class Data:

@@ -184,10 +184,13 @@ def definition(cls: Any, open_dataclasses: bool = False) -> NodeDef | None:
     With ``open_dataclasses`` a dataclass that is not registered is a node, too: of all its fields, and made again
     without its constructor.
     """
-    if issubclass(cls, tuple) and cls is not tuple and is_namedtuple_class(cls):
-        return SUPPORTED_NODES[namedtuple]
     found = SUPPORTED_NODES.get(cls)
-    return _opened(cls) if found is None and open_dataclasses and dataclasses.is_dataclass(cls) else found
+    if found is None:
+        if issubclass(cls, tuple) and is_namedtuple_class(cls):
+            return SUPPORTED_NODES[namedtuple]
+        if open_dataclasses and dataclasses.is_dataclass(cls):
+            return _opened(cls)
+    return found
 
 
 def _opened(cls: Any) -> NodeDef:
@@ -229,10 +232,13 @@ def _register(node: NodeDef) -> None:
         raise ValueError(
             f"Both to_dumpable_context and from_dumpable_context for {node.type} must be None or registered."
         )
+    cls = node.type
+    if is_namedtuple_class(cls):  # it has its name, but comes apart as they all do
+        node = SUPPORTED_NODES[namedtuple]._replace(serialized_type_name=node.serialized_type_name)
     with forks.lock:
-        if node.type in SUPPORTED_NODES:
-            raise ValueError(f"{node.type} is already registered as pytree node.")
-        SUPPORTED_NODES[node.type] = node
+        if cls in SUPPORTED_NODES:
+            raise ValueError(f"{cls} is already registered as pytree node.")
+        SUPPORTED_NODES[cls] = node
 
 
 def _register_pytree_node(cls: type[Any], flatten_fn: FlattenFn, unflatten_fn: UnflattenFn, **more: Any) -> None:

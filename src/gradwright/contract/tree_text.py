@@ -50,10 +50,11 @@ def _name(cls: Any) -> str:
     return node.serialized_type_name
 
 
-def _node(name: str) -> NodeDef:
-    for node in SUPPORTED_NODES.values():
+def _named(name: str) -> tuple[Any, NodeDef]:
+    """The class of a name, and how its nodes come apart."""
+    for cls, node in SUPPORTED_NODES.items():
         if node.serialized_type_name == name and name is not None:
-            return node
+            return cls, node
     raise NotImplementedError(f"Deserializing {name} in pytree is not registered.")
 
 
@@ -85,9 +86,9 @@ def _dumpable(spec: TreeSpec) -> dict[str, Any]:
 def _loaded(found: dict[str, Any]) -> TreeSpec:
     if found["type"] is None:
         return treespec_leaf()
-    node, text = _node(found["type"]), found["context"]
+    (_, node), text = _named(found["type"]), found["context"]
     if node.type is namedtuple:
-        context: Any = _node(text).type
+        context: Any = _named(text)[0]
     elif node.type is defaultdict:
         factory = _class(text["default_factory_module"], text["default_factory_name"])
         context = [factory, text["dict_context"]]
