@@ -167,6 +167,37 @@ def test_the_error_names_the_operation_and_its_arguments():
         apply(linalg.matmul, [gradwright.ones(2, 3)] * 2, {})
 
 
+@op(kind="view")
+def first(xp, x, *, n, step=1):
+    """The first ``n`` entries."""
+    return x[:n:step]
+
+
+first.vjp(x=lambda xp, g, out, x_shape: xp.concat([g * out, xp.zeros_like(g, shape=(x_shape[0] - g.shape[0],))]))
+
+
+def test_static_arguments_by_name(x):
+    assert first(x, n=2).tolist() == first(x, step=1, n=2).tolist() == [1, 2]
+    assert first(x, n=3, step=2).tolist() == [1, 3]
+    assert apply(first, (x,), {"n": 2}).tolist() == [1, 2]
+    for wrong in ({"m": 2}, {"n": 2, "m": 2}, {"step": 1, "m": 2}, {"step": 2, "n": 2, "m": 2}):
+        with pytest.raises(RuntimeError, match=r"^first.*unexpected .* 'm'"):
+            apply(first, (x,), wrong)
+    for wrong, says in (({}, "missing .* 'n'"), ({"n": 1, "step": "a"}, "slice indices must be integers")):
+        with pytest.raises(RuntimeError, match=f"^first.*{says}"):
+            apply(first, (x,), wrong)
+
+
+@pytest.mark.parametrize("dtype", [gradwright.float32, gradwright.complex64])  # by the quick way and by the door
+def test_a_view_that_is_saved_is_at_the_version_of_its_base(dtype):
+    base = gradwright.ones(3, dtype=dtype, requires_grad=True) * 1
+    y = first(base, n=2).sum()
+    with gradwright.no_grad():
+        base.mul_(10)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward(gradwright.ones((), dtype=dtype))
+
+
 def test_what_is_no_tensor():
     with pytest.raises(TypeError, match=r"exp\(\): argument 'input' must be Tensor, not list"):
         gradwright.exp([1.0])

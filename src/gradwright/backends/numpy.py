@@ -188,7 +188,7 @@ def expand_dims(x: Any, *, axis: int = 0) -> Any:
 
 def permute_dims(x: Any, axes: tuple[int, ...]) -> Any:
     """A view of ``x`` with its axes reordered."""
-    return np.asarray(x).transpose(axes)
+    return x.transpose(axes)
 
 
 def zeros_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:

@@ -18,7 +18,6 @@ from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
 from gradwright.engine.base import TensorBase, made, wrap
 from gradwright.engine.general import general
-from gradwright.engine.memory import shares
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh
@@ -71,7 +70,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
     converts its arguments and uses `general`, or returns NotImplemented. So do whole numbers and booleans if the
     operation is ``floating``: computes in floating point. ``reflected``: computes op(y, x), for a number y.
     """
-    bind = _compiled(2, False, not floating, op.kind == "elementwise", bool(op.rules), False, True, reflected)
+    bind = _compiled(2, None, not floating, op.kind == "elementwise", bool(op.rules), False, True, reflected)
     return _named(bind(op, _formula(op), slow, _FLOATS if floating else _WHOLE), op)
 
 
@@ -80,7 +79,7 @@ def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], A
 
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
     """
-    bind = _compiled(1, False, False, False, bool(op.rules), False)
+    bind = _compiled(1, None, False, False, bool(op.rules), False)
     return _named(bind(op, _formula(op), slow or (lambda x: general(op, (x,), {}))), op)
 
 
@@ -88,7 +87,7 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     """The callable ``f(*tensors, static)`` of an operation, made once; without promotion, for any dtype."""
     found = op.ways.get(inputs)
     if found is None:
-        bind = _compiled(inputs, True, True, op.kind == "elementwise", bool(op.rules), op.kind == "view",
+        bind = _compiled(inputs, op.static, True, op.kind == "elementwise", bool(op.rules), op.kind == "view",
                          variadic=op.variadic)  # fmt: skip
         found = op.ways[inputs] = bind(op, _formula(op), lambda *given: general(op, given[:-1], given[-1]))
     return found
@@ -128,10 +127,11 @@ def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
     return call
 
 
-def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool, views: bool, numbers: bool,
-          reflected: bool, variadic: bool) -> list[str]:  # fmt: skip
-    """The lines of the quick callable for one shape of call."""
+def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
+          numbers: bool, reflected: bool, variadic: bool) -> list[str]:  # fmt: skip
+    """The lines of the quick callable for one shape of call; ``named`` are its static arguments, if it takes such."""
     tensors, arrays = [*"xyz"[:inputs]], [*"abc"[:inputs]]
+    static = named is not None
     given = ", ".join([*tensors, *["static"] * static])
     if numbers:
         tensors[1] = "other"
@@ -142,7 +142,8 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
     scalars = "" if views else " or {0}.__class__ in SCALARS"  # one that is viewed becomes an array first
     plain = [*(f"({a}.__class__ is ndarray{scalars.format(a)})" for a in sorted(arrays)),
              f"(t is F32 or t is F64{' or t in INTEGERS' * whole})",
-             *(f"({a}.dtype is t{f' or {a}.dtype in REAL' * static})" for a in arrays if a != "a")]  # fmt: skip
+             *(f"({a}.dtype is t{f' or {a}.dtype in REAL' * static})" for a in arrays if a != "a"),
+             *[f"len(static) == {len(named or ())}"] * static]  # fmt: skip
     ask = f"if not ({' and '.join(plain)}): return slow({given})"
     otherwise = elsewhere if static else "raise no_input(op, x) from None"
     read = ["try:", *[f"    {a} = {x}.array" for a, x in zip(arrays, tensors, strict=True)],
@@ -168,6 +169,7 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
     if inputs < 3:  # the same, in less time
         case = ["1", f"2 if {tensors[0]}._node is None else 1 if {tensors[-1]}._node is None else 3"][inputs - 1]
     differ = " or ".join(f"a.shape != {a}.shape" for a in arrays if a != "a")
+    kind_ = "not ndarray" if views else "made.cls"
     known = " and ".join(f"{x}._node in listener.known" for x in tensors)
     lines = [
         *read,
@@ -175,15 +177,21 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
         f"if mode is not PLAIN and not mode.quick: {elsewhere}",
         *[f"if {x}._view is not None and refresh({x}): {elsewhere}" for x in tensors],
         "try:",
-        f"    result = formula(NUMPY, {', '.join(arrays)}{', **static' * static})",
+        f"    result = formula({', '.join(['NUMPY', *arrays, *(f'{n}=static[{n!r}]' for n in named or ())])})",
         f"except FAILURES: {elsewhere}",  # to be explained, or because the user has NumPy raise
-        *[f"if result.__class__ is made.cls: {elsewhere}"] * (static and not views),  # it was computed with a tensor
+        *[f"if result.__class__ is {kind_}: {elsewhere}"] * static,  # it was computed with a tensor
         "out = new(made.cls)",
         "out.array = result",
-        "out._counter = [0]",
-        "out._view = None",
         "out._node = None",
     ]
+    alone = ["out._counter = [0]", "out._view = None"]
+    if views:
+        alone = [
+            "base = result.base",
+            "if base is a or (base is not None and base is a.base) or result is a: mark_view(out, x, (op, static))",
+            f"else: {'; '.join(alone)}",
+        ]
+    lines += alone
     if rules:
         lines += [
             f"if {' or '.join(f'{x}._node is not None' for x in tensors)}:",
@@ -195,8 +203,6 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
             f"    elif (listener := mode.listener) is not None and not ({known}):",
             f"        listener.met(({xs},), out)",
         ]
-    if views:
-        lines += ["if shares(result, a): mark_view(out, x, op, static)"]
     return [
         "def bind(op, formula, slow, beside=None):", f"    records = [None] * {2 << inputs}", f"    def call({given}):",
         *(f"        {line}" for line in lines), "        return out", "    return call", "",
@@ -204,11 +210,11 @@ def _text(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool,
 
 
 @functools.cache
-def _compiled(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: bool, views: bool,
+def _compiled(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
               numbers: bool = False, reflected: bool = False, variadic: bool = False,
               ) -> Callable[..., Any]:  # fmt: skip
     """The function ``bind`` of `_text`."""
-    text = "\n".join(_text(inputs, static, whole, broadcasts, rules, views, numbers, reflected, variadic))
+    text = "\n".join(_text(inputs, named, whole, broadcasts, rules, views, numbers, reflected, variadic))
     filename = f"<gradwright quick way of {inputs}, number {_compiled.cache_info().currsize}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = dict(_SCOPE)
@@ -219,10 +225,10 @@ def _compiled(inputs: int, static: bool, whole: bool, broadcasts: bool, rules: b
 
 _SCOPE: dict[str, Any] = {
     "__name__": __name__, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "FLOATS": _FLOATS,
-    "FAILURES": (ValueError, TypeError, IndexError, FloatingPointError, AttributeError, RuntimeError),
+    "FAILURES": (ValueError, TypeError, LookupError, FloatingPointError, AttributeError, RuntimeError),
     "INTEGERS": _INTEGERS,
     "REAL": _INTEGERS | {np.dtype(np.float32), np.dtype(np.float64)}, "NUMPY": numpy_backend.namespace,
     "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general, "made": made,
     "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
-    "recorded_as": _recorded_as, "refresh": refresh, "shares": shares,
+    "recorded_as": _recorded_as, "refresh": refresh,
 }  # fmt: skip

@@ -76,6 +76,11 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     except (ValueError, TypeError, IndexError) as e:
         raise explained(op, inputs, static, e) from e
     out: Any = [wrap(r) for r in result] if op.several else wrap(result)
+    if op.kind == "view":
+        for k, o in enumerate(out if op.several else (out,)):
+            which = (k,) * op.several
+            if shows(o, inputs[0], op, static, *which) if others else shares(o.array, arrays[0]):
+                mark_view(o, inputs[0], (op, static, *which))
     if needs and op.rules:
         if mode.records:
             mask = tuple([x._node is not None for x in inputs])
@@ -90,11 +95,6 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
                 recorded(node)
         elif mode.listener is not None:
             mode.listener.met(inputs, out)
-    if op.kind == "view":
-        for k, o in enumerate(out if op.several else (out,)):
-            which = (k,) * op.several
-            if shows(o, inputs[0], op, static, *which) if others else shares(o.array, arrays[0]):
-                mark_view(o, inputs[0], op, static, *which)
     return out
 
 

@@ -24,7 +24,6 @@ from gradwright.engine.watch import recorded, writing
 from gradwright.errors import size
 from gradwright.interpreter.at_once import Call, at_once
 from gradwright.interpreter.references import count
-from gradwright.op import Op
 from gradwright.ops.index import restride, write_view
 
 
@@ -59,20 +58,19 @@ class View:
         return base
 
 
-def mark_view(out: Any, x: TensorBase, op: Op, static: dict[str, Any], *which: int) -> None:
-    """Note that ``out`` is the view of ``x`` that ``op`` makes; of several results, ``which``."""
+def mark_view(out: Any, x: TensorBase, step: tuple[Any, ...]) -> None:
+    """Note that ``out`` is a view of ``x``: an operation, its static arguments and, of several results, which."""
     out._counter = x._counter
     if isinstance(x._counter[0], Untracked):
-        out._counter = [UNTRACKED]
+        out._counter, out._view = [UNTRACKED], None
         return
-    parent = x._view
-    steps = (() if parent is None else parent.steps), (op, static)
-    mode = now()
+    parent, mode = x._view, now()
     if mode is not PLAIN and not mode.records:
         origin: str | None = "inference" if mode.inference else "no_grad"
     else:
-        origin = "several" if op.several else None if parent is None else parent.origin
-    out._view = View(x if parent is None else parent.base, steps, origin)
+        origin = "several" if len(step) > 2 else None if parent is None else parent.origin
+    base, steps = (x, ()) if parent is None else (parent.base, parent.steps)
+    out._view = View(base, (steps, step), origin)
 
 
 def refresh(x: Any, always: bool = False) -> bool:
@@ -290,7 +288,7 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     if mode.records or (mode.listener is not None and mode.listener.follows and not is_of_leaf(x)):
         target, steps = (x, ()) if x._view is None else (x._view.base, x._view.steps)
         if target is not x or (node is None and x._node is not None):  # then it keeps a history, which carries nothing
-            node = _rebased(target, steps, out)
+            node = rebased(target, steps, out)
         _retain(target, node)
         return target, node
     return x, x._node
@@ -325,10 +323,11 @@ def _protect(node: Any, old: Any, x: Any, out: TensorBase) -> None:
 
 def rebase(base: Any, steps: tuple[Any, ...], out: TensorBase) -> None:
     """Give ``base`` a history in which the region that ``steps`` view comes from ``out``."""
-    _rehang(base, _rebased(base, steps, out))
+    _rehang(base, rebased(base, steps, out))
 
 
-def _rebased(base: Any, steps: tuple[Any, ...], out: TensorBase) -> Any:
+def rebased(base: Any, steps: tuple[Any, ...], out: TensorBase) -> Any:
+    """The history of ``base`` after ``out`` has been written to the region that ``steps`` view; None if it has none."""
     mask = (base._node is not None, out._node is not None)
     if not any(mask):
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.engine.apply import apply_one
+from gradwright.engine.apply import apply_one, direct
 from gradwright.engine.memory import same, writable
 from gradwright.engine.view import alias_of, rearrange
 from gradwright.errors import size as _text
@@ -25,8 +25,10 @@ __all__ = [
     "transpose", "unflatten", "unsqueeze",
 ]  # fmt: skip
 
-_t = _shape.permute_dims.variant("TBackward0")
-_transposed = _shape.permute_dims.variant("TransposeBackward0")
+_reshaped, _permuted, _unsqueezed, _copied = map(
+    direct, (_shape.reshape, _shape.permute_dims, _shape.expand_dims, _shape.copy)
+)
+_t, _transposed = (direct(_shape.permute_dims.variant(f"{name}Backward0")) for name in ("T", "Transpose"))
 
 
 def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Callable[..., Any]]:
@@ -53,10 +55,9 @@ def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape with its -1, if it has one, worked out; RuntimeError if the number of elements does not fit."""
     n = x.array.size
     rest = math.prod(shape)
-    least = min(shape, default=0)
-    if rest == n and least >= 0:
+    if rest == n and (not shape or min(shape) >= 0):
         return shape
-    if least < -1:
+    if min(shape, default=0) < -1:
         raise RuntimeError(f"{function}(): invalid shape dimension in {_text(shape)}")
     if shape.count(-1) > 1:
         raise RuntimeError(f"{function}(): only one dimension can be inferred, but got shape {_text(shape)}")
@@ -69,7 +70,7 @@ def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 @listed("shape")
 def reshape(input: Any, shape: Any) -> Any:
     """The same entries under another shape (one size may be -1); a view where memory allows it, else a copy."""
-    return apply_one(_shape.reshape, input, {"shape": _inferred("reshape", input, shape)})
+    return _reshaped(input, {"shape": _inferred("reshape", input, shape)})
 
 
 def view(self: Any, *shape: Any, **named: Any) -> Any:
@@ -85,7 +86,7 @@ def view(self: Any, *shape: Any, **named: Any) -> Any:
 
 @listed("size")
 def _view(x: Any, shape: Any) -> Any:
-    out = apply_one(_shape.reshape, x, {"shape": _inferred("view", x, shape)})
+    out = _reshaped(x, {"shape": _inferred("view", x, shape)})
     shared = out._view is not None or (out.is_inference() and same(out, x))
     if not shared and out.array.size and out.array.ndim and x.array.ndim:
         raise RuntimeError(
@@ -125,10 +126,10 @@ def reshape_as(self: Any, other: Any) -> Any:
 @listed("dims")
 def permute(input: Any, dims: Any) -> Any:
     """A view with its dims in the given order."""
-    axes = tuple(one_dim("permute", d, input.array.ndim, "dims") for d in dims)
+    axes = tuple([one_dim("permute", d, input.array.ndim, "dims") for d in dims])
     if sorted(axes) != list(range(input.array.ndim)):
         raise RuntimeError(f"permute(): dims {list(dims)} must name each of the {input.array.ndim} dims of input once")
-    return apply_one(_shape.permute_dims, input, {"axes": axes})
+    return _permuted(input, {"axes": axes})
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
@@ -138,7 +139,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     a, b = one_dim("transpose", dim0, len(axes), "dim0"), one_dim("transpose", dim1, len(axes), "dim1")
     if axes:
         axes[a], axes[b] = b, a
-    return apply_one(_transposed, x, {"axes": tuple(axes)})
+    return _transposed(x, {"axes": tuple(axes)})
 
 
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
@@ -182,7 +183,8 @@ def H(self: Any) -> Any:
 
 def T(self: Any) -> Any:
     """Its dims in reverse order, as a view."""
-    return apply_one(_shape.permute_dims, self, {"axes": tuple(range(self.array.ndim))[::-1]})
+    ndim = self.array.ndim
+    return _permuted(self, {"axes": (1, 0) if ndim == 2 else tuple(range(ndim))[::-1]})
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
@@ -215,7 +217,7 @@ def t(input: Any) -> Any:
     x = tensor_arg("t", input)
     if x.array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.array.ndim}D")
-    return apply_one(_t, x, {"axes": (1, 0)[2 - x.array.ndim :]})
+    return _t(x, {"axes": (1, 0)[2 - x.array.ndim :]})
 
 
 def expand(input: Any, *size: Any, implicit: bool = False, **named: Any) -> Any:
@@ -318,7 +320,7 @@ _squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
 def unsqueeze(input: Any, dim: int) -> Any:
     """A view with a dim of length 1 put in at ``dim``."""
     x = tensor_arg("unsqueeze", input)
-    return apply_one(_shape.expand_dims, x, {"axis": one_dim("unsqueeze", dim, x.array.ndim + 1)})
+    return _unsqueezed(x, {"axis": one_dim("unsqueeze", dim, x.array.ndim + 1)})
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -382,9 +384,9 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     """
     x = tensor_arg("clone", input)
     if memory_format is None and x.array.__class__ is np.ndarray and x.array.flags.c_contiguous:
-        return apply_one(_shape.copy, x, {})
+        return _copied(x, {})
     order = order_like("clone", memory_format, x)
-    return apply_one(_shape.copy, x, {}) if order is None else apply_one(_shape.lay, x, {"order": order})
+    return _copied(x, {}) if order is None else apply_one(_shape.lay, x, {"order": order})
 
 
 def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:

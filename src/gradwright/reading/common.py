@@ -31,6 +31,8 @@ def axis_reader(name: str, outside: str, least: int) -> Callable[..., int]:
 
     def one(function: str, axis: Any, ndim: int, argument: str = name) -> int:
         n = ndim or least
+        if axis.__class__ is int and 0 <= axis < n:
+            return axis
         try:
             index: int = axis.__index__()
         except AttributeError:

@@ -69,10 +69,15 @@ def dims(function: str, dim: Any, ndim: int) -> tuple[int, ...] | None:
     return many if ndim else None
 
 
-def sizes(function: str, given: Sequence[Any]) -> tuple[int, ...]:
+def sizes(function: str, given: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given as ``f(2, 3)`` or ``f((2, 3))``."""
-    if len(given) == 1 and not hasattr(given[0], "__index__"):
-        given = tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = tuple(given[0])
+    for n in given:
+        if n.__class__ is not int:
+            break
+    else:
+        return given
     try:
         return tuple([n.__index__() for n in given])
     except AttributeError:
