@@ -147,3 +147,103 @@ def test_no_memory_is_needed_for_the_result(change):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 100_000
+
+
+VALUES = {
+    "number": lambda T: 2.5, "whole number": lambda T: 3, "truth": lambda T: True, "large": lambda T: 1e30,
+    "infinite": lambda T: float("inf"), "NumPy's": lambda T: np.float64(0.5), "row": lambda T: T.tensor([4.0, 5.0]),
+    "entry": lambda T: T.tensor(6.0), "view": lambda T: T.arange(6.0).reshape(2, 3)[1, 1:],
+    "column": lambda T: T.tensor([[7.0], [8.0]])[:, 0], "double": lambda T: T.ones(2, dtype=T.float64),
+    "wide": lambda T: T.ones(1, 1, 2), "whole numbers": lambda T: T.tensor([1, 2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("history", [True, False])
+@pytest.mark.parametrize("value", VALUES)
+def test_parts(T, value, history):
+    leaf = T.ones(3, 2, requires_grad=history)
+    x = leaf * 1
+    written = VALUES[value](T)
+    for mode in (T.enable_grad, T.no_grad):
+        with mode():
+            x[1] = written
+            x[:, 1] = 9
+            x[-1, :] = written
+    assert x._version == 6
+    row = np.array(written.tolist() if isinstance(written, T.Tensor) else written, np.float32).reshape(-1).tolist()
+    row = row * (3 - len(row))
+    assert x.tolist() == [[1, 9], [row[0], 9], row]
+    assert x.requires_grad == history
+    if history:
+        assert type(x.grad_fn).__name__ == "CopySlices"
+        x.sum().backward()
+        assert leaf.grad.tolist() == [[1, 0], [0, 0], [0, 0]]
+
+
+def test_parts_that_are_refused_are_not_written(T):
+    leaf = T.ones(2, 3, requires_grad=True)
+    x = leaf * 1
+    node = x.grad_fn
+    for key, value, error in ((2, 1.0, IndexError), (0, T.ones(2), RuntimeError), (0, T.ones(2, 1, 3), RuntimeError),
+                              (0, 1e300, RuntimeError), ((0, 0, 0), 1.0, IndexError), (0, "a", TypeError)):  # fmt: skip
+        with pytest.raises(error):
+            x[key] = value
+    assert x.tolist() == [[1] * 3] * 2
+    assert (x._version, x.grad_fn) == (0, node)
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        leaf[0] = 1.0
+    with T.no_grad():
+        leaf[0] = 2.0
+    assert leaf.is_leaf
+    assert leaf.tolist() == [[2] * 3, [1] * 3]
+    assert leaf._version == 1
+
+
+def test_a_part_of_what_is_saved_views_itself_or_keeps_its_gradient(T):
+    leaf = T.ones(2, 2, requires_grad=True)
+    x = leaf * 1
+    y = (x * x).sum()
+    x[0] = 5.0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    base = leaf * 1
+    view = base[0]
+    view[1] = 3.0
+    base[1] = view.detach()
+    (base * base).sum().backward()
+    assert base.tolist() == [[1, 3], [1, 3]]
+    assert leaf.grad.tolist() == [[2, 0], [0, 0]]
+    x = leaf * 1
+    x.retain_grad()
+    x[0] = 5.0
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [[10, 10], [2, 2]]
+    with T.inference_mode():
+        x = T.ones(2)
+        x[0] = 2.0
+    with pytest.raises(RuntimeError, match="outside InferenceMode"):
+        x[0] = 1.0
+    shown = T.ones(2).expand(2, 2)
+    for repeated in (shown, shown.detach()):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            repeated[:] = T.zeros(2, 2)
+
+
+def test_a_part_says_where_it_was_written():
+    leaf = gradwright.ones(2, requires_grad=True)
+    x = leaf * 1
+    y = x * x
+    x[0] = 5.0
+    with pytest.raises(RuntimeError, match=r"changed at .*test_overwrite.py.*x\[0\] = 5"):
+        y.sum().backward()
+
+
+def test_parts_of_memory_that_a_user_holds_too():
+    x = gradwright.ones(2)
+    held = x.numpy()
+    leaf = gradwright.ones(2, requires_grad=True)
+    y = (leaf * x).sum()
+    x[0] = 5.0
+    assert held.tolist() == [5, 1]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()

@@ -359,6 +359,31 @@ def test_a_view_of_a_plain_base_that_takes_up_a_history(leaf, T):
     assert x.grad.tolist() == [5, 0]
 
 
+WRITES = {
+    "assigned": lambda T, z, v: z.__setitem__(..., v),
+    "to a row": lambda T, z, v: z.view(2, 1)[1:].__setitem__(0, v[1:]),
+    "copied": lambda T, z, v: z.copy_(v),
+    "at indices": lambda T, z, v: z.__setitem__(T.tensor([0, 0]), v),
+    "scattered": lambda T, z, v: z.scatter_(0, T.tensor([0, 0]), v),
+    "multiplied": lambda T, z, v: z.add_(1).scatter_reduce_(0, T.tensor([0, 0]), v, "prod"),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_written_may_be_a_view_whose_base_has_taken_up_a_history(leaf, T, write):
+    x = leaf([1.0, 2.0])
+    base = T.ones(2, dtype=T.float64)
+    v = base[:]
+    base.mul_(x)
+    z = T.zeros(2, dtype=T.float64)
+    WRITES[write](T, z, v)
+    z.sum().backward()
+    expected = {"to a row": [0, 1], "multiplied": [2, 1]}.get(write, [1, 1])
+    if T is gradwright and write in ("at indices", "scattered"):
+        expected = [0, 1]  # PyTorch gives the gradient to what was overwritten, too
+    assert x.grad.tolist() == expected
+
+
 def test_an_overwritten_tensor_still_has_a_history(leaf):
     x = leaf([1.0, 2.0])
     y = x * 2

@@ -1,6 +1,6 @@
-"""The short way of an in-place operation: where nothing is recorded and nobody looks on, as in an optimiser's step.
+"""The short way of an in-place operation: where nobody looks on, and what is written has no history.
 
-The numbers are overwritten where they stand, without memory for a result.
+The numbers are overwritten where they stand, without memory for a result, as in an optimiser's step.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.quiet import unheard
-from gradwright.engine.base import TensorBase
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
-from gradwright.engine.version import mark
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.version import bump, mark
+from gradwright.engine.view import rebased, refresh
+from gradwright.ops.index import index
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_EXACT = 1 << 24
 
 
 def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bool]:
@@ -96,3 +100,41 @@ def _limit(a: Any, b: Any, counter: Any) -> None:
 
 add, subtract, multiply, divide = map(_direct, (_add, _subtract, _multiply, _divide))
 copy, limit = map(_direct, (_copy, _limit))  # what is copied has no more dims; a limit is a number
+
+
+def part(x: Any, key: tuple[Any, ...], value: Any) -> bool:
+    """Write ``x[key] = value``, for a key without arrays; returns whether it has.
+
+    The value is a tensor of the region's shape and dtype without history, or a number of less than 2**24 in size.
+    """
+    mode, a, node = now(), x.array, x._node
+    if a.__class__ is not np.ndarray or not a.flags.carray or x._view is not None or x._counter[0].__class__ is not int:
+        return False
+    if mode is PLAIN:
+        if node is not None and (node._hooks is not None or type(node) is AccumulateGrad):
+            return False
+    elif mode is not UNRECORDED:
+        return False
+    try:
+        region = a[key]
+    except IndexError:
+        return False
+    if isinstance(value, TensorBase):
+        if mode is PLAIN:
+            if value._view is not None:
+                refresh(value)
+            if value._node is not None:
+                return False
+        b = value.array
+        if b.dtype is not a.dtype or b.shape != region.shape or not isinstance(b, (np.ndarray, np.generic)):
+            return False
+    elif (value.__class__ is float or value.__class__ is int) and a.dtype in _FLOATS and -_EXACT < value < _EXACT:
+        b = a.dtype.type(value)
+    else:
+        return False
+    if mode is PLAIN and node is not None:
+        node = rebased(x, ((), (index, {"key": key})), wrap(region))
+    bump(x._counter, 3)
+    region[...] = b
+    x._node = node
+    return True

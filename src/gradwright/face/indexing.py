@@ -12,7 +12,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine import overwrite
-from gradwright.engine.apply import apply
+from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.require import within
 from gradwright.engine.view import assign, unhooked
@@ -36,17 +36,19 @@ __all__ = [
 ]  # fmt: skip
 
 _copied = _shape.copy.variant("CopyBackwards")
-_selected = _index.index.variant("SelectBackward0")
+_select, _slice = direct(_index.index.variant("SelectBackward0")), direct(_index.index)
 _masked, _taken = (_index.at.variant(f"{name}Backward0") for name in ("MaskedSelect", "Take"))
 _masked_scattered, _put, _filled = (_index.put.variant(f"{n}Backward0") for n in ("MaskedScatter", "Put", "Fill"))
 
 
 def getitem(self: Any, key: Any) -> Any:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
+    if key.__class__ is int:
+        return _select(self, {"key": (key, ...)})
     x, parts, places = located(self, key)
     if places:
         return apply(_index.at, (x, *places), {"key": parts})
-    return apply(_selected if isinstance(parts[0], int) else _index.index, (x,), {"key": parts})
+    return (_select if isinstance(parts[0], int) else _slice)(x, {"key": parts})
 
 
 def setitem(self: Any, key: Any, value: Any) -> None:
@@ -57,8 +59,8 @@ def setitem(self: Any, key: Any, value: Any) -> None:
     x, parts, places = located(self, key)
     if places:
         assign(x, _put_at("__setitem__", unhooked(x), parts, places, value))
-    else:
-        region = apply(_index.index, (x,), {"key": parts})
+    elif not overwrite.part(x, parts, value):
+        region = _slice(x, {"key": parts})
         region._counter = self._counter  # be it an inference tensor's
         if isinstance(value, TensorBase) and not value.array.__class__ is x.array.__class__ is np.ndarray:
             value = value.to(region.device)
@@ -92,7 +94,7 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
     value = to_dtype(value, like.array.dtype)
     if value.array.shape != target:
         value = expand(value, target)
-    return value if value._node is None else apply(_copied, (value,), {})
+    return apply(_copied, (value,), {}) if value.requires_grad else value
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:

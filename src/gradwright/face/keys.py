@@ -32,6 +32,8 @@ def key_of(key: Any, x: Any) -> tuple[tuple[Any, ...], list[Any]]:
     Without arrays it gives a view. Raw arrays and sequences are copied, as their owner may change them.
     Raises IndexError for what is no index, ValueError for a slice with step 0.
     """
+    if key.__class__ is int:
+        return (key, ...), []
     places: list[Any] = []
     out = []
     if key.__class__ is list and any(isinstance(k, (TensorBase, list, tuple, slice, *_PLAIN[2:])) for k in key):
@@ -162,7 +164,7 @@ def winning(value: Any, x: Any, key: Any, places: Sequence[Any]) -> Any:
 
     PyTorch hands each of them the gradient, as if all had stayed.
     """
-    if value._node is None or not places:
+    if not value.requires_grad or not places:
         return value
     return lasting(value, apply(_scatter.last_at, places, {"key": key, "shape": tuple(x.array.shape)}))
 
