@@ -64,10 +64,12 @@ class Memory:
 
     def views(self, i: int) -> Iterator[tuple[str, Any]]:
         """What is remembered of array ``i``, by name."""
-        for name, row in zip(self._names, self.numbers, strict=True):
-            yield name, row[i : i + 1].reshape(())
+        numbers, columns = self.numbers, len(self.arrays)
+        for k, name in enumerate(self._names):
+            yield name, np.ndarray((), numbers.dtype, numbers, (k * columns + i) * numbers.itemsize)
+        start, shape = self._bounds[i] * self._real.itemsize, self._shapes[i]
         for name, buffer in self.buffers.items():
-            yield name, buffer[self._bounds[i] : self._bounds[i + 1]].view(self._dtype).reshape(self._shapes[i])
+            yield name, np.ndarray(shape, self._dtype, buffer, start)
 
     def fits(self, i: int, array: Any) -> bool:
         """Whether an array may take the place of array ``i``."""

@@ -76,10 +76,13 @@ class Fused(Ruled):
         for block in _laid_out(strangers, numbers, arrays):
             places.update((id(p), (block, i)) for i, p in enumerate(block.params))
         found: dict[Block, list[int]] = {}
+        starts: dict[Block, dict[str, Any]] = {}
         for p in params:
             block, i = places[id(p)]
             if block.held[i]:
-                block.settle(i, self.state, numbers | arrays)
+                if block not in starts:
+                    starts[block] = block.starts(numbers, arrays)
+                block.settle(i, self.state, starts[block])
             found.setdefault(block, []).append(i)
         return found, others
 
@@ -122,6 +125,7 @@ class Block:
             check_writable(p, False)
         self.memory = Memory([writable(p) for p in params], arrays, numbers, number_dtype().dtype)
         self.xp = namespace(self.memory.numbers)
+        self._hides = any(name[0] == "_" for name in self.names)
         counters: dict[str, list[Any]] = {name: [0] for name in self.names}
         self.held = [
             [(name, wrap(a, None, counters[name]), a) for name, a in self.memory.views(i) if name[0] != "_"]
@@ -138,7 +142,12 @@ class Block:
             self.memory.place(i, writable(p))
         return True
 
-    def settle(self, i: int, state: Any, start: dict[str, float]) -> None:
+    def starts(self, numbers: dict[str, float], arrays: dict[str, float]) -> dict[str, Any]:
+        """Initial values as they are written into the memory."""
+        dtype = dtypes.of(self.memory.arrays[0].dtype)
+        return numbers | {name: start_of(value, dtype) for name, value in arrays.items()}
+
+    def settle(self, i: int, state: Any, start: dict[str, Any]) -> None:
         """See that what ``state`` has for parameter ``i`` are our views; what else it has, is copied into them.
 
         If it has nothing, that is what there is at the ``start``, which depends on the options of today.
@@ -151,15 +160,17 @@ class Block:
                 break
         else:
             return
-        check_state(mine, {name: array.shape for name, _, array in self.held[i]}, self.memory.arrays[i].shape)
-        begun = any(mine.get(name) is not None for name in self.memory.buffers)
-        for name, array in self.memory.views(i):
-            if name[0] == "_":
-                array[...] = 0.0 if begun else start[name]
+        if mine:
+            check_state(mine, {name: array.shape for name, _, array in self.held[i]}, self.memory.arrays[i].shape)
+        if self._hides:
+            begun = any(mine.get(name) is not None for name in self.memory.buffers)
+            for name, array in self.memory.views(i):
+                if name[0] == "_":
+                    array[...] = 0.0 if begun else start[name]
         for name, t, array in self.held[i]:
             value = mine.get(name)
             if value is None:
-                array[...] = start_of(start[name], dtypes.of(array.dtype))
+                array[...] = start[name]
             elif value is not t or t.array is not array:
                 array[...] = getattr(value, "array", value)
                 t.array = array
