@@ -13,6 +13,7 @@ from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.backends.quiet import quietly
 from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import followed
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.numbers import number
 from gradwright.engine.strict import tell, warn
@@ -259,7 +260,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     It is recorded if that tensor requires grad: the gradient is the sum of those of all entries.
     """
     shape = size_of("full", (size,))
-    if isinstance(fill_value, TensorBase) and fill_value.requires_grad and fill_value.array.size == 1:
+    if isinstance(fill_value, TensorBase) and followed(fill_value) and fill_value.array.size == 1:
         d = result_type(1j if dtypes.of(fill_value.array.dtype).is_complex else 1.0) if dtype is None else dtype
         value = reshape(to(fill_value, d, CPU if device is None else device), ())
         out = clone(expand(value, shape))

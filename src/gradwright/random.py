@@ -14,6 +14,7 @@ from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
+from gradwright.engine.levels import followed
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.numbers import number
 from gradwright.engine.strict import warn
@@ -267,7 +268,7 @@ def _beside(x: Any, values: Any) -> Any:
 
 def _drawn(function: str, out: Any, *parameters: Any) -> Any:
     """``out``, drawn with these tensors as parameters: it has no history, which a warning says if they have one."""
-    if is_grad_enabled() and not is_guarded() and any(t.requires_grad for t in parameters):
+    if is_grad_enabled() and not is_guarded() and any(map(followed, parameters)):
         path = " mean + std * randn_like(mean) has one;" if function == "normal" else ""
         warn(f"{function}(): what is drawn has no gradient by the parameters, and they require grad.{path} draw under "
              "no_grad(), or detach() them, if none is wanted.")  # fmt: skip

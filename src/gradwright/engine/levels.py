@@ -12,12 +12,14 @@ tensors then, not arrays, so that a pass computes with what the levels hold.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from typing import Any
 
-from gradwright import backends
+from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.mode import Mode, now, switch
@@ -123,6 +125,11 @@ class LevelArray:
     def _apply(self, op: Op, arrays: Sequence[Any], static: dict[str, Any]) -> Any:
         return taken_from(wrap(self)._apply(op, [as_tensor(a) for a in arrays], static))
 
+    @property
+    def followed(self) -> bool:
+        """Whether what it is made of has a history, or a tangent."""
+        return followed(self.tensor)
+
     def settled(self) -> Any:
         """What is left of it when its level has ended: an array, or an error."""
         raise NotImplementedError
@@ -178,14 +185,42 @@ class LevelArray:
 
     tolist = item
 
-    def __add__(self, other: Any) -> Any:
-        return taken_from(as_tensor(self) + as_tensor(other))
+    def values(self) -> Any:
+        """An array of the values alone, of a library or a batch: what computes with arrays knows no derivatives.
 
-    def __radd__(self, other: Any) -> Any:
-        return taken_from(as_tensor(other) + as_tensor(self))
+        Decisions are made of it: whether an index is in range, whether there is a NaN.
+        """
+        raise NotImplementedError
+
+    def each(self, f: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """What a function of arrays without derivatives returns for each example, in one array of this level."""
+        raise NotImplementedError
 
     def __getitem__(self, key: Any) -> Any:
-        return taken_from(as_tensor(self)[key])
+        return _of_values(operator.getitem, self, key)
+
+
+def _of_values(f: Callable[..., Any], *args: Any) -> Any:
+    """What ``f`` makes of the values of arrays: an array."""
+    given = [a.values() if isinstance(a, LevelArray) else a for a in args]
+    if any(isinstance(a, LevelArray) for a in given):
+        given = [as_tensor(a) for a in given]
+    return taken_from(f(*given))
+
+
+def _operator(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *others: _of_values(f, self, *others)
+
+
+def _reflected(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, other: _of_values(f, other, self)
+
+
+_TWO = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+for _name in (*_TWO, "lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs"):
+    setattr(LevelArray, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))
+for _name in _TWO:
+    setattr(LevelArray, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
 
 
 def below(array: Any) -> Any:
@@ -208,13 +243,20 @@ def taken_from(value: Any) -> Any:
 
 
 class _Space:
-    """The namespace of level arrays: new arrays are constants, all else is what `gradwright.xp` does of tensors."""
+    """The namespace of level arrays, for what computes with arrays: values come out, and new arrays are constants."""
+
+    def __init__(self, path: str = "") -> None:
+        self._path = path
 
     def zeros_like(self, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
         return self._like("zeros_like", x, shape, dtype)
 
     def ones_like(self, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
         return self._like("ones_like", x, shape, dtype)
+
+    def may_hold(self, condition: Any) -> bool:
+        """Whether a condition may hold anywhere, in any example."""
+        return bool(backends.namespace(below(condition)).may_hold(below(condition)))
 
     def zero(self, x: Any) -> Any:
         return self.zeros_like(x, shape=())
@@ -227,17 +269,32 @@ class _Space:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in dtypes.NAMES:
+            return dtypes.of(name).dtype
         if name in _MADE:
             return lambda *args, device=None, **kwargs: getattr(_library_at(device), name)(
                 *args, device=device, **kwargs
             )
+        path = f"{self._path}{name}"
+        return _Space(f"{path}.") if path in _PARTS else partial(_computed, path)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            given = [as_tensor(a) for a in args]
-            first = next(t for t in given if isinstance(t, TensorBase))
-            return taken_from(getattr(backends.namespace(first), name)(*given, **kwargs))
 
-        return call
+_PARTS = ("linalg", "fft", "special")
+
+
+def _computed(path: str, *args: Any, **kwargs: Any) -> Any:
+    """What the function of a library's namespace makes of the values of level arrays; of batches, in batches."""
+    given = [a.values() if isinstance(a, LevelArray) else a for a in args]
+    batch = next((a for a in given if isinstance(a, LevelArray)), None)
+    find = operator.attrgetter(path)
+    if batch is None:
+        plain = next((a for a in given if backends.is_array(a)), None)
+        return find(CPU.library.xp if plain is None else backends.namespace(plain))(*given, **kwargs)
+    try:
+        f = find(backends.namespace(wrap(batch)))
+    except AttributeError:  # it has no derivatives, and so tensors have no such function
+        return batch.each(partial(_computed, path, **kwargs), given)
+    return taken_from(f(*map(as_tensor, given), **kwargs))
 
 
 _MADE = ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
@@ -267,6 +324,11 @@ def innermost(inputs: Sequence[Any], arrays: list[Any]) -> Level | None:
         if isinstance(array, LevelArray) and (found is None or array.level.number > found.number):
             found = array.level
     return found
+
+
+def followed(t: Any) -> bool:
+    """Whether a tensor has a history, or a tangent."""
+    return t.requires_grad or (isinstance(t.array, LevelArray) and t.array.followed)
 
 
 def of_arguments(args: Sequence[Any]) -> Level | None:

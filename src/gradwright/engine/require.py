@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends
+from gradwright.engine.levels import below
 from gradwright.engine.mode import now
 
 
@@ -23,10 +24,17 @@ def require(condition: Any, message: str | Callable[[], str], error: type[Except
     if deferred is not None:
         deferred(condition, message, error)
         return
+    condition = below(condition)  # of a batch, each example must meet it
     if not isinstance(condition, bool):
         condition = bool(condition if condition.ndim == 0 else backends.namespace(condition).all(condition))
     if not condition:
         raise error(message if isinstance(message, str) else message())
+
+
+def _outside(array: Any, low: Any, high: Any) -> Any:
+    """An entry that is not from ``low`` to ``high``."""
+    least = array.min()
+    return (array.max() if least >= low else least).item()
 
 
 def within(array: Any, low: Any, high: Any, message: Callable[[Any], str], error: type[Exception] = RuntimeError
@@ -42,4 +50,4 @@ def within(array: Any, low: Any, high: Any, message: Callable[[Any], str], error
     xp = backends.namespace(array)
     least, most = xp.min(array), xp.max(array)
     require((least >= low) & (most <= high),
-            lambda: message(backends.to_host(most if least >= low else least).item()), error)  # fmt: skip
+            lambda: message(_outside(backends.to_host(below(array)), low, high)), error)  # fmt: skip

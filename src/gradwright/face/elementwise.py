@@ -8,6 +8,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, unary
 from gradwright.engine.base import TensorBase
+from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.face.forms import alike, counting, floating, function, logical, operator
@@ -271,7 +272,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
         value = number_beside("masked_fill", value, x)
     elif tensor_arg("masked_fill", value, "value", 3).array.ndim:
         raise RuntimeError(f"masked_fill only supports a 0-dimensional value tensor, but got {value.array.ndim} dims")
-    elif not value.requires_grad:
+    elif not followed(value):
         number_as("masked_fill", value.item(), x.array.dtype)
     return where(mask, to_dtype(value, x.array.dtype), x)
 

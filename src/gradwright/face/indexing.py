@@ -14,6 +14,7 @@ from gradwright.backends.generic import HERE
 from gradwright.engine import overwrite
 from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import followed
 from gradwright.engine.require import within
 from gradwright.engine.view import assign, unhooked
 from gradwright.errors import kind
@@ -94,7 +95,7 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
     value = to_dtype(value, like.array.dtype)
     if value.array.shape != target:
         value = expand(value, target)
-    return apply(_copied, (value,), {}) if value.requires_grad else value
+    return apply(_copied, (value,), {}) if followed(value) else value
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:

@@ -14,6 +14,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import followed
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.require import require, within
 from gradwright.errors import kind
@@ -164,7 +165,7 @@ def winning(value: Any, x: Any, key: Any, places: Sequence[Any]) -> Any:
 
     PyTorch hands each of them the gradient, as if all had stayed.
     """
-    if not value.requires_grad or not places:
+    if not followed(value) or not places:
         return value
     return lasting(value, apply(_scatter.last_at, places, {"key": key, "shape": tuple(x.array.shape)}))
 

@@ -10,7 +10,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
-from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
 from gradwright.engine.require import within
 from gradwright.errors import size as _text
@@ -115,7 +115,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     y, axis, index, src = _checked("scatter", x, dim, index, src)
     if not index.array.size:
         return x.clone()
-    if src.requires_grad:
+    if followed(src):
         src = lasting(src, apply(_scatter.last_along, (index,), {"axis": axis, "shape": tuple(y.array.shape)}))
     return _back(apply(_scatter.scatter, (y, index, src), {"axis": axis}), x.array.shape)
 
@@ -169,7 +169,7 @@ def _min(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
 def _prod(x: Any, axis: int, index: Any, src: Any, include_self: bool) -> Any:
     """Products by halving: entries sorted by place are multiplied in pairs until each place has one: right at zeros."""
     start = x if include_self else _without(x, axis, index, 1)
-    if not is_grad_enabled() or not (start.requires_grad or src.requires_grad):
+    if not (followed(start) or followed(src)):
         return apply(_scatter.scatter_prod, (start, index, src), {"axis": axis})
     sent = apply(_scatter.places_along, (index,), {"axis": axis, "shape": tuple(x.array.shape)})
     places = cat([counted(x, x.array.size), flatten(sent)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gradwright import dtypes
@@ -11,7 +12,7 @@ from gradwright.backends import common
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import layout, leave, share, writable
-from gradwright.engine.mode import inside, is_grad_enabled, is_inference_mode_enabled, resumed, stop_recording
+from gradwright.engine.mode import inside, is_grad_enabled, is_inference_mode_enabled, recording, resumed
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
 from gradwright.engine.version import bump
 from gradwright.engine.view import alias_of, check_history, check_tracked, show
@@ -175,7 +176,7 @@ def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(input: Any, src: Any, *args: Any, **kwargs: Any) -> Any:
         x, src = tensor_arg(name, input), tensor_arg(name, src, "src", 2)
         whole = share(wrap(x.array, None, [0]), x)  # the steps of a view of a tensor that is none
-        shown = inside(stop_recording, resumed, read, whole, *args, **kwargs)
+        shown = inside(partial(recording, False), resumed, read, whole, *args, **kwargs)
         shape = shown.array.shape
         if src.array.shape != shape:
             raise RuntimeError(

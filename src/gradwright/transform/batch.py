@@ -7,10 +7,11 @@ GradientWarning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from gradwright import backends
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.source_line import Place, here
@@ -39,6 +40,21 @@ class Batch(LevelArray):
             f"a tensor of shape {self.shape} was made inside a function that vmap maps, and is used after that has "
             "ended: return it from the function"
         )
+
+    def values(self) -> Any:
+        """The batch of values alone."""
+        array = self.tensor.array
+        return Batch(self.level, wrap(array.values() if isinstance(array, LevelArray) else array))
+
+    def each(self, f: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """What ``f`` returns for one example after another, stacked."""
+        mine = [isinstance(a, Batch) and a.level is self.level for a in args]
+        rows = [f(*[a.tensor.array[k] if m else a for a, m in zip(args, mine, strict=True)])
+                for k in range(self.level.size)]  # fmt: skip
+        if not isinstance(rows[0], tuple):
+            return Batch(self.level, wrap(backends.namespace(self.plain).stack(rows)))
+        stack = backends.namespace(self.plain).stack
+        return tuple([Batch(self.level, wrap(stack(column))) for column in zip(*rows, strict=True)])
 
     def detached(self) -> Any:
         """The same values in the same memory, without history or tangents."""

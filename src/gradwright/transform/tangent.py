@@ -31,6 +31,7 @@ class Dual(LevelArray):
     """A value, ``tensor``, and its tangent, both tensors of the levels outside."""
 
     __slots__ = ("tangent",)
+    followed = True
 
     def __init__(self, level: Tangents, tensor: Any, tangent: Any) -> None:
         self.level, self.tensor, self.tangent = level, tensor, tangent
@@ -40,6 +41,11 @@ class Dual(LevelArray):
     def settled(self) -> Any:
         """The value alone."""
         return self.tensor.array
+
+    def values(self) -> Any:
+        """The value alone."""
+        array = self.tensor.array
+        return array.values() if isinstance(array, LevelArray) else array
 
     def detached(self) -> Any:
         """The value alone, without history, in the same memory."""

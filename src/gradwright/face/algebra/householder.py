@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwright import backends
 from gradwright.engine.base import wrap
+from gradwright.engine.levels import followed
 from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype
 from gradwright.face.algebra.solve import solve_triangular
 from gradwright.face.diagonal import diag_embed, tril, triu
@@ -19,7 +20,7 @@ _GEQRF = return_type("geqrf", "a", "tau")
 def geqrf(input: Any) -> Any:
     """R with the vectors v of Q = H_1 H_2 ... beneath it, and their factors tau. It has no derivative; `qr` has one."""
     x = matrix("geqrf", input, "input")
-    if x.requires_grad:
+    if followed(x):
         raise NotImplementedError("geqrf(): it has no derivative: use linalg.qr, or detach() the argument")
     return _GEQRF(*map(wrap, backends.namespace(x.array).linalg.geqrf(x.array)))
 
