@@ -177,7 +177,13 @@ def layout(t: Any) -> Any:
     """A NumPy array that lies in its memory as ``t`` does: its array, or a stand-in."""
     array = t.array
     if isinstance(array, LevelArray):
-        return np.empty(array.shape, dtypes.of(array.dtype).dtype)
+        plain = array.plain
+        if plain.__class__ is not np.ndarray or not array.size:
+            return np.empty(array.shape, dtypes.of(array.dtype).dtype)
+        one = plain[(0,) * (plain.ndim - array.ndim)]  # of a batch, an example, in memory of its own
+        ends = [(n - 1) * s for n, s in zip(one.shape, one.strides, strict=True)]
+        low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+        return np.ndarray(one.shape, one.dtype, bytearray(high - low + one.itemsize), -low, one.strides)
     if not is_kept(array):
         return array
     found = getattr(t, "_part", None)

@@ -21,10 +21,11 @@ from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.forms import inplace
 from gradwright.face.join import stack
-from gradwright.face.keys import in_range, key_of, located, shape_at, winning
+from gradwright.face.keys import in_range, key_of, located, own_mask, shape_at, winning
 from gradwright.face.rearrange import constant_pad_nd
 from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
 from gradwright.ops import index as _index
+from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
@@ -70,6 +71,10 @@ def setitem(self: Any, key: Any, value: Any) -> None:
 
 def _put_at(function: str, x: Any, key: Any, places: Sequence[Any], value: Any) -> Any:
     """A copy of ``x`` with a value, broadcast and converted, at an index of arrays."""
+    mask = own_mask(key, places)
+    if mask is not None and (isinstance(value, NUMBER) or getattr(value, "ndim", 1) == 0):
+        mask = reshape(mask, (*mask.array.shape, *(1,) * (x.array.ndim - mask.array.ndim)))
+        return apply(_piecewise.where, (mask, _fitted(function, value, x, ()), x), {})
     if isinstance(value, NUMBER):
         value = number_beside(function, value, x)
     else:

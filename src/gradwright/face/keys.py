@@ -14,7 +14,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import followed
+from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.mode import PLAIN, now
 from gradwright.engine.require import require, within
 from gradwright.errors import kind
@@ -63,7 +63,8 @@ def _part(k: Any, x: Any) -> Any:
     """A number as an int; a tensor, array, sequence or bool as an index tensor."""
     if isinstance(k, TensorBase):
         d = dtypes.of(k.array.dtype)
-        if not k.array.shape and d.category == dtypes.INT and d is not dtypes.uint8:
+        one = not k.array.shape and d.category == dtypes.INT and d is not dtypes.uint8
+        if one and not (isinstance(k.array, LevelArray) and k.array.level.alive):
             return operator.index(k)  # type: ignore[arg-type]
     else:
         if hasattr(k, "__index__") and not isinstance(k, (bool, np.bool_)) and getattr(k, "shape", ()) == ():
@@ -152,12 +153,21 @@ def _dims_of(place: Any) -> int:
 
 def shape_at(function: str, x: Any, key: Any, places: Sequence[Any]) -> tuple[int, ...]:
     """The shape of ``x[key]``."""
-    xp = backends.namespace(x.array)
+    held = [x.array, *(p.array for p in places)]
+    xp = backends.namespace(next((a for a in held if isinstance(a, LevelArray)), x.array))
     small = xp.broadcast_to(xp.zeros_like(x.array, shape=(), dtype=xp.bool), x.array.shape)
     try:
         return xp.at(small, *[p.array for p in places], key=key).shape if places else small[key].shape
     except IndexError as e:
         raise IndexError(f"{function}(): {e}") from None
+
+
+def own_mask(key: Any, places: Sequence[Any]) -> Any:
+    """The mask that is the whole of an index, if it is another one in each example under `vmap`; else None."""
+    if len(places) != 1 or key[0] is not HERE or any(k is not ... for k in key[1:]):
+        return None
+    mask = places[0].array
+    return places[0] if isinstance(mask, LevelArray) and dtypes.of(mask.dtype) is dtypes.boolean else None
 
 
 def winning(value: Any, x: Any, key: Any, places: Sequence[Any]) -> Any:
@@ -172,6 +182,6 @@ def winning(value: Any, x: Any, key: Any, places: Sequence[Any]) -> Any:
 
 def lasting(value: Any, stays: Any) -> Any:
     """``value`` without the history of the entries that do not stay."""
-    if stays.all():
+    if wrap(below(stays.array)).all():
         return value
     return apply(_piecewise.where, (stays, value, value.detach()), {})

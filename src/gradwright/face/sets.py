@@ -8,7 +8,8 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
-from gradwright.engine.base import TensorBase
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import below
 from gradwright.engine.require import within
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -129,7 +130,8 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     within(x.array, 0, 1 << 62, lambda _: "bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    length = max(int(x.max()) + 1 if shape[0] else 0, minlength)
+    most = wrap(below(x.array)).max() if x.array.size else -1
+    length = minlength if most < minlength else int(x.max()) + 1
     if weights is None:
         return apply(_sets.bincount, (x,), {"length": length})
     w = tensor_arg("bincount", weights, "weights", 2)

@@ -90,7 +90,7 @@ class Batches(Level):
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of batches, and of tensors that are the same for all examples."""
         pairs = [self.apart(x) for x in inputs]
-        out = self.outside(batched, op, [p[0] for p in pairs], [p[1] for p in pairs], static, self.size)
+        out = self.outside(batched, op, [p[0] for p in pairs], [p[1] for p in pairs], static, self)
         return [Batch(self, o) for o in out] if op.several else Batch(self, out)
 
     def held(self, t: Any) -> Batch:

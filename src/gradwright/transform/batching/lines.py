@@ -1,0 +1,119 @@
+"""Where the batch goes in what works along an axis, or on all entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.engine.apply import apply
+from gradwright.op import table
+from gradwright.transform.batching.rules import Call, one_by_one, refused, rule
+
+ALONG = (
+    "squeeze", "split", "unstack", "flip", "roll", "repeat", "resample", "concat",
+    "cumulative_sum", "cumulative_prod", "logcumsumexp", "linear_recurrence",
+    "softmax", "log_softmax", "standardize", "rms_normalize",
+    "fft_c2c", "fft_h2r", "fft_r2c", "fft_r2h",
+    "argsort", "argtop", "argselect", "argmedian", "argmode", "argrunning",
+    "take_along_axis", "scatter_add", "scatter", "scatter_max", "scatter_prod", "pick", "nll", "cross_entropy",
+)  # fmt: skip
+
+
+@rule(*ALONG)
+def along(call: Call) -> Any:
+    """Their axis, or each of their axes, is one further on."""
+    key = "axes" if "axes" in call.static else "axis"
+    axes, n = call.static[key], call.ranks()[0]
+    if not n:  # of one number each: there is an axis to go along
+        return _of_numbers(call, key)
+    moved = tuple([a % n + 1 for a in axes]) if isinstance(axes, tuple) else axes % n + 1
+    return call.of(call.all_first(), **{key: moved})
+
+
+def _of_numbers(call: Call, key: str) -> Any:
+    axes = (1,) * len(call.static[key]) if isinstance(call.static[key], tuple) else 1
+    out = call.of([x.reshape(call.size, 1) for x in call.all_first()], **{key: axes})
+    return [o.reshape(call.size) for o in out] if call.op.several else out.reshape(call.size)
+
+
+@rule("masked_softmax")
+def _masked_softmax(call: Call) -> Any:
+    n = call.ranks()[0]
+    return call.of(call.lined_up(), axis=call.static["axis"] % n + 1)
+
+
+@rule("argmax", "argmin")
+def _argmax(call: Call) -> Any:
+    (x,), (n,), axis = call.xs, call.ranks(), call.static["axis"]
+    if axis is not None and n:
+        return call.of([x], axis=axis % n + 1)
+    out = call.of([x.reshape(call.size, -1) if call.size else x.reshape(0, 1)], axis=1, keepdims=False)
+    return out.reshape(call.size, *(1,) * n) if call.static["keepdims"] else out
+
+
+@rule("largest", "smallest")
+def _extreme(call: Call) -> Any:
+    """As the largest over all axes, which shares cotangents likewise."""
+    name = "max" if call.op.forward is table["largest"].forward else "min"
+    return call.named(name, call.xs, call.which, axis=None, keepdims=False)
+
+
+@rule("places_along", "last_along")
+def _places_along(call: Call) -> Any:
+    (indices,), shape = call.xs, call.static["shape"]
+    out = call.of([indices], axis=call.static["axis"] % len(shape) + 1, shape=(call.size, *shape))
+    if call.op.name == "last_along":
+        return out
+    count = 1
+    for n in shape:
+        count *= n
+    return out % max(count, 1)
+
+
+@rule("searchsorted")
+def _searchsorted(call: Call) -> Any:
+    (edges, x), (lines, _) = call.xs, call.which
+    if call.ranks()[0] > 1:
+        return call.of(call.all_first())
+    if not lines:
+        return call.of([edges, x])
+    x = call.all_first()[1]
+    flat = x.reshape(call.size, _count(x.array.shape[1:]))
+    return call.of([edges, flat]).reshape(x.array.shape)
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for n in shape:
+        count *= n
+    return count
+
+
+@rule("bincount")
+def _bincount(call: Call) -> Any:
+    """Each example counts in a range of its own."""
+    length, xs = call.static["length"], call.all_first()
+    starts = xs[0].new_tensor(range(0, call.size * length, length) if length else [0] * call.size)
+    xs[0] = xs[0] + starts.reshape(call.size, 1)
+    return call.of([x.reshape(-1) for x in xs], length=call.size * length).reshape(call.size, length)
+
+
+@rule("isin")
+def _isin(call: Call) -> Any:
+    return one_by_one(call) if call.which[1] else call.of(call.xs)
+
+
+rule("nonzero", "unique", "runs", "repeated")(refused)
+
+
+@rule("vector_norm")
+def _vector_norm(call: Call) -> Any:
+    (x,), (n,), axis = call.xs, call.ranks(), call.static["axis"]
+    if n:
+        axes = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        return call.of([x], axis=tuple([a % n + 1 for a in axes]))
+    return call.of([x.reshape(call.size, 1)], axis=(1,), keepdims=False)
+
+
+def summed(x: Any, axis: int) -> Any:
+    """The sum along an axis."""
+    return apply(table["sum"], (x,), {"axis": (axis,), "keepdims": False})

@@ -1,0 +1,161 @@
+"""What operations make of batches: by their kind, by a rule for each of the others, or one example after another.
+
+A rule gets a `Call` and returns the result, or the list of several, with the batch first. It only says where the batch
+goes: what is computed is an operation again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradwright import backends
+from gradwright.engine.apply import apply
+from gradwright.engine.source_line import Place, here
+from gradwright.engine.strict import warn
+from gradwright.op import Op, table
+
+
+class Call(NamedTuple):
+    """An operation on tensors of which some have a batch.
+
+    Attributes:
+        op: the operation.
+        xs: its tensors.
+        which: which of them have the batch as their first dim.
+        static: its static arguments.
+        level: the vmap.
+    """
+
+    op: Op
+    xs: list[Any]
+    which: Sequence[bool]
+    static: dict[str, Any]
+    level: Any
+
+    @property
+    def size(self) -> int:
+        """The number of examples."""
+        return int(self.level.size)
+
+    def named(self, name: str, xs: Sequence[Any], which: Sequence[bool], **static: Any) -> Any:
+        """What another operation makes of batches."""
+        return batched(table[name], list(xs), which, static, self.level)
+
+    def of(self, xs: Sequence[Any], **static: Any) -> Any:
+        """The operation on these tensors, with these static arguments in place of its own."""
+        return apply(self.op, xs, self.static | static)
+
+    def ranks(self) -> list[int]:
+        """How many dims one example of each tensor has."""
+        return [rank(x, b) for x, b in zip(self.xs, self.which, strict=True)]
+
+    def all_first(self) -> list[Any]:
+        """The tensors, all with the batch as their first dim."""
+        return [first(x, b, self.size) for x, b in zip(self.xs, self.which, strict=True)]
+
+    def lined_up(self, all_first: bool = True) -> list[Any]:
+        """The tensors, or those with a batch, of as many dims each: their dims are lined up from the last."""
+        xs = self.all_first() if all_first else self.xs
+        ranks = self.ranks()
+        most = max(ranks)
+        return [padded(x, most - n) if n < most and (b or all_first) else x
+                for x, n, b in zip(xs, ranks, self.which, strict=True)]  # fmt: skip
+
+
+Rule = Callable[[Call], Any]
+RULES: dict[Any, Rule] = {}
+"""By formula, which the variants of an operation share."""
+
+
+def rule(*ops: str | Op) -> Callable[[Rule], Rule]:
+    """The rule of these operations."""
+
+    def enter(f: Rule) -> Rule:
+        RULES.update({(table[o] if isinstance(o, str) else o).forward: f for o in ops})
+        return f
+
+    return enter
+
+
+def batched(op: Op, xs: list[Any], which: Sequence[bool], static: dict[str, Any], level: Any) -> Any:
+    """What ``op`` makes of these tensors for each example; ``which`` of them have the batch as their first dim."""
+    call = Call(op, xs, which, op.defaults | static, level)
+    found = RULES.get(op.forward)
+    if found is None:
+        found = elementwise if op.kind == "elementwise" else one_by_one
+        if op.kind == "reduction" and "axis" in call.static:
+            found = _reduction
+    return found(call)
+
+
+def rank(x: Any, batch: bool) -> int:
+    """How many dims one example has."""
+    return int(x.array.ndim) - batch
+
+
+def first(x: Any, batch: bool, size: int) -> Any:
+    """``x`` with the batch as its first dim, in the same memory if it had none."""
+    return x if batch else x.expand(size, *x.array.shape)
+
+
+def padded(x: Any, count: int) -> Any:
+    """``x`` with so many dims of length 1 after its first."""
+    return x.reshape(x.array.shape[0], *(1,) * count, *x.array.shape[1:]) if count else x
+
+
+def elementwise(call: Call) -> Any:
+    """Their dims are lined up from the last, so the batch comes before all of them."""
+    return call.of(call.lined_up(all_first=False))
+
+
+def _reduction(call: Call) -> Any:
+    """The axes are one further on; all of them are all but the first."""
+    (n,), (x,) = call.ranks(), call.xs
+    axis = call.static["axis"]
+    axes = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not n:  # of one number: there is an axis to reduce
+        return call.of([x.reshape(call.size, 1)], axis=(1,), keepdims=False)
+    return call.of([x], axis=tuple([a % n + 1 for a in axes]))
+
+
+def by_formula(call: Call) -> Any:
+    """By the formula of the operation, run on tensors of the level: where its derivatives are those of its formula."""
+    xs = [call.level.batch(x) if b else x for x, b in zip(call.xs, call.which, strict=True)]
+    out = call.op.forward(backends.namespace(xs[0]), *xs, **call.static)
+    found = []
+    for o in out if call.op.several else [out]:
+        tensor, batch = call.level.apart(o)
+        found.append(first(tensor, batch, call.size))
+    return found if call.op.several else found[0]
+
+
+def one_by_one(call: Call) -> Any:
+    """One example after another."""
+    op = call.op
+    warn(f"vmap: there is no batching rule for {op.name}(), so it is done for one example after another, which is slow")
+    if not call.size:
+        return of_none(call)
+    pairs = list(zip(call.xs, call.which, strict=True))
+    made = [call.of([x[k] if b else x for x, b in pairs]) for k in range(call.size)]
+    outs = zip(*made, strict=True) if op.several else [made]
+    joined = [apply(table["stack"], list(values), {"axis": 0}) for values in outs]
+    return joined if op.several else joined[0]
+
+
+def of_none(call: Call) -> Any:
+    """The result for no example, whose shape an example of ones shows."""
+    ones = [x.new_ones(x.array.shape[1:]) if b else x for x, b in zip(call.xs, call.which, strict=True)]
+    out = call.of(ones)
+    none = [o.detach().new_zeros(0, *o.array.shape) for o in (out if call.op.several else [out])]
+    return none if call.op.several else none[0]
+
+
+def refused(call: Call) -> Any:
+    """Raise RuntimeError: of an operation whose result is of a shape that depends on values."""
+    found = here(2)
+    line = Place(*found) if found else "a line that is not known"
+    raise RuntimeError(
+        f"vmap: the shape of what {call.op.name}() returns depends on values, so it is another one in each example "
+        f"({line}). Use operations whose results are of one shape, such as where(condition, x, y) for a mask."
+    )

@@ -1,0 +1,77 @@
+"""Where the batch goes in views and rearrangements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.transform.batching.rules import Call, elementwise, padded, rule
+
+for _name in ("alias", "copy", "real", "imag", "view_as_real", "view_as_complex", "astype", "to_device", "scale"):
+    rule(_name)(elementwise)
+rule("to_complex")(elementwise)
+
+
+@rule("reshape")
+def _reshape(call: Call) -> Any:
+    return call.of(call.xs, shape=(call.size, *call.static["shape"]))
+
+
+@rule("broadcast_to")
+def _broadcast_to(call: Call) -> Any:
+    shape = call.static["shape"]
+    return call.of([padded(call.xs[0], len(shape) - call.ranks()[0])], shape=(call.size, *shape))
+
+
+@rule("permute_dims")
+def _permute_dims(call: Call) -> Any:
+    (n,) = call.ranks()
+    return call.of(call.xs, axes=(0, *[a % n + 1 for a in call.static["axes"]]))
+
+
+@rule("lay")
+def _lay(call: Call) -> Any:
+    return call.of(call.xs, order=(0, *[a + 1 for a in call.static["order"]]))
+
+
+@rule("expand_dims", "stack")
+def _new_axis(call: Call) -> Any:
+    """An axis among those of the result."""
+    return call.of(call.all_first(), axis=call.static["axis"] % (call.ranks()[0] + 1) + 1)
+
+
+@rule("index")
+def _index(call: Call) -> Any:
+    return call.of(call.xs, key=(slice(None), *call.static["key"]))
+
+
+@rule("restride", "unstride")
+def _restride(call: Call) -> Any:
+    """Each example has a part of the memory of its own, as large as either layout reaches."""
+    both = call.static["source"], call.static["target"]
+    ends = [start + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if n and s * end > 0)
+            for shape, strides, start in both for end in (1, -1)]  # fmt: skip
+    step = max(ends) - min(ends) + 1
+    source, target = (((call.size, *shape), (step, *strides), start) for shape, strides, start in both)
+    return call.of(call.xs, source=source, target=target)
+
+
+@rule("diagonal", "tril", "triu")
+def _last(call: Call) -> Any:
+    """They concern the last dims alone."""
+    return call.of(call.xs)
+
+
+@rule("undiagonal")
+def _undiagonal(call: Call) -> Any:
+    return call.of(call.xs, shape=(call.size, *call.static["shape"]))
+
+
+@rule("tile")
+def _tile(call: Call) -> Any:
+    reps = call.static["reps"]
+    return call.of([padded(call.xs[0], len(reps) - call.ranks()[0])], reps=(1, *reps))
+
+
+@rule("constant_pad_nd")
+def _pad(call: Call) -> Any:
+    return call.of(call.xs, pad=((0, 0), *call.static["pad"]))
