@@ -35,6 +35,7 @@ class Level:
         number: later ones have larger numbers: they are further inside.
         alive: whether it runs still.
         start: nodes with a smaller number were made before it.
+        began: when the last operation at it began: nodes with a smaller number were made before.
         encloses: whether what comes out of it keeps a history from outside, whether or not a pass inside was recorded.
     """
 
@@ -42,7 +43,7 @@ class Level:
 
     def __init__(self) -> None:
         self.number = _number()
-        self.start = ticket()
+        self.start = self.began = ticket()
         self.alive = True
         self._outside = now()
         self._modes: dict[int, Mode] = {}
@@ -96,10 +97,14 @@ class Level:
 
 
 class LevelArray:
-    """What a tensor of a `Level` holds; ``tensor`` is the (first) tensor outside that it is made of."""
+    """What a tensor of a `Level` holds; ``tensor`` is the (first) tensor outside that it is made of.
 
-    __slots__ = ("__weakref__", "dtype", "level", "ndim", "shape", "size", "tensor")
+    ``began`` is when the operation that made it began (see `Level`).
+    """
+
+    __slots__ = ("__weakref__", "began", "dtype", "level", "ndim", "shape", "size", "tensor")
     base = None
+    began: int
     level: Any
     tensor: Any
     shape: tuple[int, ...]
@@ -137,6 +142,18 @@ class LevelArray:
     def detached(self) -> Any:
         """The same values in the same memory, without history or tangents."""
         raise NotImplementedError
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The tensors outside that it is made of."""
+        return (self.tensor,)
+
+    def of(self, f: Callable[[Any], Any]) -> Any:
+        """The same, made of what ``f`` makes of these tensors; itself if that is they."""
+        parts = [f(t) for t in self.parts]
+        same = all(a is b for a, b in zip(parts, self.parts, strict=True))
+        cls: Any = type(self)
+        return self if same else cls(self.level, *parts)
 
     def shares(self, other: Any) -> bool:
         """Whether it shows the memory of another of the same level, of which it was made as a view might be."""

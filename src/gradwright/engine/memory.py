@@ -255,6 +255,8 @@ def owner(t: Any) -> Any:
     array = t.array
     if isinstance(array, np.ndarray):
         return root(array)
+    if isinstance(array, LevelArray):
+        return owner(array.tensor)
     part = getattr(t, "_part", None)
     return t if part is None else part.memory
 

@@ -12,12 +12,13 @@ from functools import partial
 from typing import Any
 
 from gradwright import backends
-from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.source_line import Place, here
 from gradwright.op import Op
 from gradwright.transform.batching import batched
 from gradwright.transform.functions import at_level, mapped
+from gradwright.transform.overwritten import keep
 
 
 class Batch(LevelArray):
@@ -26,7 +27,7 @@ class Batch(LevelArray):
     __slots__ = ()
 
     def __init__(self, level: Batches, tensor: Any) -> None:
-        self.level, self.tensor = level, tensor
+        self.level, self.began, self.tensor = level, level.began, tensor
         array = tensor.array
         self.shape, self.dtype, self.ndim, self.size = array.shape[1:], array.dtype, array.ndim - 1, array.size
         if array.shape[0]:
@@ -89,6 +90,7 @@ class Batches(Level):
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of batches, and of tensors that are the same for all examples."""
+        self.began = ticket()
         pairs = [self.apart(x) for x in inputs]
         out = self.outside(batched, op, [p[0] for p in pairs], [p[1] for p in pairs], static, self)
         return [Batch(self, o) for o in out] if op.several else Batch(self, out)
@@ -101,7 +103,9 @@ class Batches(Level):
     def write(self, array: Any, value: Any) -> None:
         """Put values into the memory of the batch."""
         mine = isinstance(value, Batch) and value.level is self
-        self.outside(array.tensor.copy_, value.tensor if mine else wrap(value))
+        new = value.tensor if mine else wrap(value)
+        keep(array.parts, [new], value.began if mine else 0)
+        self.outside(array.tensor.copy_, new)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for all examples: by its vmap, or by its forward and backward, mapped."""

@@ -18,12 +18,13 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
-from gradwright.engine.base import wrap
+from gradwright.engine.base import ticket, wrap
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import now
 from gradwright.op import Op, Rule, table
 from gradwright.ops.shape import sum_to
 from gradwright.transform.functions import at_level, differentiable, moved
+from gradwright.transform.overwritten import keep
 from gradwright.transform.transpose import transposed, zeros
 
 
@@ -34,7 +35,7 @@ class Dual(LevelArray):
     followed = True
 
     def __init__(self, level: Tangents, tensor: Any, tangent: Any) -> None:
-        self.level, self.tensor, self.tangent = level, tensor, tangent
+        self.level, self.began, self.tensor, self.tangent = level, level.began, tensor, tangent
         array = tensor.array
         self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
 
@@ -50,6 +51,11 @@ class Dual(LevelArray):
     def detached(self) -> Any:
         """The value alone, without history, in the same memory."""
         return self.tensor.detach().array
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The value and the tangent."""
+        return self.tensor, self.tangent
 
     def _refuses(self, what: str) -> Exception:
         return RuntimeError(
@@ -86,6 +92,7 @@ class Tangents(Level):
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of values and tangents."""
+        self.began = ticket()
         pairs = [self.apart(x) for x in inputs]
         values, tangents = [p[0] for p in pairs], [p[1] for p in pairs]
         stopped = self._stops and now().stopped >= self.number
@@ -116,7 +123,7 @@ class Tangents(Level):
         """Put value and tangent into the memory of value and tangent."""
         dual = isinstance(value, Dual) and value.level is self
         x, t = (value.tensor, value.tangent) if dual else (wrap(value), None)
-        self.outside(_write, array, x, t)
+        self.outside(_write, array, x, t, value.began if dual else 0)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for values, and what its jvp, or else its backward, makes of their tangents."""
@@ -133,7 +140,8 @@ class Tangents(Level):
         return tuple(made) if isinstance(outs, tuple) else made[0]
 
 
-def _write(array: Dual, value: Any, tangent: Any) -> None:
+def _write(array: Dual, value: Any, tangent: Any, began: int) -> None:
+    keep(array.parts, [value] if tangent is None else [value, tangent], began)
     array.tensor.copy_(value)
     if tangent is None:
         array.tangent.zero_()
