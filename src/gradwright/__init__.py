@@ -116,12 +116,12 @@ __version__ = "0.1.0"
 newaxis = None
 
 if _typing.TYPE_CHECKING:
-    from gradwright import check, masked, nn, optim, profiler, serialization, signal, utils, viz
+    from gradwright import check, func, masked, nn, optim, profiler, serialization, signal, utils, viz
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
 
-_MODULES = ("masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz")
+_MODULES = ("func", "masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz")
 _LAYERS = (
     "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "
     "cosine_embedding_loss cosine_similarity ctc_loss dropout dropout_ embedding feature_alpha_dropout "

@@ -171,6 +171,15 @@ class AccumulateGrad(Node):
         if not hasattr(leaf, "_grad"):
             leaf._grad = None
 
+    def end(self) -> None:
+        """Note that the leaf was made for the run of a function (`gradwright.transform`), which is over."""
+        self._saved = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was."""
+        return self._saved is None
+
     @property
     def variable(self) -> Any:
         """The leaf. If the user has dropped it, a tensor over the same memory takes its place."""

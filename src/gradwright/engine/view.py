@@ -37,7 +37,8 @@ class View:
             static arguments; () at the base.
         seen: the version at which the view's node was last read from the base.
         version: the same; -1 while the node only stands for a history that the base took up without being written.
-        origin: None, or why in-place writes through it are refused: "no_grad", "inference", "several" or "function".
+        origin: None, or why in-place writes through it are refused: "no_grad", "inference", "several", "function" or
+            "transform".
         itself: whether it is the tensor's own former self that it is a view of, so that nobody need know.
     """
 
@@ -162,6 +163,8 @@ _ORIGINS = {
     "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
     "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
     "forbidden. You can fix this by cloning the output of the custom Function.",
+    "transform": "An input of a function that is differentiated (by grad, vjp, jacrev and the like) {what} modified "
+    "inplace. Its gradient is that by the value it came with: clone() it, and write to that.",
 }
 
 

@@ -1,0 +1,13 @@
+"""Functions made of functions, under PyTorch's names (``torch.func``): derivatives, batches, modules without state."""
+
+from gradwright.nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
+from gradwright.transform.forward import jvp
+from gradwright.transform.functionalize import debug_unwrap, functionalize
+from gradwright.transform.jacobians import hessian, jacfwd, jacrev
+from gradwright.transform.reverse import grad, grad_and_value, linearize, vjp
+from gradwright.transform.vmap import vmap
+
+__all__ = [
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip

@@ -1,0 +1,49 @@
+"""`functionalize` and `debug_unwrap`: what PyTorch's tracers need, where operations are functions anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwright.engine.base import TensorBase
+from gradwright.engine.levels import LevelArray
+from gradwright.transform.arguments import like, mapped
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """``func``, for programs that say this before they transform it.
+
+    A write in place is recorded as an operation that makes new values, and each transform knows what it writes to, so
+    ``func`` runs as it is, and what it writes to its arguments is written. With ``remove="mutations_and_views"`` what
+    it returns shares memory with nothing.
+
+    Raises RuntimeError for another ``remove``.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are: "
+            "remove='mutations' and remove='mutations_and_views'."
+        )
+
+    @like(func)
+    def functional(*args: Any, **kwargs: Any) -> Any:
+        out = func(*args, **kwargs)
+        return out if remove == "mutations" else mapped(_apart, out)
+
+    return functional
+
+
+def _apart(t: Any) -> Any:
+    return t if t._view is None else t.clone()
+
+
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """The tensor that one of a transform stands for: its value, or its whole batch; to look at, not to compute with.
+
+    Of all transforms that it belongs to, or, unless ``recurse``, of the innermost alone. Any other is returned itself.
+    """
+    while isinstance(tensor, TensorBase) and isinstance(tensor.array, LevelArray):
+        tensor = tensor.array.tensor
+        if not recurse:
+            break
+    return tensor

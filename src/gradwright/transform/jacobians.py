@@ -1,0 +1,166 @@
+"""Whole Jacobians: `jacrev`, `jacfwd` and `hessian`. All rows, or all columns, come of one pass over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from gradwright import backends
+from gradwright.engine.apply import apply
+from gradwright.engine.base import wrap
+from gradwright.engine.levels import LevelArray
+from gradwright.engine.mode import inside, recording, resumed
+from gradwright.ops.shape import concat
+from gradwright.transform.arguments import Inputs, like, mapped, no_complex
+from gradwright.transform.batch import Batches
+from gradwright.transform.forward import Pushed
+from gradwright.transform.reverse import Pulled, checked
+
+
+def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+           chunk_size: int | None = None, _preallocate_and_copy: bool = False) -> Callable[..., Any]:  # fmt: skip
+    """The function that computes the Jacobian of ``func``, by one backward pass over a batch of cotangents.
+
+    Args:
+        func: takes and returns tensors, in containers too.
+        argnums: which positional arguments to differentiate by: one, or several, and then there is a tuple.
+        has_aux: ``func`` returns a pair, and the function ``(jacobian, aux)``.
+        chunk_size: how many rows to compute at a time; by default all.
+        _preallocate_and_copy: taken for the sake of programs that say it; rows of chunks are always joined at once.
+
+    Returns:
+        For each output, in the structure that ``func`` returns, and each input, in the structure of the argument, a
+        tensor of the shape of the output followed by that of the input.
+
+    >>> import gradwright as gw
+    >>> jacrev(lambda x: x * x.sum())(gw.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+
+    Raises ValueError for a chunk_size below 1; RuntimeError for complex inputs or outputs, and what `vjp` raises.
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @like(func)
+    def jacobian(*args: Any) -> Any:
+        inputs = Inputs("jacrev", args, argnums)
+        no_complex("jacrev", inputs.leaves, "inputs")
+        pulled = Pulled("jacrev", func, inputs, {}, has_aux)
+        leaves, spec = checked("jacrev", pulled.out)
+        no_complex("jacrev", leaves, "outputs")
+        sizes = [t.array.size for t in leaves]
+        chunks = [_rows(pulled, leaves, basis) for basis in _bases(leaves, sizes, chunk_size)]
+        found = []
+        for rows, x in zip(zip(*chunks, strict=True), inputs.leaves, strict=True):
+            whole = rows[0] if len(rows) == 1 else _joined(rows)
+            found.append([part.reshape(*t.array.shape, *x.array.shape)
+                          for part, t in zip(_split(whole, sizes), leaves, strict=True)])  # fmt: skip
+        jacobians = spec.unflatten([inputs.spec.unflatten(row) for row in zip(*found, strict=True)])
+        return (jacobians, mapped(pulled.outward, pulled.aux)) if has_aux else jacobians
+
+    return jacobian
+
+
+def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[Any]:
+    """The cotangents of the inputs for each row of a basis, first."""
+
+    def run() -> list[Any]:
+        level = Batches(basis[0].array.shape[0])
+        with level.running():
+            found = pulled.back(leaves, [level.batch(b) for b in basis], retain_graph=True)
+        return [_first(level, t) for t in found]
+
+    made: list[Any] = inside(partial(recording, pulled.follows), resumed, run)
+    return [pulled.outward(t) for t in made] if pulled.follows else made
+
+
+def _first(level: Batches, t: Any) -> Any:
+    """A tensor of a level as one outside, with the batch first."""
+    x, is_batch = level.apart(t)
+    return x if is_batch else x.expand(level.size, *x.array.shape)
+
+
+def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, has_aux: bool = False, *,
+           randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
+    """The function that computes the Jacobian of ``func`` by forward mode, over a batch of tangents.
+
+    It suits functions with more outputs than inputs. ``randomness`` is that of `vmap`. See `jacrev` for the rest.
+
+    >>> import gradwright as gw
+    >>> jacfwd(lambda x: x * x.sum())(gw.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+
+    @like(func)
+    def jacobian(*args: Any) -> Any:
+        inputs = Inputs("jacfwd", args, argnums)
+        no_complex("jacfwd", inputs.leaves, "inputs")
+        sizes = [x.array.size for x in inputs.leaves]
+        (basis,) = _bases(inputs.leaves, sizes, None)
+        level = Batches(sum(sizes), randomness)
+        with level.running():
+            pushed = Pushed(func, inputs, [level.batch(b) for b in basis], has_aux)
+            no_complex("jacfwd", pushed.values, "outputs")
+            tangents = pushed.tangents()
+        found = []
+        for t in tangents:
+            columns = _first(level, t)
+            shape = columns.array.shape[1:]
+            last = columns.movedim(0, -1)
+            parts = [part.reshape(*shape, *x.array.shape)
+                     for part, x in zip(_split(last, sizes, -1), inputs.leaves, strict=True)]  # fmt: skip
+            found.append(inputs.spec.unflatten(parts))
+        jacobians = pushed.spec.unflatten(found)
+        if not has_aux:
+            return jacobians
+        return jacobians, mapped(partial(_example, level), pushed.aux)
+
+    return jacobian
+
+
+def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The function that computes the matrix of second derivatives of ``func``: ``jacfwd(jacrev(func))``.
+
+    >>> import gradwright as gw
+    >>> hessian(lambda x: (x**3).sum())(gw.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def _bases(leaves: Sequence[Any], sizes: Sequence[int], chunk_size: int | None) -> Iterator[list[Any]]:
+    """The rows of a unit matrix over all entries of these tensors, cut into their shapes, a chunk at a time."""
+    total = sum(sizes)
+    for start in range(0, max(total, 1), chunk_size or max(total, 1)):
+        n = min(chunk_size or total, total - start) or 1  # a row of no entries, if there are none
+        made, diagonal = [], start
+        for t, size in zip(leaves, sizes, strict=True):
+            array = t.array.plain if isinstance(t.array, LevelArray) else t.array
+            xp = backends.namespace(array)
+            rows = xp.eye(n, size, k=diagonal, dtype=array.dtype, device=array.device)
+            made.append(wrap(xp.reshape(rows, (n, *t.array.shape))))
+            diagonal -= size
+        yield made
+
+
+def _split(t: Any, sizes: Sequence[int], dim: int = 0) -> Sequence[Any]:
+    """The rows, or columns, of each tensor."""
+    if not sum(sizes):
+        t = t.narrow(dim, 0, 0)
+    return (t,) if len(sizes) == 1 else t.split(list(sizes), dim)
+
+
+def _joined(rows: Sequence[Any]) -> Any:
+    ends = tuple(accumulate([t.array.shape[0] for t in rows]))
+    return apply(concat, rows, {"axis": 0, "ends": ends})
+
+
+def _example(level: Batches, t: Any) -> Any:
+    """What is the same for all examples, of the first of them."""
+    x, is_batch = level.apart(t)
+    return x[0] if is_batch else x
