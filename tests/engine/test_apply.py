@@ -167,6 +167,93 @@ def test_the_error_names_the_operation_and_its_arguments():
         apply(linalg.matmul, [gradwright.ones(2, 3)] * 2, {})
 
 
+@op(kind="elementwise")
+def total(xp, *xs):
+    """The sum of the arrays."""
+    return xp.asarray(sum(xs[1:], xs[0]))
+
+
+total.vjp(xs=lambda xp, g, i: g)
+
+
+@op(kind="linear")
+def joined(xp, *xs, axis):
+    """The arrays end to end."""
+    return xp.concat(xs, axis=axis)
+
+
+joined.vjp(xs=lambda xp, g, xs, i, axis: g[i : i + 1] * len(xs))
+
+
+def test_any_number_of_tensors(x):
+    row, plain = x.reshape(1, 3), gradwright.ones(1, 3, dtype=gradwright.float64)
+    y = apply(joined, (row, plain, row), {"axis": 0})
+    assert y.grad_fn._mask == (True, False, True)
+    (y * gradwright.tensor([[1.0], [2.0], [4.0]], dtype=gradwright.float64)).sum().backward()
+    assert x.grad.tolist() == [15, 15, 15]
+    with gradwright.no_grad():
+        assert apply(joined, (row, plain), {"axis": 0}).grad_fn is None
+    assert apply(joined, (plain, plain), {"axis": 1}).grad_fn is None
+    z = x * 1
+    y = apply(joined, (z.reshape(1, 3), plain), {"axis": 0})
+    z.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    seen = []
+    with gradwright.autograd.graph.saved_tensors_hooks(seen.append, lambda t: t):
+        apply(joined, (row, plain), {"axis": 0})
+    assert len(seen) == 2
+
+
+def test_of_any_number_each_is_read_anew(x):
+    base = gradwright.ones(2, 3, dtype=gradwright.float64)
+    views = [base[:1], base[1:]]
+    base.mul_(x)
+    apply(joined, views, {"axis": 0}).sum().backward()
+    assert x.grad.tolist() == [4, 4, 4]
+
+
+@op(kind="general", several=True)
+def turned(xp, *xs):
+    """The arrays in reverse order."""
+    return [x * 1 for x in xs[::-1]]
+
+
+turned.vjp(xs=lambda xp, g, xs, i: g[len(xs) - 1 - i])
+
+
+@op(kind="general")
+def last(xp, *xs):
+    """The last array, doubled."""
+    return xs[-1] + xs[-1]
+
+
+def test_of_any_number_as_many(x):
+    a, b = apply(turned, (x, x * 2), {})
+    assert (a.tolist(), b.tolist()) == ([2, 4, 6], [1, 2, 3])
+    a.sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+    for refuses in (turned, total, last):
+        with pytest.raises(NotImplementedError, match=rf"^{refuses.name}\(\): not implemented for complex"):
+            apply(refuses, (gradwright.ones(2, dtype=gradwright.complex64),), {})
+
+
+def test_any_number_entry_by_entry(x):
+    y = total(x, x * 2, gradwright.ones(3, dtype=gradwright.float64))
+    assert y.tolist() == [4, 7, 10]
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_what_of_any_number_does_not_fit(x):
+    for wrong, error in (((x, 1.0), TypeError), ((), RuntimeError), ((x, x.reshape(1, 3)), RuntimeError)):
+        with pytest.raises(error, match=r"^joined"):
+            apply(joined, wrong, {"axis": 0})
+    for dtypes in (("int64", "int64"), ("bool", "bool"), ("float16", "float16"), ("int64", "float32")):
+        a, b = (gradwright.ones(2, dtype=getattr(gradwright, d)) for d in dtypes)
+        assert apply(joined, (a, b), {"axis": 0}).tolist() == [1] * 4
+
+
 @op(kind="view")
 def first(xp, x, *, n, step=1):
     """The first ``n`` entries."""
@@ -184,7 +271,7 @@ def test_static_arguments_by_name(x):
         with pytest.raises(RuntimeError, match=r"^first.*unexpected .* 'm'"):
             apply(first, (x,), wrong)
     for wrong, says in (({}, "missing .* 'n'"), ({"n": 1, "step": "a"}, "slice indices must be integers")):
-        with pytest.raises(RuntimeError, match=f"^first.*{says}"):
+        with pytest.raises(RuntimeError, match=rf"^first.*{says}"):
             apply(first, (x,), wrong)
 
 

@@ -35,6 +35,7 @@ _max: Any = np.maximum.reduce
 _min: Any = np.minimum.reduce
 _and: Any = np.logical_and.reduce
 _or: Any = np.logical_or.reduce
+_concatenate = getattr(np.concatenate, "_implementation", np.concatenate)
 
 
 _LARGE, _LONG, _ROW = 1 << 17, 256, 1024
@@ -168,6 +169,22 @@ def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     return x.reshape(shape)
 
 
+def concat(xs: Any, *, axis: Any = 0) -> Any:
+    """Arrays joined end to end along ``axis``; flattened, if it is None."""
+    return _concatenate(xs, axis)
+
+
+def stack(xs: Any, *, axis: int = 0) -> Any:
+    """Arrays of one shape joined along a new axis."""
+    if axis >= 0:
+        new = (slice(None),) * axis + (None,)
+        try:
+            return _concatenate([x[new] for x in xs], axis)
+        except (ValueError, IndexError):  # shapes that differ, or an axis that there is not: NumPy says so
+            pass
+    return np.stack(xs, axis)
+
+
 def squeeze(x: Any, axis: tuple[int, ...]) -> Any:
     """A view without axes of length 1."""
     return x.squeeze(axis)
@@ -292,9 +309,9 @@ class _Namespace(SimpleNamespace):
 # vars, not dir: NumPy loads some of its submodules only when they are asked for, which takes longer than all this.
 namespace = _Namespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
-    sum, prod, max, min, all, any, isdtype, matmul, asarray, broadcast_to, reshape, squeeze, expand_dims, permute_dims,
-    floor_divide, fmod, remainder, zero, zeros_like, ones_like, conj, to_complex, view_as_real, view_as_complex,
-    write_view, einsum, where, tril, triu, may_hold,
+    sum, prod, max, min, all, any, isdtype, matmul, asarray, broadcast_to, reshape, concat, stack, squeeze, expand_dims,
+    permute_dims, floor_divide, fmod, remainder, zero, zeros_like, ones_like, conj, to_complex, view_as_real,
+    view_as_complex, write_view, einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 for _name in scatter.__all__:

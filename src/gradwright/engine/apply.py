@@ -18,7 +18,7 @@ from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
 from gradwright.engine.base import TensorBase, made, wrap
 from gradwright.engine.general import general
-from gradwright.engine.mode import PLAIN, now
+from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh
 from gradwright.errors import kind
@@ -59,6 +59,8 @@ _FLOATS: dict[Any, _Numbers] = {
 _WHOLE = _FLOATS | {np.dtype(np.int64): _i64[0], np.int64: _i64[1]}
 _INTEGERS = frozenset(map(np.dtype, ("int64", "int32", "int16", "int8", "uint8", "bool")))
 _MANY = 3
+_REAL = _INTEGERS | {np.dtype(np.float32), np.dtype(np.float64)}
+_FAILURES = (ValueError, TypeError, LookupError, FloatingPointError, AttributeError, RuntimeError)
 _SCALARS = frozenset([np.float32, np.float64, *(d.type for d in _INTEGERS)])
 
 
@@ -96,7 +98,9 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
 def apply(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     """``op`` of tensors, with these static arguments: the quick way if it can be, else `general`."""
     n = len(inputs)
-    if op.several or n > _MANY or (op.variadic and len(op.inputs) == 1):
+    if op.variadic and len(op.inputs) == 1:
+        return (op.ways.get(0) or joining(op))(inputs, static)
+    if op.several or n > _MANY:
         return general(op, inputs, static)
     return (op.ways.get(n) or direct(op, n))(*inputs, static)
 
@@ -104,6 +108,47 @@ def apply(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
 def apply_one(op: Op, x: Any, static: dict[str, Any]) -> Any:
     """`apply` for one tensor and one result, which most calls are."""
     return (op.ways.get(1) or direct(op))(x, static)
+
+
+def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
+    """The callable ``f(tensors, static)`` of an operation of any number of tensors and nothing else, made once."""
+    formula = _formula(op)
+    records: dict[tuple[bool, ...], Callable[..., Any]] = {}
+
+    def call(inputs: Sequence[Any], static: dict[str, Any]) -> Any:
+        mode = now()
+        if mode is not PLAIN and mode is not UNRECORDED:
+            return general(op, inputs, static)
+        arrays, mask = [], []
+        try:
+            t = inputs[0].array.dtype
+            for x in inputs:
+                a = x.array
+                if not (a.__class__ is np.ndarray or a.__class__ in _SCALARS) or a.dtype is not t:
+                    return general(op, inputs, static)
+                if x._view is not None:
+                    refresh(x)
+                arrays.append(a)
+                mask.append(x._node is not None)
+            if t not in _REAL:
+                return general(op, inputs, static)
+            result = formula(numpy_backend.namespace, *arrays, **static)
+        except _FAILURES:
+            return general(op, inputs, static)
+        if result.__class__ is made.cls:
+            return general(op, inputs, static)
+        out = wrap(result, None, [0])
+        if True in mask and mode is PLAIN and op.rules:
+            needed = tuple(mask)
+            record = records.get(needed)
+            if record is None:
+                record = records[needed] = recorder(op, needed)
+            out._node = record(inputs, out, static)
+        return out
+
+    plain = not op.several and op.kind not in ("elementwise", "view")
+    op.ways[0] = found = _named(call, op) if plain else functools.partial(general, op)
+    return found
 
 
 def _formula(op: Op) -> Callable[..., Any]:
@@ -225,9 +270,9 @@ def _compiled(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcast
 
 _SCOPE: dict[str, Any] = {
     "__name__": __name__, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "FLOATS": _FLOATS,
-    "FAILURES": (ValueError, TypeError, LookupError, FloatingPointError, AttributeError, RuntimeError),
+    "FAILURES": _FAILURES,
     "INTEGERS": _INTEGERS,
-    "REAL": _INTEGERS | {np.dtype(np.float32), np.dtype(np.float64)}, "NUMPY": numpy_backend.namespace,
+    "REAL": _REAL, "NUMPY": numpy_backend.namespace,
     "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general, "made": made,
     "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
     "recorded_as": _recorded_as, "refresh": refresh,

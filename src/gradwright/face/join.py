@@ -9,7 +9,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.backends import differ, to_host
-from gradwright.engine.apply import apply
+from gradwright.engine.apply import apply, joining
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -25,12 +25,26 @@ __all__ = [
     "unsafe_split", "unsafe_split_with_sizes", "vsplit", "vstack",
 ]  # fmt: skip
 
+_joined, _stacked = joining(_shape.concat), joining(_shape.stack)
 _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 
 def cat(tensors: Any, dim: int = 0) -> Any:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
-    items = _of_one_dtype(tensor_list("cat", tensors, empty=ValueError))
+    items = tensor_list("cat", tensors, empty=ValueError)
+    first = items[0].array
+    shape, dtype = first.shape, first.dtype
+    for x in items:
+        if x.array.shape != shape or x.array.dtype is not dtype or not shape:
+            items = _fitting(items, dim)
+            break
+    axis = one_dim("cat", dim, items[0].array.ndim)
+    return _joined(items, {"axis": axis, "ends": tuple(accumulate([x.array.shape[axis] for x in items]))})
+
+
+def _fitting(items: list[Any], dim: int) -> list[Any]:
+    """Tensors to be joined, converted to one dtype, without empty vectors; RuntimeError if they do not fit together."""
+    items = _of_one_dtype(items)
     if () in (shapes := [x.array.shape for x in items]):
         raise RuntimeError(f"cat(): zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
     if (0,) in shapes and set(shapes) != {(0,)}:
@@ -48,14 +62,16 @@ def cat(tensors: Any, dim: int = 0) -> Any:
                 f"cat(): Sizes of tensors must match except in dimension {axis}. "
                 f"Expected {_text(first)} but got {_text(shape)} for tensor number {i} in the list."
             )
-    ends = tuple(accumulate([shape[axis] for shape in shapes]))
-    return apply(_shape.concat, items, {"axis": axis, "ends": ends})
+    return items
 
 
 def _of_one_dtype(items: list[Any]) -> list[Any]:
     """The tensors converted to the dtype they promote to."""
     first = items[0].array.dtype
-    if all(x.array.dtype is first for x in items):
+    for x in items:
+        if x.array.dtype is not first:
+            break
+    else:
         return items
     common = result_type(*items)
     return [to_dtype(x, common) for x in items]
@@ -67,13 +83,14 @@ concat = concatenate = cat
 def stack(tensors: Any, dim: int = 0) -> Any:
     """Tensors of one shape joined along a new dim."""
     items = _of_one_dtype(tensor_list("stack", tensors))
+    shape = items[0].array.shape
     for i, x in enumerate(items):
-        if x.array.shape != items[0].array.shape:
+        if x.array.shape != shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {_text(items[0].array.shape)} at entry 0 and "
+                f"stack expects each tensor to be equal size, but got {_text(shape)} at entry 0 and "
                 f"{_text(x.array.shape)} at entry {i}"
             )
-    return apply(_shape.stack, items, {"axis": one_dim("stack", dim, items[0].array.ndim + 1)})
+    return _stacked(items, {"axis": one_dim("stack", dim, len(shape) + 1)})
 
 
 def _stacking(name: str, widen: Callable[[Any], Any], dim: int, doc: str) -> Callable[..., Any]:

@@ -46,8 +46,9 @@ def tensor_list(
         got = kind(values)
         raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of Tensors, not {got}")
     items = list(values)
-    for i, v in enumerate(items):
+    for v in items:
         if not isinstance(v, TensorBase):
+            i = next(i for i, v in enumerate(items) if not isinstance(v, TensorBase))
             raise TypeError(f"{function}(): expected Tensor as element {i} in argument '{argument}', but got {kind(v)}")
     if not items:
         raise empty(f"{function}(): expected a non-empty list of Tensors")
