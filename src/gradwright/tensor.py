@@ -15,6 +15,7 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.freeze import freeze, thaw
 from gradwright.engine.hooks import RemovableHandle
+from gradwright.engine.levels import detached, shown
 from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad, node_of
 from gradwright.engine.numbers import asked
@@ -144,6 +145,7 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
                 grad = f"grad_fn=<{type(self.grad_fn).__name__}>"
         except RuntimeError:  # of a view whose history cannot be told any more: that is for operations to say
             grad = "grad_fn=<Invalid>"
+        grad = ", ".join(filter(None, (grad, shown(self.array))))
         where = "" if (at := self.device) == CPU else f"device='{at}'"
         return tensor_repr(to_host(self.array), device=where, grad=grad, default_dtype=dtypes.default().dtype)
 
@@ -345,6 +347,7 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         freeze(self)
+        self.array = detached(self.array)
         return self
 
     def retain_grad(self) -> None:

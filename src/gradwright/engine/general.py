@@ -85,7 +85,7 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         if mode.records:
             mask = tuple([x._node is not None for x in inputs])
             broadcast = op.kind == "elementwise" and any(a.shape != result.shape for a in arrays)
-            record = recorder(op, mask, broadcast, complex_ and op.complex == "holomorphic")
+            record = recorder(op, mask, broadcast, complex_ and op.complex == "holomorphic", level is not None)
             node = record(inputs, out, static) if op.variadic else record(*inputs, out, static)
             if op.several:
                 _attach(node, out)

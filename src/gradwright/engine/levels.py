@@ -155,10 +155,13 @@ class LevelArray:
         cls: Any = type(self)
         return self if same else cls(self.level, *parts)
 
+    def beside(self) -> str:
+        """What a repr says of it beside the values."""
+        return ""
+
     def shares(self, other: Any) -> bool:
         """Whether it shows the memory of another of the same level, of which it was made as a view might be."""
-        from_here, there = self.tensor, other.tensor
-        return from_here is there or (from_here._view is not None and from_here._counter is there._counter)
+        return bool(self.tensor._counter is other.tensor._counter)
 
     def copy(self) -> Any:
         """The same in memory of its own."""
@@ -243,6 +246,23 @@ for _name in _TWO:
 def below(array: Any) -> Any:
     """An array of a library below all levels: this one, or what it is made of."""
     return array.plain if isinstance(array, LevelArray) else array
+
+
+def current(array: Any) -> Any:
+    """The array, or what is left of it if its level has ended."""
+    while isinstance(array, LevelArray) and not array.level.alive:
+        array = array.settled()
+    return array
+
+
+def detached(array: Any) -> Any:
+    """The same values in the same memory, without history or tangents."""
+    return array.detached() if isinstance(array, LevelArray) else array
+
+
+def shown(array: Any) -> str:
+    """What a repr says of an array beside its values."""
+    return array.beside() if isinstance(array, LevelArray) and array.level.alive else ""
 
 
 def as_tensor(value: Any) -> Any:
@@ -336,8 +356,8 @@ def innermost(inputs: Sequence[Any], arrays: list[Any]) -> Level | None:
     """The innermost level that arrays of tensors belong to; those whose level has ended are settled first."""
     found: Level | None = None
     for k, array in enumerate(arrays):
-        while isinstance(array, LevelArray) and not array.level.alive:
-            array = arrays[k] = inputs[k].array = array.settled()
+        if isinstance(array, LevelArray) and not array.level.alive:
+            array = arrays[k] = inputs[k].array = current(array)
         if isinstance(array, LevelArray) and (found is None or array.level.number > found.number):
             found = array.level
     return found
@@ -366,10 +386,5 @@ def reread(x: Any) -> bool:
     view = x._view
     if view is None or not isinstance(view.base.array, LevelArray):
         return False
-    before = now()
-    try:
-        switch(before.but(records=False))
-        x.array = backends.steps.read(wrap(view.base.array), view.steps).array
-    finally:
-        switch(before)
+    x.array = backends.steps.read(wrap(view.base.array), view.steps).array
     return True

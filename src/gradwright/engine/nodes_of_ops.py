@@ -30,6 +30,7 @@ from gradwright import backends, dtypes
 from gradwright.backends import numpy as numpy_backend
 from gradwright.dtypes import LEGACY
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import current
 from gradwright.engine.memory import share_saved
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, operation, ticket
 from gradwright.engine.reached import Reached
@@ -151,22 +152,25 @@ def modified(owner: Node, name: str, packed: tuple[Any, ...]) -> RuntimeError:
     )
 
 
-def recorder(op: Op, mask: tuple[bool, ...], broadcast: bool = False, conjugate: bool = False) -> Callable[..., Any]:
+def recorder(op: Op, mask: tuple[bool, ...], broadcast: bool = False, conjugate: bool = False,
+             level: bool = False) -> Callable[..., Any]:  # fmt: skip
     """What `build` makes, made once."""
-    key = (mask, broadcast, conjugate)
+    key = (mask, broadcast, conjugate, level)
     found = op.records.get(key)
     if found is None:
-        found = op.records[key] = build(op, mask, broadcast, conjugate)
+        found = op.records[key] = build(op, mask, broadcast, conjugate, level)
     return found
 
 
-def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool = False) -> Callable[..., Any]:
+def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool = False,
+          level: bool = False) -> Callable[..., Any]:  # fmt: skip
     """The function ``record(*inputs, out[, static])`` that makes the node of one call, for these needed inputs.
 
     If the inputs ``broadcast``, their cotangents are summed back. With ``conjugate``, for a holomorphic operation on
-    complex numbers, the derivatives, which are written as for real numbers, get and give conjugates.
+    complex numbers, the derivatives, which are written as for real numbers, get and give conjugates. Arrays of a
+    ``level`` may be run backward through when that has ended.
     """
-    text, scope, names, packed = _written(op, mask, broadcast, conjugate)
+    text, scope, names, packed = _written(op, mask, broadcast, conjugate, level)
     name = op.node
     filename = f"<gradwright node {name} {''.join('01'[m] for m in mask)}{' conjugate' * conjugate}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -189,7 +193,7 @@ def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
              "filled": filled, "outputs": outputs, "underived": underived,
-             "Reached": Reached, "untaken": untaken}  # fmt: skip
+             "Reached": Reached, "untaken": untaken, "current": current}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
 
@@ -208,7 +212,7 @@ _Written = tuple[str, dict[str, Any], tuple[str, ...], int]
 """The text of a node's functions, the names in it, what is saved, and how much of that is tensors."""
 
 
-def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> _Written:
+def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, level: bool) -> _Written:
     named, rest = (op.inputs[:-1], op.inputs[-1]) if op.variadic else (op.inputs, "")
     needed = [n for n, m in zip(named, mask, strict=False) if m]
     which = [i for i, m in enumerate(mask[len(named) :]) if m]
@@ -244,6 +248,7 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> 
     for n in single:
         packed = f"({n}, {n}_counter, {n}_version, {n}_node)"
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
+        lines += [f"    {n} = current({n})"] * level
     if many:
         lines += [f"    for one in {rest}:", f"        if one[1][0] != one[2]: raise modified(self, {rest!r}, one)"]
     if op.several:
@@ -256,8 +261,9 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool) -> 
         lines += [f"        {rest} = [wrap(x[0], x[3], x[1]) for x in {rest}]"] * many
         lines += ["        out = outputs(self, out, True)"] * outs
         lines += ["    else:"] * (outs or many)
-        lines += [f"        {rest} = [x[0] for x in {rest}]"] * many
+        lines += [f"        {rest} = [{'current(x[0])' if level else 'x[0]'} for x in {rest}]"] * many
         lines += ["        out = outputs(self, out, False)"] * outs
+        lines += ["        out = [current(o) for o in out]"] * (outs and level)
     if none:
         lines += [f"    {rest} = ()"]
     if conjugate:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU, device_of
-from gradwright.engine.levels import LevelArray
+from gradwright.engine.levels import LevelArray, below
 from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import lend
@@ -53,7 +53,7 @@ class Arrays:
         if self._is_elsewhere():
             raise RuntimeError(f"data_ptr(): a tensor on {device_of(self.array)} has no address that is known: call "
                                "cpu() for a copy that has one")  # fmt: skip
-        return writable(self).__array_interface__["data"][0] if self.array.size else 0
+        return below(writable(self)).__array_interface__["data"][0] if self.array.size else 0
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The same memory as a NumPy array.

@@ -11,7 +11,9 @@ The tangent of a result follows from what the operation declares:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from functools import partial
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,11 +23,15 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import ticket, wrap
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import now
+from gradwright.engine.version import rewind
 from gradwright.op import Op, Rule, table
 from gradwright.ops.shape import sum_to
 from gradwright.transform.functions import at_level, differentiable, moved
 from gradwright.transform.overwritten import keep
 from gradwright.transform.transpose import transposed, zeros
+
+halted: ContextVar[float] = ContextVar("the number of the innermost level where nothing moves", default=-1)
+"""Levels up to this number compute values alone: for them a Function's forward is only a value."""
 
 
 class Dual(LevelArray):
@@ -57,14 +63,44 @@ class Dual(LevelArray):
         """The value and the tangent."""
         return self.tensor, self.tangent
 
+    def beside(self) -> str:
+        """Its tangent."""
+        return f"tangent={self.tangent!r}"
+
     def _refuses(self, what: str) -> Exception:
         return RuntimeError(
             f"{what} of a tensor that carries a tangent: what is made of the numbers would have none. Call detach() "
             "first, if that is meant; else compute with tensors, or in a Function with a jvp."
         )
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.level.alive and not self.level.halted():
+            raise self._refuses("numpy()")
+        array = self.tensor.array
+        return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
+
+    def item(self) -> Any:
+        """The one number in it, which does not move, as it has no history either."""
+        return self.tensor.item()
+
+    def tolist(self) -> Any:
+        """Its numbers in lists."""
+        return self.tensor.tolist()
+
     def __bool__(self) -> bool:
         return bool(self.tensor)
+
+    def __int__(self) -> int:
+        return int(self.tensor)
+
+    def __index__(self) -> int:
+        return index(self.tensor)
+
+    def __float__(self) -> float:
+        return float(self.tensor)
+
+    def __complex__(self) -> complex:
+        return complex(self.tensor)
 
     def __repr__(self) -> str:
         return f"Dual({self.tensor!r}, tangent={self.tangent!r})"
@@ -83,7 +119,19 @@ class Tangents(Level):
 
     def dual(self, x: Any, tangent: Any) -> Any:
         """A tensor of this level: ``x`` with a tangent."""
-        return wrap(Dual(self, x, tangent), None, x._counter)
+        return wrap(self.joined(x, tangent), None, x._counter)
+
+    def joined(self, x: Any, tangent: Any) -> Dual:
+        """The array of such a tensor."""
+        return Dual(self, x, tangent)
+
+    def halted(self) -> bool:
+        """Whether values alone are computed, in the forward of a Function."""
+        return halted.get() >= self.number
+
+    def moves(self) -> bool:
+        """Whether results have tangents."""
+        return not self.halted() and not (self._stops and now().stopped >= self.number)
 
     def apart(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and its tangent of this level, or None."""
@@ -95,35 +143,34 @@ class Tangents(Level):
         self.began = ticket()
         pairs = [self.apart(x) for x in inputs]
         values, tangents = [p[0] for p in pairs], [p[1] for p in pairs]
-        stopped = self._stops and now().stopped >= self.number
-        return self.outside(self._read, op, values, tangents, static, stopped)
+        return self.outside(self._read, op, values, tangents, static, self.moves())
 
-    def _read(self, op: Op, values: list[Any], tangents: list[Any], static: dict[str, Any], stopped: bool) -> Any:
+    def _read(self, op: Op, values: list[Any], tangents: list[Any], static: dict[str, Any], moves: bool) -> Any:
         out = apply(op, values, static)
-        moves = [t if n in op.rules else None for n, t in zip(op.names_of(len(values)), tangents, strict=True)]
-        if stopped or all(t is None for t in moves):
+        moved = [t if n in op.rules else None for n, t in zip(op.names_of(len(values)), tangents, strict=True)]
+        if not moves or all(t is None for t in moved):
             return [o.array for o in out] if op.several else out.array
-        found = pushed(op, values, moves, out, static)
+        found = pushed(op, values, moved, out, static)
         if not op.several:
-            return self._joined(op, out, found, moves)
-        return [self._joined(op, o, t, moves) for o, t in zip(out, found, strict=True)]
+            return self._result(op, out, found, moved)
+        return [self._result(op, o, t, moved) for o, t in zip(out, found, strict=True)]
 
-    def _joined(self, op: Op, out: Any, tangent: Any, given: Sequence[Any]) -> Any:
+    def _result(self, op: Op, out: Any, tangent: Any, given: Sequence[Any]) -> Any:
         if tangent is None or dtypes.of(out.array.dtype).category < dtypes.FLOAT:
             return out.array
         if op.kind != "view" and (tangent._view is not None or any(tangent is t for t in given)):
             tangent = tangent.clone()  # the result may be written to
-        return Dual(self, out, tangent)
+        return self.joined(out, tangent)
 
     def held(self, t: Any) -> Dual:
         """``t`` with a tangent of zeros, over the same memory."""
-        return Dual(self, wrap(t.array, t._node, t._counter), self.outside(zeros, t))
+        return self.joined(wrap(t.array, t._node, t._counter), self.outside(zeros, t))
 
     def write(self, array: Any, value: Any) -> None:
         """Put value and tangent into the memory of value and tangent."""
         dual = isinstance(value, Dual) and value.level is self
         x, t = (value.tensor, value.tangent) if dual else (wrap(value), None)
-        self.outside(_write, array, x, t, value.began if dual else 0)
+        self.outside(_write, array, x, t, value.began if dual else 0, self.moves())
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for values, and what its jvp, or else its backward, makes of their tangents."""
@@ -131,8 +178,7 @@ class Tangents(Level):
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
-        stopped = self._stops and now().stopped >= self.number
-        if stopped or all(t is None for _, t in pairs):
+        if not self.moves() or all(t is None for _, t in pairs):
             return self.outside(function.apply, *[x for x, _ in pairs])
         outs, ts = self.outside(moved, function, [x for x, _ in pairs], [t for _, t in pairs])
         many = outs if isinstance(outs, tuple) else (outs,)
@@ -140,12 +186,15 @@ class Tangents(Level):
         return tuple(made) if isinstance(outs, tuple) else made[0]
 
 
-def _write(array: Dual, value: Any, tangent: Any, began: int) -> None:
+def _write(array: Dual, value: Any, tangent: Any, began: int, moves: bool) -> None:
     keep(array.parts, [value] if tangent is None else [value, tangent], began)
-    array.tensor.copy_(value)
-    if tangent is None:
+    x = array.tensor
+    version = x._counter[0]
+    x.copy_(value)
+    rewind(x._counter, version)  # who writes counts it
+    if moves and tangent is None:
         array.tangent.zero_()
-    else:
+    elif moves:
         array.tangent.copy_(tangent)
 
 
