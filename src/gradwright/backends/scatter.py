@@ -103,6 +103,7 @@ def _add_rows(out: Any, index: Any, rows: Any, *, zeros: bool) -> None:
         again = np.flatnonzero(last[index] != order)
         if not again.size:
             return
+        del last, order  # their memory serves again
         index, rows = index[again], rows[again]
     if np.bincount(index).max() <= _MANY:
         _combine_rows(np.add, out, index, rows)
