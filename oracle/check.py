@@ -32,6 +32,8 @@ class Options:
     errors: bool = False
     library: str = ""
     """Compare with the run over this library's arrays instead of with PyTorch."""
+    transforms: bool = False
+    """Check tangents and batches instead."""
 
 
 @dataclass

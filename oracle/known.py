@@ -30,3 +30,41 @@ KNOWN: dict[str, str] = {
     "svd_lowrank": SIGNS,
 }
 """Entry name (variant included) -> the reason, in a line."""
+
+SQUARE = "PyTorch's tangent reads the triangle, or the part of a Hermitian matrix, that is not read"
+PHASES = "the signs, or phases, of vectors are arbitrary, and so are those of their tangents"
+ROUNDED = "the tangents are rounded to the dtype it converts to"
+DRAWS = "PyTorch draws other numbers"
+MOVED = "which of the entries sent to one place stays is not promised by PyTorch"
+
+_ROUNDING = {
+    "bfloat16": ROUNDED, "cfloat": ROUNDED, "float": ROUNDED, "half": ROUNDED,
+    "cov": "weights of float32 meet values of float64, and are rounded",
+    "masked.logaddexp": "the slope at -inf, where both are masked out, is NaN, and so is its product with 0",
+}  # fmt: skip
+
+TRANSFORMED: dict[str, dict[str, str]] = {
+    "jvp": _ROUNDING,
+    "jvp of vjp": _ROUNDING,
+    "torch jvp": {
+        "cholesky_inverse": UNREAD,
+        "cholesky_solve": UNREAD,
+        "linalg.cholesky": SQUARE,
+        "linalg.cholesky_ex": SQUARE,
+        "linalg.eig": PHASES,
+        "linalg.eigh": SQUARE,
+        "linalg.svd": PHASES,
+        "logcumsumexp": "PyTorch's complex tangent is NaN",
+        "nn.functional.dropout2d": DRAWS,
+        "nn.functional.dropout3d": DRAWS,
+        "nn.functional.max_unpool2d": MOVED,
+        "nn.functional.max_unpool3d": MOVED,
+        "nn.functional.multi_head_attention_forward": DRAWS,
+        "nn.functional.rrelu": DRAWS,
+        "pca_lowrank": SIGNS,
+        "svd": PHASES,
+        "svd_lowrank": SIGNS,
+        "triangular_solve": UNREAD,
+    },
+}
+"""For each check of the transforms (`python -m oracle --transforms`) the entries that may fail it, and why."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 CHECKS = ("value", "dtype", "gradient", "second", "state", "forms", "errors", "warnings")
+TRANSFORMS = ("jvp", "torch jvp", "vmap", "vmap of jvp", "jvp of vmap", "jvp of vjp")
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Record:
     name: str
     group: str
     missing: bool = False
-    checks: dict[str, Check] = field(default_factory=lambda: {name: Check() for name in CHECKS})
+    checks: dict[str, Check] = field(default_factory=lambda: {name: Check() for name in CHECKS + TRANSFORMS})
     skipped: int = 0
     other_kind: list[str] = field(default_factory=list)
     """Inputs refused with another kind of exception than PyTorch's: told apart, not counted as a disagreement."""

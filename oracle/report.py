@@ -11,7 +11,7 @@ from rich.table import Table
 
 from oracle.entries import ENTRIES, GROUPS, group_of, name_of
 from oracle.known import KNOWN
-from oracle.records import Record
+from oracle.records import TRANSFORMS, Record
 from oracle.resolve import callable_for
 
 DOCS = Path(__file__).parent.parent / "docs" / "operators.md"
@@ -20,17 +20,35 @@ COLUMNS = ("entries", "value", "gradient", "second", "agree", "disagree", "missi
 
 def show(records: list[Record], console: Console, against: str, known: dict[str, str]) -> None:
     """The disagreements first, the counts last, where a terminal leaves them in sight."""
+    _show_reasons(records, console, known)
+    other = [f"{r.name} {line}" for r in records for line in r.other_kind]
+    if other:
+        console.print(f"[dim]{len(other)} inputs are refused with another kind of exception than PyTorch's:[/]")
+        console.print("\n".join(f"    {line}" for line in other), highlight=False, markup=False, soft_wrap=True)
+    console.print(_table(records, against))
+
+
+def show_transforms(records: list[Record], console: Console, known: dict[str, dict[str, str]]) -> None:
+    """The same of transforms: how many entries pass each check, and how many fail one."""
+    _show_reasons(records, console, {name: why for check in known.values() for name, why in check.items()})
+    table = Table(title="Transforms of PyTorch's databases", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("check", "entries", "pass", "fail", "known to"):
+        table.add_column(name, justify="left" if name == "check" else "right", no_wrap=True)
+    for name in TRANSFORMS:
+        found = [(r, r.checks[name]) for r in records if r.checks[name].passed + r.checks[name].failed]
+        failed = [r for r, c in found if c.failed]
+        counted = len(found), len(found) - len(failed), len(failed), sum(r.name in known.get(name, {}) for r in failed)
+        table.add_row(name, *map(str, counted))
+    console.print(table)
+
+
+def _show_reasons(records: list[Record], console: Console, known: dict[str, str]) -> None:
     for record in records:
         for n, reason in enumerate(record.reasons()):
             if n == 0:
                 why = f" (known: {known[record.name]})" if record.name in known else ""
                 console.print(f"[bold]{record.name}[/]{why}", highlight=False)
             console.print(f"    {reason}", highlight=False, markup=False, soft_wrap=True)
-    other = [f"{r.name} {line}" for r in records for line in r.other_kind]
-    if other:
-        console.print(f"[dim]{len(other)} inputs are refused with another kind of exception than PyTorch's:[/]")
-        console.print("\n".join(f"    {line}" for line in other), highlight=False, markup=False, soft_wrap=True)
-    console.print(_table(records, against))
 
 
 def _table(records: list[Record], against: str) -> Table:

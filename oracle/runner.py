@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from oracle import libraries
+from oracle import libraries, transforms
 from oracle.check import Options, check_samples, fault, new_record
 from oracle.entries import ENTRIES, name_of
 from oracle.forms import check_forms
@@ -38,6 +38,9 @@ def run_entry(entry: Any, options: Options) -> Record:
     try:
         if options.library:
             libraries.check(record, entry, op, options.library, options.samples)
+        elif options.transforms:
+            if record.group not in ("modules", "optimizers"):
+                transforms.check(record, entry, op, options.samples)
         elif record.group == "modules":
             check_module(record, entry, op, options)
         elif record.group == "optimizers":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
 import gradwright
 from gradwright.transform.batch import Batches
@@ -16,12 +17,11 @@ from gradwright.transform.transpose import zeros
 from oracle import special_cases
 from oracle.check import Case, case_of, quietly
 from oracle.compare import tensors_in, value_difference
-from oracle.convert import UnconvertibleError
 from oracle.entries import describe, samples
+from oracle.known import TRANSFORMED
 from oracle.libraries import faults
-from oracle.records import Record
+from oracle.records import TRANSFORMS, Record
 
-CHECKS = ("jvp", "torch jvp", "vmap", "vmap of jvp", "jvp of vmap", "jvp of vjp")
 SIZE = 2
 """How many examples a batch has."""
 
@@ -36,6 +36,11 @@ def check(record: Record, entry: Any, op: Callable[..., Any], count: int | None)
     for dtype in dtypes:
         for sample in quietly(partial(list, samples(entry, dtype, count, requires_grad=True))):
             quietly(partial(_check, record, entry, sample, op, dtype))
+
+
+def fails(record: Record) -> list[str]:
+    """The checks that an entry fails and is not known to."""
+    return [name for name in TRANSFORMS if record.checks[name].failed and record.name not in TRANSFORMED.get(name, {})]
 
 
 def _check(record: Record, entry: Any, sample: Any, op: Callable[..., Any], dtype: Any) -> None:
@@ -138,7 +143,7 @@ def _second(record: Record, f: Function, xs: Tensors, vs: Tensors, draw: Any, wh
     us = [_like(x, draw) for x in xs]
 
     def slopes(xs: Tensors) -> list[Any]:
-        leaves = [x.detach_reverse() if hasattr(x, "detach_reverse") else _own_leaf(x) for x in xs]
+        leaves = [_own_leaf(x) for x in xs]
         return list(gradwright.autograd.grad(f(leaves), leaves, ws, materialize_grads=True))
 
     _, forward = jvp(slopes, xs, vs)
@@ -160,8 +165,6 @@ def _own_leaf(x: Any) -> Any:
 def _against_torch(record: Record, entry: Any, case: Case, xs: Tensors, vs: Tensors, ts: Tensors,
                    flows: Sequence[int], where: str) -> None:  # fmt: skip
     """The tangents beside PyTorch's, where it has them."""
-    from torch.autograd import forward_ad
-
     own: dict[int, Any] = {}
 
     def put(value: Any) -> Any:
@@ -203,6 +206,3 @@ def _apart(one: tuple[float, float], other: tuple[float, float], tolerance: floa
     if both_nan or abs(one[0] - other[0]) <= tolerance * scale or (one[0] == other[0]):
         return None
     return f"{one[0]:.12g} beside {other[0]:.12g}"
-
-
-__all__ = ["CHECKS", "UnconvertibleError", "check"]

@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 import gradwright
+from gradwright.op import Rule, table
 
 pytest.importorskip("torch", reason="the oracle is PyTorch, which is not installed")
 
 from oracle import check, resolve
-from oracle.entries import ENTRIES, chosen, name_of
+from oracle.entries import ENTRIES, chosen, group_of, name_of
 from oracle.known import KNOWN
 from oracle.records import Record
 from oracle.refusals import check_errors
 from oracle.report import DOCS, operators_page
 from oracle.runner import run_entry
+from oracle.transforms import fails
 
 PRESENT = {name_of(e): e for e in ENTRIES if resolve.callable_for(e) is not None}
 ROOT = Path(__file__).parent.parent
@@ -40,6 +42,21 @@ def test_agrees(name):
 def test_what_is_known_to_differ_still_does(name):
     everything = check.Options(samples=None, dtypes=True, forms=True, errors=True)
     assert run_entry(entry(name), everything).status == "disagree", f"{name} agrees: take it out of oracle/known.py"
+
+
+OPERATIONS = [name for name, e in PRESENT.items() if group_of(e) not in ("modules", "optimizers")]
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_transforms_agree(name):
+    record = run_entry(PRESENT[name], check.Options(samples=1, transforms=True))
+    assert fails(record) == [], record.reasons()
+
+
+def test_finds_a_wrong_tangent(monkeypatch):
+    op = table["sin"]
+    monkeypatch.setattr(op, "pushes", {"x": Rule(lambda xp, t, x: t * xp.cos(x) * 1.001, ("x",))})
+    assert fails(run_entry(entry("sin"), check.Options(samples=1, transforms=True))) == ["jvp", "torch jvp"]
 
 
 def test_operators_page_is_what_docs_would_write():
