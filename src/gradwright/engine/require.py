@@ -24,11 +24,16 @@ def require(condition: Any, message: str | Callable[[], str], error: type[Except
     if deferred is not None:
         deferred(condition, message, error)
         return
-    condition = below(condition)  # of a batch, each example must meet it
-    if not isinstance(condition, bool):
-        condition = bool(condition if condition.ndim == 0 else backends.namespace(condition).all(condition))
-    if not condition:
+    if not everywhere(condition):
         raise error(message if isinstance(message, str) else message())
+
+
+def everywhere(condition: Any) -> bool:
+    """Whether an array of booleans, or one boolean, holds everywhere, in each example of a batch."""
+    if isinstance(condition, bool):
+        return condition
+    condition = below(condition)
+    return bool(condition if condition.ndim == 0 else backends.namespace(condition).all(condition))
 
 
 def _outside(array: Any, low: Any, high: Any) -> Any:

@@ -157,9 +157,9 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         a = _weights(aweights, "aweights", n, "f")
         w = a if w is None else w * a
     total = n if w is None else reduce.sum(w)
-    if w is not None and total.array == 0:
-        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-    middle = reduce.sum(x if w is None else x * w, 1, keepdim=True) / (total or 1)
+    if w is not None:
+        require(total.array != 0, "cov(): weights sum to zero, can't be normalized")
+    middle = reduce.sum(x if w is None else x * w, 1, keepdim=True) / (total if w is not None else n or 1)
     freedom = total - (correction * reduce.sum(w * a) / total if aweights is not None and correction else correction)
     freedom = clamp(freedom, 0) if isinstance(freedom, TensorBase) else max(freedom, 0)
     centred = x - middle

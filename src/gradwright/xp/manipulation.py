@@ -13,6 +13,7 @@ from gradwright import backends
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import same
+from gradwright.engine.require import everywhere, within
 from gradwright.op import table
 from gradwright.reading import standard
 from gradwright.reading.standard import axes, one_axis, tensor
@@ -179,10 +180,8 @@ def _places(function: str, indices: Any, n: int) -> Any:
     if not at.size:
         return indices
     space = backends.namespace(at)
-    low, high = int(space.min(at)), int(space.max(at))
-    if low < -n or high >= n:
-        raise IndexError(f"{function}(): index {low if low < -n else high} is out of range for {n} entries")
-    return wrap(space.where(at < 0, at + n, at)) if low < 0 else indices
+    within(at, -n, n - 1, lambda i: f"{function}(): index {i} is out of range for {n} entries", IndexError)
+    return indices if everywhere(at >= 0) else wrap(space.where(at < 0, at + n, at))
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:

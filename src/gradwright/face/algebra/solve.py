@@ -9,6 +9,7 @@ from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
+from gradwright.engine.require import everywhere
 from gradwright.errors import size
 from gradwright.face.algebra.decompose import permutation, svdvals, triangles
 from gradwright.face.algebra.matrices import adjoint as _adjoint
@@ -215,7 +216,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     counts = zeros(A, 0, dtype=dtypes.int64) if driver == "gels" else rank(values, *tolerances(A, None, rcond))
     residuals = X.reshape(-1)[:0]
     residuals = residuals.real if residuals.is_complex() else residuals
-    if m > n and driver != "gelsy" and bool(backends.namespace(counts.array).all(counts.array == n)):
+    if m > n and driver != "gelsy" and everywhere(counts.array == n):
         rest = A @ X - B
         residuals = (rest * rest.conj()).real.sum(-2) if rest.is_complex() else (rest * rest).sum(-2)
     spectrum = values if driver in ("gelsd", "gelss") else values.reshape(-1)[:0]
