@@ -43,7 +43,15 @@ _ROUNDING = {
     "masked.logaddexp": "the slope at -inf, where both are masked out, is NaN, and so is its product with 0",
 }  # fmt: skip
 
+_NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm", "nn.functional.batch_norm",
+          "nn.functional.instance_norm")  # fmt: skip
+_BATCHED = {name: "one running mean for all examples cannot be written from a batch, as in PyTorch" for name in _NORMS}
+_BATCHED |= {"as_strided_scatter": "places in memory, and a row of a batch has others than a tensor of its own"}
+
 TRANSFORMED: dict[str, dict[str, str]] = {
+    "vmap": _BATCHED,
+    "vmap of jvp": _BATCHED,
+    "jvp of vmap": _BATCHED,
     "jvp": _ROUNDING,
     "jvp of vjp": _ROUNDING,
     "torch jvp": {

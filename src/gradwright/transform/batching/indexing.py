@@ -97,15 +97,19 @@ def _write_view(call: Call) -> Any:
     shape, complex_ = base.array.shape[1:], dtypes.of(base.array.dtype).is_complex
     where = places_of(shape, complex_, call.static["steps"])
     value_complex = dtypes.of(value.array.dtype).is_complex
-    flat = base.view_as_real() if complex_ else base
+    flat = _parts(base) if complex_ else base
     if value_complex:
-        value = value.view_as_real() if value.array.size // max(call.size, 1) < where.size else value.real
+        value = _parts(value) if value.array.size // max(call.size, 1) < where.size else value.real
     flat, value = (t.reshape(call.size, _count(t.array.shape[1:])) for t in (flat, value))
     place = wrap(backends.namespace(base.array).asarray(where, device=base.array.device))
     out = apply(table["put"], (flat, value, place), {"key": (_ALL, HERE)})
     if not complex_:
         return out.reshape(base.array.shape)
-    return out.reshape(*base.array.shape, 2).view_as_complex()
+    return apply(table["view_as_complex"], (out.reshape(*base.array.shape, 2),), {})
+
+
+def _parts(x: Any) -> Any:
+    return apply(table["view_as_real"], (x,), {})
 
 
 def _count(shape: Sequence[int]) -> int:
