@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradwright import backends, dtypes
@@ -54,27 +55,14 @@ class OpNode(Node):
     _op: Op
     _names: tuple[str, ...] = ()
     """What is in ``_saved``, in order; if no tensor is among it, it is in ``_kept``, which backward does not free."""
+    _kept: tuple[Any, ...]
     _packed = 0
     """How many of them, the first ones, are tensors packed with their version, or tuples of such."""
     _variadic = False
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(f"_saved_{SAVED_AS.get(n, n)}" for n in self._names)]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            for k, n in enumerate(self._names):
-                if SAVED_AS.get(n, n) == name[7:]:
-                    if self._packed and self._saved is None:
-                        raise freed(self)
-                    return self._unpacked(k)
-        if name.startswith("_raw_saved_"):
-            names = [SAVED_AS.get(n, n) for n in self._names[: self._packed]]
-            if name[11:] in names:
-                return raw(self, names.index(name[11:]))
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def _unpacked(self, k: int) -> Any:
+        if self._packed and self._saved is None:
+            raise freed(self)
         value = (self._saved if self._packed else self._kept)[k]
         if k >= self._packed:
             return value
@@ -88,6 +76,13 @@ class OpNode(Node):
         computed = iter(self._run(backends.namespace(next(t for t in grads if t is not None)), g))
         results = tuple([next(computed) if needed else None for needed in self._mask])
         return results if len(results) > 1 else results[0]
+
+
+def _shown(names: Sequence[str], packed: int) -> dict[str, property]:
+    """What is saved under these names as PyTorch's nodes show it. (No ``__getattr__``: it slows all attributes.)"""
+    known = [SAVED_AS.get(n, n) for n in names]
+    values = {f"_saved_{n}": property(partial(OpNode._unpacked, k=k)) for k, n in enumerate(known)}
+    return values | {f"_raw_saved_{n}": property(partial(raw, k=k)) for k, n in enumerate(known[:packed])}
 
 
 def pack(t: TensorBase) -> tuple[Any, ...]:
@@ -179,7 +174,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
     scope["Class"] = type(name, (OpNode,), {
         "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask), "_op": op,
         "_names": names, "_packed": packed, "_variadic": op.variadic,
-        **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
+        **_shown(names, packed), **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
     })  # fmt: skip
     return scope["record"]
 
