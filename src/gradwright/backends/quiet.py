@@ -67,12 +67,12 @@ def in_pass() -> bool:
     return _users.get() is not None
 
 
-def as_user(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def as_user(f: Callable[..., Any], *args: Any) -> Any:
     """What ``f`` returns under the user's own setting."""
     before, own = _get(), _users.get()
     try:
         _set(before if own is None else own)
-        return f(*args, **kwargs)
+        return f(*args)
     finally:
         _set(before)
 

@@ -235,22 +235,23 @@ def _written(xp: Any, leaves: list[tuple[Any, Any]], watched: Any) -> tuple[Any,
 
 def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
     """The nodes below ``roots`` that must run for cotangents to reach ``wanted``."""
-    route: set[Node] = set()
+    leads = set(wanted)
+    route: list[Node] = []
     for node in reversed(walk(roots)):
-        for target in node._next:
-            if target in route or target in wanted:
-                route.add(node)
-                break
-    return route
+        if not leads.isdisjoint(node._next):
+            leads.add(node)
+            route.append(node)
+    return set(route)
 
 
 def walk(roots: Iterable[Node]) -> list[Node]:
     """Every node of the graph below ``roots``, last made first."""
     seen = set(roots)
-    stack = list(seen)
-    while stack:
-        for node in stack.pop()._next:
-            if node not in seen:
-                seen.add(node)
-                stack.append(node)
-    return sorted(seen, key=attrgetter("_seq"), reverse=True)
+    found = list(seen)
+    for node in found:  # which grows
+        for target in node._next:
+            if target not in seen:
+                seen.add(target)
+                found.append(target)
+    found.sort(key=attrgetter("_seq"), reverse=True)
+    return found

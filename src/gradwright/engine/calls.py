@@ -284,6 +284,9 @@ def _target(t: Any) -> tuple[Any, int | None]:
     return t._node, None
 
 
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
 def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
     """The node of each output with its cotangent, checked: a Tensor if the pass is one of ``tensors``, else an array.
 
@@ -291,7 +294,8 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
     """
     given = _cotangents(outputs, given)
     roots = []
-    untaken.found = None
+    if untaken.found is not None:
+        untaken.found = None
     for i, t in enumerate(outputs):
         g = given[i]
         if t.__class__ is GradientEdge:
@@ -304,9 +308,10 @@ def _roots(outputs: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any,
                 raise RuntimeError("grad can be implicitly created only for scalar outputs, not for one of size "
                                    f"{size(t.array.shape)}: take its sum or mean, or give gradient=, a tensor of that "
                                    "size that says how much each entry counts")  # fmt: skip
-            if dtypes.of(t.array.dtype).is_complex:
+            d = t.array.dtype
+            if d is not _F32 and d is not _F64 and dtypes.of(d).is_complex:
                 raise RuntimeError(
-                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(t.array.dtype)}"
+                    f"grad can be implicitly created only for real scalar outputs but got {dtypes.of(d)}"
                 )
             one = _one(t.array)
             roots.append((t._node, wrap(one) if tensors else one))

@@ -215,11 +215,11 @@ class BackwardNode(Declaring, Node):
                 check_cotangent(self, t, 0, g)
         if now().level is not None:
             return own_tensors(checked, grads)
-        arrays = [None if r is None else r.array for r in checked]
-        del result, checked
+        del result
+        arrays = own(checked, grads)
         if self._read:
             check_saved(self)
-        return own(arrays, grads)
+        return arrays
 
     def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
         """`_run`, while the pass is recorded."""

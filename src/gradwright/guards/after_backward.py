@@ -18,18 +18,23 @@ from gradwright.interpreter.frames import frame
 from gradwright.interpreter.references import alone, count
 
 
-def own(arrays: list[Any], grads: Sequence[Any]) -> list[Any]:
-    """Gradients in memory that nobody else writes: copies of what others hold, such as a buffer for every call.
+def own(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
+    """The arrays of gradients, in their place, in memory that nobody else writes: copies of what others hold.
 
-    A cotangent, of ``grads``, may be handed on as it is: it is not to be written.
+    Others may hold, say, a buffer for every call. A cotangent, of ``grads``, may be handed on as it is: it is not to be
+    written.
     """
-    for k in range(len(arrays)):
-        a = arrays[k]
+    for k in range(len(tensors)):
+        t = tensors[k]
+        if t is None:
+            continue
+        a = tensors[k] = t.array
+        t = None
         if a.__class__ is np.ndarray and (count(a) > _OWN or a.base is not None):
             a = None
-            if not _lent(arrays[k], grads) and is_held(arrays[k]):
-                arrays[k] = unwritten(arrays[k])
-    return arrays
+            if not _lent(tensors[k], grads) and is_held(tensors[k]):
+                tensors[k] = unwritten(tensors[k])
+    return tensors
 
 
 def own_tensors(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
