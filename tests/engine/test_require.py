@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradwright.engine.mode import PLAIN, switch
-from gradwright.engine.require import require, within
+from gradwright.engine.require import known_within, require, within
 
 
 def test_what_holds_everywhere_passes() -> None:
@@ -58,3 +58,16 @@ def test_a_mode_may_defer_them() -> None:
     finally:
         switch(PLAIN)
     assert [(c.tolist(), m, e) for c, m, e in put_off] == [([False], "too large", IndexError)]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float64])
+def test_what_is_known_to_be_within(dtype: type) -> None:
+    for low, high, known in ((0, 3, True), (0, 2, False), (1, 3, False)):
+        assert known_within(np.array([[0, 3], [2, 1]], dtype), low, high) is known
+    assert known_within(np.broadcast_to(dtype(2), (3, 4)), 0, 2)
+    assert known_within(dtype(1), 0, 1)
+    assert not known_within(dtype(2), 0, 1)
+
+
+def test_a_negative_number_is_not_within() -> None:
+    assert not known_within(np.array([0, -1]), 0, 5)

@@ -45,14 +45,27 @@ def _outside(array: Any, low: Any, high: Any) -> Any:
 def within(array: Any, low: Any, high: Any, message: Callable[[Any], str], error: type[Exception] = RuntimeError
            ) -> None:  # fmt: skip
     """`require` all entries of an array to be from ``low`` to ``high``; ``message`` is told one that is not."""
-    if not array.size:
-        return
-    quick = isinstance(array, np.ndarray) and array.dtype.kind == "i" and not low
-    if quick and 0 in array.strides:  # along such an axis all entries are one
-        array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
-    if quick and array.view(f"u{array.itemsize}").max() <= high:  # in one pass: without its sign, a negative is large
+    if not array.size or _at_once(array, low, high):
         return
     xp = backends.namespace(array)
     least, most = xp.min(array), xp.max(array)
     require((least >= low) & (most <= high),
             lambda: message(_outside(backends.to_host(below(array)), low, high)), error)  # fmt: skip
+
+
+def known_within(array: Any, low: Any, high: Any) -> bool:
+    """Whether it is known that all entries of an array, which has some, are from ``low`` to ``high``."""
+    found = _at_once(array, low, high)
+    if found is None:
+        xp = backends.namespace(array)
+        return not xp.may_hold((xp.min(array) < low) | (xp.max(array) > high))
+    return found
+
+
+def _at_once(array: Any, low: Any, high: Any) -> bool | None:
+    """Whether all entries are from 0 to ``high``, asked in one pass over integers of NumPy; None of others."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind != "i" or low:
+        return None
+    if 0 in array.strides:  # along such an axis all entries are one
+        array = array[tuple([slice(None) if step else slice(1) for step in array.strides])]
+    return bool(array.view(f"u{array.itemsize}").max() <= high)  # without its sign, a negative is large

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradwright.op import A, Sample, builtin
 from gradwright.ops.activation import hardtanh, log1p_exp, log_sum, sigmoid, softmax
+from gradwright.ops.reduce import count
 from gradwright.ops.scatter import pick, scatter_add
 
 _APART = A(3, 4, low=-3.0, high=3.0, distinct=True, avoid=[0.0])
@@ -58,30 +59,50 @@ binary_cross_entropy.vjp(
 
 
 _CHOSEN = [
-    Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1),
-    Sample(A(2, 3, 2), A(values=[[[1, 0]], [[2, 2]]]), axis=1),
+    *[Sample(A(3, 4), A(values=[2, 0, 3]), axis=1, reduction=how) for how in ("none", "sum", "mean")],
+    Sample(A(2, 3, 2), A(values=[[1, 0], [2, 2]]), axis=1, reduction="none"),
 ]
 
 
 @builtin(node="NllLossBackward0", samples=_CHOSEN)
-def nll(xp, x, indices, *, axis):
-    """-x at ``indices``, of length 1 along ``axis``, which goes."""
-    return -pick(x, indices, axis=axis, keepdims=False)
+def nll(xp, x, target, *, axis, reduction):
+    """-x at ``target``, numbers along ``axis``, which goes; of that the mean, the sum or (none) all."""
+    return _reduced(xp, -pick(x, xp.expand_dims(target, axis=axis), axis=axis, keepdims=False), reduction)
 
 
 @builtin(node="NllLossBackward0", samples=_CHOSEN)
-def cross_entropy(xp, x, indices, *, axis):
-    """log sum_j e**x_j - x at ``indices``, of length 1 along ``axis``, which goes; dx = softmax(x), less 1 there."""
+def cross_entropy(xp, x, target, *, axis, reduction):
+    """log sum_j e**x_j - x at ``target``, numbers along ``axis``, which goes; dx = softmax(x), less 1 there.
+
+    Of that the mean, the sum or (none) all.
+    """
     shifted, total = log_sum(xp, x, axis)
-    return xp.squeeze(total - xp.take_along_axis(shifted, indices, axis=axis), axis=(axis,))
+    there = xp.take_along_axis(shifted, xp.expand_dims(target, axis=axis), axis=axis)
+    return _reduced(xp, xp.squeeze(total - there, axis=(axis,)), reduction)
 
 
-def _less_one(xp, g, x, indices, axis):
-    g = xp.reshape(g, indices.shape)
-    return scatter_add(softmax(x, axis=axis) * g, indices, -g, axis=axis)
+def _reduced(xp, losses, reduction):
+    if reduction == "none":
+        return losses
+    return xp.sum(losses) / count(losses.shape, None) if reduction == "mean" else xp.sum(losses)
 
 
-nll.vjp(x=lambda xp, g, x_shape, indices, axis: (
-    scatter_add(xp.zeros_like(g, shape=x_shape), indices, xp.reshape(-g, indices.shape), axis=axis)
-))  # fmt: skip
+def _for_each(xp, g, target, axis, reduction):
+    """The places of the targets along ``axis``, and the cotangent of the loss at each."""
+    at = xp.expand_dims(target, axis=axis)
+    g = g / (count(target.shape, None) or 1) if reduction == "mean" else g
+    return at, xp.reshape(g, at.shape) if reduction == "none" else xp.broadcast_to(g, at.shape)
+
+
+def _at_target(xp, g, x_shape, target, axis, reduction):
+    at, g = _for_each(xp, g, target, axis, reduction)
+    return scatter_add(xp.zeros_like(g, shape=x_shape), at, -g, axis=axis)
+
+
+def _less_one(xp, g, x, target, axis, reduction):
+    at, g = _for_each(xp, g, target, axis, reduction)
+    return scatter_add(softmax(x, axis=axis) * g, at, -g, axis=axis)
+
+
+nll.vjp(x=_at_target)
 cross_entropy.vjp(x=_less_one)

@@ -33,6 +33,28 @@ def test_cross_entropy_with_probabilities(agree, reduction):
     agree(loss, X[0, :, 0], draw.uniform(0, 1, 4))
 
 
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_the_loss_is_one_operation(reduction):
+    x, t = gw.zeros(2, 3, requires_grad=True), gw.tensor([0, 2])
+    for loss in (gw.nn.functional.cross_entropy, gw.nn.functional.nll_loss):
+        node = loss(x, t, reduction=reduction).grad_fn
+        assert (node.name(), node.next_functions[0][0].name()) == ("NllLossBackward0", "AccumulateGrad")
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_a_batch_of_losses(reduction):
+    """Under vmap, as one by one."""
+    draw = np.random.default_rng(0)
+    for shape in ((4, 3), (4, 3, 2), (3,)):
+        x = gw.tensor(draw.standard_normal((5, *shape)))
+        t = gw.tensor(draw.integers(0, 3, (5, *shape[:1], *shape[2:]) if len(shape) > 1 else 5))
+        for loss in (gw.nn.functional.cross_entropy, gw.nn.functional.nll_loss):
+            found = gw.vmap(lambda x, t, loss=loss: loss(x, t, reduction=reduction))(x, t)
+            np.testing.assert_allclose(
+                found, [loss(a, b, reduction=reduction) for a, b in zip(x, t, strict=True)], 1e-12
+            )
+
+
 def test_scores_far_out():
     x = gw.tensor([[1000.0, -1000.0], [-1000.0, 1000.0]], requires_grad=True)
     loss = gw.nn.functional.cross_entropy(x, gw.tensor([0, 0]), reduction="none")

@@ -10,7 +10,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.engine.require import within
+from gradwright.engine.require import known_within, within
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
@@ -91,26 +91,26 @@ def nll_loss(
 def _chosen(name: str, op: Op, x: Any, t: Any, weight: Any, ignore_index: int, how: str) -> Any:
     """The loss that ``op`` gives of scores and the class of each target, weighed and reduced."""
     axis = _classes(name, x, t, weight)
-    losses, held = _at_targets(op, x, t, axis, ignore_index)
+    at, held = _targets(t, x.array.shape[axis] - 1, ignore_index)
+    if weight is None and held is None:
+        return apply(op, (x, at), {"axis": axis, "reduction": how})
+    losses = apply(op, (x, at), {"axis": axis, "reduction": "none"})
     if weight is None:
-        losses = losses if held is None else e.where(held, losses, 0.0)
-        if how != "mean" or held is None:
-            return reduced(losses, how)
-        return _reduce.sum(losses) / held.sum().to(x.dtype)
+        losses = e.where(held, losses, 0.0)
+        return _reduce.sum(losses) / held.sum().to(x.dtype) if how == "mean" else reduced(losses, how)
     w = _chosen_weights(weight, t, held)
     losses = losses * w if held is None else e.where(held, losses * w, 0.0)
     return _reduce.sum(losses) / _reduce.sum(w) if how == "mean" else reduced(losses, how)
 
 
-def _at_targets(op: Op, x: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
-    """``op`` of x at the class of each target, and which targets are not to be ignored (None: it is known that all)."""
-    at, held, last = to_dtype(target, dtypes.int64), None, x.array.shape[axis] - 1
-    xp, a = backends.namespace(at.array), at.array
-    if a.size and (0 <= ignore_index <= last or xp.may_hold((xp.min(a) < 0) | (xp.max(a) > last))):
+def _targets(target: Any, last: int, ignore_index: int) -> tuple[Any, Any]:
+    """The class of each target, up to ``last``, and which are not to be ignored (None: it is known that all)."""
+    at, held = to_dtype(target, dtypes.int64), None
+    if at.array.size and (0 <= ignore_index <= last or not known_within(at.array, 0, last)):
         ignored = at == ignore_index
         at, held = e.where(ignored, 0, at), ~ignored
         within(at.array, 0, last, lambda wrong: f"Target {wrong} is out of bounds for {last + 1} classes.", IndexError)
-    return apply(op, (x, at.unsqueeze(axis)), {"axis": axis}), held
+    return at, held
 
 
 def _chosen_weights(weight: Any, target: Any, held: Any) -> Any:
@@ -233,7 +233,8 @@ def multi_margin_loss(
     if weight is not None and weight.array.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {size(weight.array.shape)}")
     t = t.reshape(n)
-    missed, _ = _at_targets(_loss.nll, rows, t, 1, -100)
+    at, _ = _targets(t, classes - 1, -100)
+    missed = apply(_loss.nll, (rows, at), {"axis": 1, "reduction": "none"})
     excess = (margin + missed.unsqueeze(1) + rows).clamp(min=0)
     excess = e.where(one_hot(t, classes) == 1, 0.0, excess if p == 1 else excess * excess)
     losses = excess.sum(1) / classes

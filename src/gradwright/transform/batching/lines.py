@@ -14,7 +14,7 @@ ALONG = (
     "softmax", "log_softmax", "standardize", "rms_normalize",
     "fft_c2c", "fft_h2r", "fft_r2c", "fft_r2h",
     "argsort", "argtop", "argselect", "argmedian", "argmode", "argrunning",
-    "take_along_axis", "scatter_add", "scatter", "scatter_max", "scatter_prod", "pick", "nll", "cross_entropy",
+    "take_along_axis", "scatter_add", "scatter", "scatter_max", "scatter_prod", "pick",
 )  # fmt: skip
 
 
@@ -33,6 +33,17 @@ def _of_numbers(call: Call, key: str) -> Any:
     axes = (1,) * len(call.static[key]) if isinstance(call.static[key], tuple) else 1
     out = call.of([x.reshape(call.size, 1) for x in call.all_first()], **{key: axes})
     return [o.reshape(call.size) for o in out] if call.op.several else out.reshape(call.size)
+
+
+@rule("nll", "cross_entropy")
+def _losses(call: Call) -> Any:
+    """Those of all examples; of which each has a mean or a sum."""
+    how = call.static["reduction"]
+    losses = call.of(call.all_first(), axis=call.static["axis"] % call.ranks()[0] + 1, reduction="none")
+    if how == "none" or losses.array.ndim == 1:
+        return losses
+    axes = tuple(range(1, losses.array.ndim))
+    return apply(table[how], (losses,), {"axis": axes, "keepdims": False})
 
 
 @rule("masked_softmax")
