@@ -5,9 +5,10 @@ from gradwright.transform.forward import jvp
 from gradwright.transform.functionalize import debug_unwrap, functionalize
 from gradwright.transform.jacobians import hessian, jacfwd, jacrev
 from gradwright.transform.reverse import grad, grad_and_value, linearize, vjp
+from gradwright.transform.taylor import jet
 from gradwright.transform.vmap import vmap
 
 __all__ = [
-    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-    "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jet",
+    "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
