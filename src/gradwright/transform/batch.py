@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from weakref import ref
 
 from gradwright import backends
 from gradwright.engine.base import TensorBase, ticket, wrap
@@ -77,7 +78,7 @@ class Batches(Level):
     def __init__(self, size: int, randomness: str = "error") -> None:
         super().__init__()
         self.size, self.randomness = size, randomness
-        self._promoted: list[tuple[Any, Any, Place | None]] = []
+        self._promoted: list[tuple[ref[Any], Any, Any, Place | None]] = []
 
     def batch(self, t: Any) -> Any:
         """A tensor of this level, from one whose first dim is the batch."""
@@ -97,8 +98,23 @@ class Batches(Level):
 
     def held(self, t: Any) -> Batch:
         """A copy of ``t`` for each example, in memory of their own."""
-        self._promoted.append((t, t.array, _line()))
+        self._promoted.append((ref(t), t.array, t._node, _line()))
         return Batch(self, self.outside(_repeated, wrap(t.array, t._node, t._counter), self.size))
+
+    def restore(self, kept: Sequence[Any]) -> str:
+        """Let tensors that hold values of the batch since they were written to, and live on, be as they were before.
+
+        Returns where the first of them was written to; "" if there is none but those ``kept``.
+        """
+        own = {id(t) for t in kept} | {id(t._view.base) for t in kept if t._view is not None}
+        found = ""
+        for held, array, node, place in reversed(self._promoted):
+            t = held()
+            if t is not None and id(t) not in own:
+                t.array, t._node = array, node
+                found = str(place or "a line that is not known")
+        self._promoted.clear()
+        return found
 
     def write(self, array: Any, value: Any) -> None:
         """Put values into the memory of the batch."""

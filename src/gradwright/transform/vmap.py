@@ -147,9 +147,20 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
     """What ``func`` returns for all examples of these inputs."""
     level = Batches(size, randomness)
     given = [x if d is None else level.batch(moved(x, d, 0)) for x, d in zip(leaves, dims, strict=True)]
-    with level.running():
-        out = func(*spec.unflatten(given), **kwargs)
-    return _out(level, name_of(func), out, out_dims)
+    try:
+        with level.running():
+            out = func(*spec.unflatten(given), **kwargs)
+        made = _out(level, name_of(func), out, out_dims)
+    except BaseException:
+        level.restore(())
+        raise
+    written = level.restore([t for t in _leaves(out) if isinstance(t, TensorBase)])
+    if written:
+        raise RuntimeError(
+            f"vmap: a tensor that lives on after the function has values written to it that are others in each example "
+            f"({written}). It is as it was before. Make it in the function and return it, or hand it in, mapped."
+        )
+    return made
 
 
 def moved(x: Any, source: int, target: int) -> Any:

@@ -1,0 +1,131 @@
+"""What may be done to tensors that stand for a batch, and what not. Row 28 of the pain points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright import vmap
+
+LINE = r"test_batch\.py:\d+"
+
+
+@pytest.fixture
+def x():
+    return gw.arange(6.0).reshape(3, 2)
+
+
+def test_writing_to_what_is_mapped_writes_to_the_input(x):
+    before = x.clone()
+    out = vmap(gw.Tensor.sin_)(x)
+    assert (x == before.sin()).all()
+    assert (out == x).all()
+    assert vmap(lambda x: x[0].add_(1).sum())(x).tolist() == (before.sin()[:, 0] + 1).tolist()
+    assert (x[:, 0] == before.sin()[:, 0] + 1).all()
+
+
+def test_what_is_made_inside_is_written_to(x):
+    def f(x):
+        z = gw.zeros(3, 2)
+        for k in range(3):
+            z[k] = x * k
+        z[1].mul_(x)
+        z += x
+        return z
+
+    assert (vmap(f)(x) == gw.stack([f(y) for y in x])).all()
+
+
+def test_writes_keep_the_history(x):
+    def f(x, w):
+        z = gw.zeros(2, dtype=w.dtype)
+        z += w * x
+        z[0] *= x[1]
+        z.exp_()
+        return z.sum()
+
+    def slopes(map_it):
+        w = gw.ones(2, dtype=gw.float64, requires_grad=True)
+        each = vmap(f, in_dims=(0, None))(x, w) if map_it else gw.stack([f(y, w) for y in x])
+        return gw.autograd.grad(each.sum(), w)[0]
+
+    x = x.double() / 10
+    assert np.allclose(slopes(True), slopes(False), rtol=1e-14)
+
+    def inside(x, w):
+        w = w.detach().requires_grad_()
+        return gw.autograd.grad(f(x, w), w)[0]
+
+    w = gw.ones(2, dtype=gw.float64)
+    assert np.allclose(vmap(inside, in_dims=(0, None))(x, w), gw.stack([inside(y, w) for y in x]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("write", [
+    lambda z, x: z.add_(x), lambda z, x: z[:1].copy_(x[1:]), lambda z, x: z.__setitem__(x[0].long() * 0, x[1]),
+    lambda z, x: z.t().mul_(x), lambda z, x: z.masked_fill_(x > 2, 1.0),
+])  # fmt: skip
+def test_what_lives_outside_cannot_hold_a_batch_and_stays_as_it_was(write, x):
+    z = gw.zeros(2)
+    view = z[1:]
+
+    def f(x):
+        write(z, x)
+        return z * 2
+
+    with pytest.raises(RuntimeError, match=f"lives on after the function has values written to it.*{LINE}"):
+        vmap(f)(x)
+    assert z.tolist() == [0.0, 0.0]
+    assert view.tolist() == [0.0]
+    z += 1
+    assert view.tolist() == [1.0]
+
+
+def test_it_stays_as_it_was_when_the_function_fails(x):
+    z = gw.zeros(2)
+
+    def f(x):
+        z.add_(x)
+        raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        vmap(f)(x)
+    assert z.tolist() == [0.0, 0.0]
+
+
+def test_what_is_the_same_for_all_may_be_written_to(x):
+    count = gw.zeros(())
+    vmap(lambda x: (count.add_(1), x)[1])(x)
+    assert count.item() == 1
+
+
+@pytest.mark.parametrize("ask", [
+    lambda x: x.item(), float, int, bool, complex, lambda x: [0, 1][x.long()], lambda x: x.numpy(), np.asarray,
+    lambda x: x.tolist(), lambda x: range(x.long()), lambda x: 1 if x > 0 else 2, lambda x: gw.zeros(x.long()),
+    lambda x: x.is_nonzero(), lambda x: 0.0 in x, lambda x: gw.equal(x, x + 1), lambda x: gw.arange(x),
+    lambda x: "%d" % x, lambda x: f"{x.item():.1f}", lambda x: gw.full((2,), float(x)), lambda x: gw.eye(2)[: x.long()],
+])  # fmt: skip
+def test_numbers_are_refused_with_the_line(ask, x):
+    with pytest.raises(RuntimeError, match=f"vmap: .* stands for a whole batch .*{LINE}"):
+        vmap(lambda x: gw.as_tensor(ask(x.sum())))(x)
+
+
+def test_what_has_one_answer_for_all_examples_is_told(x):
+    def f(x):
+        assert x.shape == (2,)
+        assert (len(x), x.ndim, x.numel(), x.dtype, str(x.device)) == (2, 1, 2, gw.float32, "cpu")
+        assert not x.requires_grad
+        first, second = x
+        return first * second + sum(y for y in x)
+
+    assert vmap(f)(x).tolist() == [f(y).item() for y in x]
+
+
+def test_a_tensor_of_a_vmap_that_has_ended_says_so(x):
+    kept = []
+    vmap(lambda x: (kept.append(x * 2), x)[1])(x)
+    with pytest.raises(
+        RuntimeError, match="was made inside a function that vmap maps, and is used after that has ende"
+    ):
+        kept[0] + 1
+    assert "BatchedTensor" in repr(kept[0].array)
