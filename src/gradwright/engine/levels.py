@@ -382,7 +382,7 @@ def promote(x: Any, level: Level) -> None:
 
 
 def reread(x: Any) -> bool:
-    """Let a view show what its base shows now, if that has come to a level, or left one, since; returns whether it has."""
+    """Let a view show what its base shows now, if that has come to a level or left one; returns whether it has."""
     view = x._view
     if view is None or not (isinstance(view.base.array, LevelArray) or isinstance(x.array, LevelArray)):
         return False

@@ -10,6 +10,7 @@ import numpy as np
 from gradwright.backends.quiet import in_pass
 from gradwright.engine.backward import passes
 from gradwright.engine.hooks import as_tensor
+from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import UNSHARED, Bundle
@@ -56,7 +57,8 @@ def own_tensors(tensors: list[Any], grads: Sequence[Any]) -> list[Any]:
 
 def _lent(array: Any, grads: Sequence[Any]) -> bool:
     """Whether it lies in the memory of a cotangent."""
-    return any(g is not None and np.may_share_memory(array, g.array) for g in grads)
+    return any(g is not None and not isinstance(g.array, LevelArray) and np.may_share_memory(array, g.array)
+               for g in grads)  # fmt: skip
 
 
 def _references() -> int:

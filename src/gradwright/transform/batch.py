@@ -8,17 +8,16 @@ GradientWarning.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 from weakref import ref
 
 from gradwright import backends
-from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.base import ticket, wrap
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.source_line import Place, here
 from gradwright.op import Op
 from gradwright.transform.batching import batched
-from gradwright.transform.functions import at_level, mapped
+from gradwright.transform.mapped import Asked, called
 from gradwright.transform.overwritten import keep
 
 
@@ -63,7 +62,7 @@ class Batch(LevelArray):
         return Batch(self.level, self.tensor.detach())
 
     def _refuses(self, what: str) -> Exception:
-        return RuntimeError(
+        return Asked(
             f"vmap: {what} of a tensor that stands for a whole batch ({_line() or 'a line that is not known'}): it is "
             "another value in each example. Use operations on tensors, such as where(condition, x, y) for a branch."
         )
@@ -125,14 +124,7 @@ class Batches(Level):
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for all examples: by its vmap, or by its forward and backward, mapped."""
-        return at_level(self, function, inputs, partial(self._through, function, inputs))
-
-    def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
-        pairs = [self.apart(x) if isinstance(x, TensorBase) else (x, False) for x in inputs]
-        outs = self.outside(mapped, self, function, [p[0] for p in pairs], [p[1] for p in pairs])
-        many = outs if isinstance(outs, tuple) else (outs,)
-        made = [self.batch(o) if isinstance(o, TensorBase) else o for o in many]
-        return tuple(made) if isinstance(outs, tuple) else made[0]
+        return called(self, function, inputs)
 
 
 def _line() -> Place | None:

@@ -77,8 +77,3 @@ def _followed(x: Any) -> Any:
 
 def _pulled(outs: Sequence[Any], inputs: Sequence[Any], ws: Sequence[Any]) -> Sequence[Any]:
     return grad(outs, inputs, ws, create_graph=True, allow_unused=True)
-
-
-def mapped(level: Any, cls: Any, inputs: Sequence[Any], which: Sequence[bool]) -> Any:
-    """What a Function returns for each example, with the batch first: by its vmap, or by the level itself."""
-    raise NotImplementedError
