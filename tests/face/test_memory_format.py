@@ -38,9 +38,10 @@ def step(draw: Any) -> Callable[[Any, Any], Any]:
         if kind == "slice":
             return x[tuple(slice(int(rng.integers(2)), None, int(rng.integers(1, 3))) for _ in x.shape)]
         if kind == "stretch":
-            return x.expand(*(3 if n == 1 and rng.integers(2) else n for n in x.shape))
+            more = rng.integers(2)  # all of them: of a dim left at 1, NumPy forgets the stride
+            return x.expand(*(3 if n == 1 and more else n for n in x.shape))
         if kind == "like":
-            return getattr(t, maker)(x, *OTHER.get(maker, ()), **options) * 0 + 1
+            return getattr(t, maker)(x, *OTHER.get(maker, ()), **options).fill_(1)
         if kind in ("to", "copy"):
             return x.to(copy=kind == "copy", **options)
         return getattr(x, kind)(**options)
