@@ -1,6 +1,6 @@
 """What a Function may declare besides forward and backward: jvp, vmap, and what its ctx offers them.
 
-Nothing runs jvp and vmap by itself yet; they are checked when the class is defined. `pushforward` runs a jvp by hand.
+`gradwright.transform` runs them; they are checked when the class is defined. `pushforward` runs a jvp by hand.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class Declarations:
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
+
+    @classmethod
+    def _has_jvp(cls) -> bool:
+        """Whether it declares one."""
+        return cls.jvp is not Declarations.jvp
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:

@@ -16,7 +16,7 @@ from gradwright import backends, dtypes
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.generic import HERE
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import innermost
+from gradwright.engine.levels import innermost, over
 from gradwright.engine.memory import shares, shows, writable
 from gradwright.engine.mode import now
 from gradwright.engine.node import Output
@@ -75,7 +75,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
         raise explained(op, inputs, static, e) from e
-    out: Any = [wrap(r) for r in result] if op.several else wrap(result)
+    hold = wrap if level is None else over
+    out: Any = [hold(r) for r in result] if op.several else hold(result)
     if op.kind == "view":
         for k, o in enumerate(out if op.several else (out,)):
             which = (k,) * op.several

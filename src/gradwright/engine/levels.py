@@ -28,6 +28,11 @@ from gradwright.op import Op
 _number = count().__next__
 
 
+def latest() -> int:
+    """A number that no level has yet: larger than those of all that have been entered."""
+    return _number()
+
+
 class Level:
     """One transform while it runs.
 
@@ -241,6 +246,11 @@ for _name in (*_TWO, "lt", "le", "gt", "ge", "eq", "ne", "neg", "invert", "abs")
     setattr(LevelArray, f"__{_name}__", _operator(getattr(operator, f"__{_name}__")))
 for _name in _TWO:
     setattr(LevelArray, f"__r{_name}__", _reflected(getattr(operator, f"__{_name}__")))
+
+
+def over(array: Any) -> Any:
+    """A tensor over what a level has made; it counts writes with the tensor outside, if they show the same memory."""
+    return wrap(array, None, getattr(array, "counter", None))
 
 
 def below(array: Any) -> Any:

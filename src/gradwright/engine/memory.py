@@ -143,6 +143,8 @@ def shares(result: Any, array: Any) -> bool:
     """Whether what an operation made of a NumPy array is a view of its memory."""
     if not isinstance(result, np.ndarray):
         return isinstance(result, LevelArray) and isinstance(array, LevelArray) and result.shares(array)
+    if isinstance(array, LevelArray):  # of which it is a value alone
+        return shares(result, array.tensor.array)
     owner = array if array.base is None else array.base
     return result is array or result.base is array or (result.base is not None and result.base is owner)
 

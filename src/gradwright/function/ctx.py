@@ -204,7 +204,7 @@ class BackwardNode(Declaring, Node):
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         grads = [as_tensor(g)] if not isinstance(g, Bundle) and len(self._outputs) == 1 else self._filled(g)
         mode, self._read = now(), False
-        if mode is not UNRECORDED and mode.records:
+        if mode is not UNRECORDED and (mode.records or (mode.level is not None and self._kept_values_alone())):
             return self._recorded(grads, g)
         function = self._function
         derivative = function.backward if function._usual else function._derivative()
@@ -221,8 +221,14 @@ class BackwardNode(Declaring, Node):
             check_saved(self)
         return arrays
 
+    def _kept_values_alone(self) -> bool:
+        """Whether forward has kept but the values of what it made of arguments that carry tangents."""
+        if self._replay is None:
+            return False
+        return any(packed is not None and getattr(packed[0], "tangent", None) is not None for packed in self._saved)
+
     def _recorded(self, grads: list[Any], g: Any) -> list[Any]:
-        """`_run`, while the pass is recorded."""
+        """`_run`, while the pass is recorded, or in forward mode, for which forward is to run again."""
         versions = [None if t is None else noted(t._counter[0]) for t in grads]
         guard = self._guard(grads)
         try:

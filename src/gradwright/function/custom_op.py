@@ -24,7 +24,7 @@ from gradwright.contract.declarations import pushing
 from gradwright.contract.surrogate import reason_of, surrogate
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
-from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.mode import is_grad_enabled, now
 from gradwright.engine.nodes_of_ops import underived
 from gradwright.function.function import Function, FunctionMeta
 from gradwright.op import Rule, declared
@@ -235,7 +235,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     def backward(ctx: Any, *grads: Any) -> Any:
         kept, tensors = ctx._kept, ctx.saved_tensors
         g = grads if kept.several else grads[0]
-        if not is_grad_enabled():
+        if not is_grad_enabled() and now().level is None:
             g, tensors = _arrays(g), [t.array for t in tensors]
         xp = backends.namespace(g if hasattr(g, "shape") else next(iter(_leaves(g))))
         known = kept.known(tensors)
@@ -281,6 +281,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     return FunctionMeta(fn.__name__, (Function,), {
         "__module__": fn.__module__, "__qualname__": fn.__qualname__, "__doc__": fn.__doc__,
         "forward": staticmethod(forward), "backward": staticmethod(backward), "jvp": staticmethod(jvp),
+        "_has_jvp": staticmethod(lambda: bool(op.tangents)),
         "_formula": staticmethod(formula), "_cast": "return xp.astype(grad, {argument}.dtype)",
         "_give": f"declare its derivative: {fn.__name__}.vjp({{argument}}=...)",
         "_fit": 'sum it down to [{sizes}] in that formula, or declare custom_op(kind="elementwise"), which does so',

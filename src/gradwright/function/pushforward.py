@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
-from gradwright import dtypes
-from gradwright.backends import numpy as numpy_backend
-from gradwright.contract.containers import answers, shaped, take_apart
-from gradwright.contract.declarations import pushing
+from gradwright import backends, dtypes
+from gradwright.contract.containers import TENSOR, Tree, answers, put_together, shaped, take_apart
+from gradwright.contract.declarations import pushing, root
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import kind, size
@@ -45,40 +44,72 @@ def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
     >>> pushforward(Square, (gw.tensor([3.0]),), (gw.tensor([1.0]),))
     (tensor([9.]), tensor([6.]))
     """
-    return pushed(getattr(function, "function", function), inputs, tangents, no_grad()(_forward))
-
-
-def pushed(cls: Any, inputs: Any, tangents: Any, forward: Callable[..., Any] | None = None) -> tuple[Any, Any]:
-    """`pushforward` of a Function; its forward is recorded, where operations are, unless another is given."""
+    cls = getattr(function, "function", function)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     leaves: list[Any] = []
     rest = take_apart(inputs, leaves)
     given = list(answers(rest, tangents if isinstance(tangents, tuple) else (tangents,), "inputs"))
-    ctx = object.__new__(flat(cls)._node_class)
-    ctx._hooks, ctx._trees = None, (rest, None)
+    parts = rest.parts if type(rest) is Tree else inputs
+    nested = any(type(part) is Tree for part in parts)
+    args = [rest, *leaves] if nested else list(inputs)
+    each = iter(given)
+    ts = [None, *given] if nested else [next(each) if part is TENSOR else None for part in parts]
+    cls = flat(cls) if nested else cls
+    ctx, result = no_grad()(begun)(cls, args)
+    found, result = finished(cls, ctx, args, result, ts)
+    outputs = take_apart(result if isinstance(result, tuple) else (result,), [])
+    made = shaped(outputs, iter(found), None)
+    return result, made if isinstance(result, tuple) else made[0]
+
+
+def begun(cls: Any, args: Sequence[Any]) -> tuple[Any, Any]:
+    """The ctx that forward leaves for jvp, with what it has given to save_for_forward, and what forward returns.
+
+    Forward is recorded, where operations are. Of a Function of containers, ``cls`` is its `of_containers.flat`.
+    """
+    node_class = cls._node_class if hasattr(cls, "_user") else flat(cls)._node_class
+    ctx = object.__new__(node_class)
+    ctx._hooks, ctx._trees = None, (None, None)
     ctx._saved = ctx._to_save = ctx._dirty = ctx._flat = ()
     ctx._materialize, ctx._ports, ctx._replay = True, None, None
-    ctx._needs = (False, *[t._node is not None for t in leaves])
+    ctx._needs = tuple([isinstance(a, TensorBase) and a._node is not None for a in args])
     kept: list[Any] = []
-    result = having(pushing, kept, forward or _forward, cls, ctx, inputs)
+    result = having(pushing, kept, _forward, cls, ctx, tuple(args))
     ctx._to_save = tuple(kept)
+    return ctx, result
+
+
+def finished(cls: Any, ctx: Any, args: Sequence[Any], result: Any, tangents: Sequence[Any]) -> tuple[list[Any], Any]:
+    """The tangents of all tensors in ``result``, as jvp returns them; and the result, shaped as forward shapes it.
+
+    Raises what `pushforward` raises.
+    """
     if ctx._materialize:
-        given = [_zeros(x) if t is None else t for x, t in zip(leaves, given, strict=True)]
-    moved = cls.jvp(ctx, *shaped(rest, iter(given), None))
-    return result, _checked(ctx, result, moved)
+        tangents = [zeros_like(x) if t is None and isinstance(x, TensorBase) else t
+                    for x, t in zip(args, tangents, strict=True)]  # fmt: skip
+    rest, out = ctx._trees
+    given = tangents if rest is None else shaped(rest, iter(tangents[1:]), None)
+    if out is not None and hasattr(cls, "_user"):
+        result = put_together(out, iter(result if isinstance(result, tuple) else (result,)))
+    return _checked(ctx, result, getattr(cls, "_user", cls).jvp(ctx, *given)), result
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros in the shape, dtype and library of a tensor."""
+    return wrap(backends.namespace(x.array).zeros_like(x.array))
 
 
 def _forward(cls: Any, ctx: Any, inputs: tuple[Any, ...]) -> Any:
     """What forward returns."""
-    if cls.setup_context is flat(cls).setup_context:
+    if cls.setup_context is root(cls).setup_context:
         return cls.forward(ctx, *inputs)
     result = cls.forward(*inputs)
     cls.setup_context(ctx, inputs, result)
     return result
 
 
-def _checked(ctx: Any, result: Any, moved: Any) -> Any:
-    """The tangents that jvp has returned, in the shape of the outputs."""
+def _checked(ctx: Any, result: Any, moved: Any) -> list[Any]:
+    """The tangents that jvp has returned, for each tensor of the outputs."""
     outputs: list[Any] = []
     rest = take_apart(result if isinstance(result, tuple) else (result,), outputs)
     moved = moved if type(moved) is tuple else (moved,)
@@ -102,9 +133,4 @@ def _checked(ctx: Any, result: Any, moved: Any) -> Any:
                 f"not supported. Tensor is of size {size(out.array.shape)} while the given forward gradient is of "
                 f"size {size(t.array.shape)}."
             )
-    made = shaped(rest, iter(found), None)
-    return made if isinstance(result, tuple) else made[0]
-
-
-def _zeros(x: Any) -> Any:
-    return wrap(numpy_backend.namespace.zeros(x.array.shape, dtype=x.array.dtype))
+    return found

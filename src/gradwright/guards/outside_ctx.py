@@ -98,14 +98,14 @@ class NamedSpots:
     Attributes:
         read: those that backward may read.
         written: those that forward may write.
-        stored: the names of attributes that forward sets, of whatever.
+        loaded, stored: the names of attributes that forward reads and sets, of whatever.
         streams: the random numbers that forward may draw, other than gradwright's.
     """
 
     def __init__(self, cls: Any) -> None:
         user = getattr(cls, "_user", cls)
         forward = _Reader([user.forward, user.setup_context])
-        self.stored = forward.stored
+        self.loaded, self.stored = forward.loaded, forward.stored
         self.streams = streams(forward.values(), forward.loaded)
         self.written = forward.spots(forward.stored)
         backward = _Reader([user.backward, user.vjp])

@@ -19,6 +19,7 @@ from gradwright.contract.contents import among, reachable
 from gradwright.contract.signature import has_setup
 from gradwright.dtypes import FLOAT, of
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import below
 from gradwright.engine.memory import unwritten
 from gradwright.engine.mode import now, recording, switch
 from gradwright.engine.nodes_of_ops import freed, modified, pack, unpack
@@ -128,7 +129,7 @@ def again(node: Any) -> Any:
     guard.replaying = ctx
     copies = any(isinstance(w, allow_mutation_on_saved_tensors) for w in before.watches)
     try:
-        recording(True)
+        recording(before.records)  # it is not in forward mode
         # forward may write in place as it likes
         with nullcontext() if copies else allow_mutation_on_saved_tensors(), unchanged, drawn_again(replay.random):
             if has_setup(cls):
@@ -232,7 +233,7 @@ def _compare(node: Any, ctx: Any) -> None:
 
 
 def _values(value: Any) -> Any:
-    array = np.asarray(value.array if isinstance(value, TensorBase) else value)
+    array = np.asarray(below(value.array) if isinstance(value, TensorBase) else value)
     return array.astype(np.float32) if of(array.dtype).category >= FLOAT and array.dtype.kind not in "fc" else array
 
 

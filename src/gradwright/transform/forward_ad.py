@@ -25,7 +25,8 @@ from gradwright.engine.mode import now, switch
 from gradwright.engine.view import refresh
 from gradwright.errors import kind, size
 from gradwright.ops.shape import alias
-from gradwright.transform.tangent import Dual, Tangents, halted
+from gradwright.transform.moved import halted
+from gradwright.transform.tangent import Dual, Tangents
 
 
 class Duals(Tangents):

@@ -11,7 +11,6 @@ The tangent of a result follows from what the operation declares:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextvars import ContextVar
 from functools import partial
 from operator import index
 from typing import Any
@@ -19,19 +18,20 @@ from typing import Any
 import numpy as np
 
 from gradwright import backends, dtypes
+from gradwright.contract.containers import TENSORLESS, Tree, holds_tensors, put_together, take_apart
 from gradwright.engine.apply import apply
-from gradwright.engine.base import ticket, wrap
-from gradwright.engine.levels import Level, LevelArray
+from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.levels import Level, LevelArray, promote
 from gradwright.engine.mode import now
 from gradwright.engine.version import rewind
+from gradwright.engine.view import View
+from gradwright.function import of_containers
 from gradwright.op import Op, Rule, table
 from gradwright.ops.shape import sum_to
-from gradwright.transform.functions import at_level, differentiable, moved
+from gradwright.transform.functions import at_level, differentiable
+from gradwright.transform.moved import halted, moved, values_alone
 from gradwright.transform.overwritten import keep
 from gradwright.transform.transpose import transposed, zeros
-
-halted: ContextVar[float] = ContextVar("the number of the innermost level where nothing moves", default=-1)
-"""Levels up to this number compute values alone: for them a Function's forward is only a value."""
 
 
 class Dual(LevelArray):
@@ -44,6 +44,11 @@ class Dual(LevelArray):
         self.level, self.began, self.tensor, self.tangent = level, level.began, tensor, tangent
         array = tensor.array
         self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
+
+    @property
+    def counter(self) -> Any:
+        """That of the value: it is the same memory."""
+        return self.tensor._counter
 
     def settled(self) -> Any:
         """The value alone."""
@@ -174,16 +179,53 @@ class Tangents(Level):
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for values, and what its jvp, or else its backward, makes of their tangents."""
-        return at_level(self, function, inputs, partial(self._through, function, inputs))
+        if any(a.__class__ not in TENSORLESS and type(a) is not Tree and holds_tensors(a) for a in inputs):
+            return of_containers.apply(function, tuple(inputs))
+        return at_level(function, inputs, partial(self._through, function), self._take, values_alone())
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
+        values = [x for x, _ in pairs]
         if not self.moves() or all(t is None for _, t in pairs):
-            return self.outside(function.apply, *[x for x, _ in pairs])
-        outs, ts = self.outside(moved, function, [x for x, _ in pairs], [t for _, t in pairs])
-        many = outs if isinstance(outs, tuple) else (outs,)
-        made = [o if t is None or not differentiable(o) else self.dual(o, t) for o, t in zip(many, ts, strict=True)]
-        return tuple(made) if isinstance(outs, tuple) else made[0]
+            return self.outside(function.apply, *values)
+        result, ts = self.outside(moved, function, values, [t for _, t in pairs])
+        outs: list[Any] = []
+        rest = take_apart(result, outs)
+        return put_together(rest, iter([self._output(o, t, values, inputs) for o, t in zip(outs, ts, strict=True)]))
+
+    def _output(self, o: Any, tangent: Any, values: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        """An output of a Function; an input that was written in place is itself, with another tangent."""
+        for value, x in zip(values, inputs, strict=True):
+            if o is value:
+                self._move(x, tangent)
+                return x
+        if tangent is None or not differentiable(o):
+            return o
+        out = self.dual(o, tangent)
+        for x in inputs:
+            if isinstance(x, TensorBase) and x._counter is o._counter:
+                out._view = View(x if x._view is None else x._view.base, (), "function")
+        return out
+
+    def _move(self, x: Any, tangent: Any) -> None:
+        """Let ``x`` move so from now on, and what shows its memory."""
+        if tangent is None:
+            return
+        if self.apart(x)[1] is None:
+            promote(x, self)
+        there = x.array.tangent
+        if there is not tangent:
+            self.outside(there.copy_, tangent)
+
+    def _take(self, own: Any, other: Any, args: Sequence[Any]) -> None:
+        """The value as it is, in its memory, with the history and the tangent that ``other`` has outside."""
+        value, tangent = self.apart(other)
+        if any(own is a for a in args):
+            self._move(own, tangent)
+        elif tangent is not None:
+            own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), tangent)
+        elif own._view is None:
+            own.array = other.array
 
 
 def _write(array: Dual, value: Any, tangent: Any, began: int, moves: bool) -> None:

@@ -14,6 +14,7 @@ from math import factorial
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.contract.containers import put_together, take_apart
 from gradwright.contract.trees import named, tree_flatten, tree_leaves_with_path
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
@@ -22,7 +23,8 @@ from gradwright.engine.mode import now
 from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.transform import series as rules
-from gradwright.transform.functions import at_level, differentiable, moved
+from gradwright.transform.functions import at_level, differentiable
+from gradwright.transform.moved import moved
 from gradwright.transform.overwritten import keep
 from gradwright.transform.tangent import pushed
 from gradwright.transform.transpose import zeros
@@ -130,17 +132,18 @@ class Taylor(Level):
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for series: by its jvp, or else its backward, at a level of one order less."""
-        return at_level(self, function, inputs, partial(self._through, function, inputs))
+        return at_level(function, inputs, partial(self._through, function))
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
         if self._stopped or not self.order or all(terms is None for _, terms in pairs):
             return self.outside(function.apply, *[x for x, _ in pairs])
         outs, slopes = self.outside(_moved, function, pairs, self.order)
-        several = isinstance(outs, tuple)
+        many: list[Any] = []
+        rest = take_apart(outs, many)
         made = [o if s is None or not differentiable(o) else self.jet(o, _integrated(s))
-                for o, s in zip(outs if several else (outs,), slopes, strict=True)]  # fmt: skip
-        return tuple(made) if several else made[0]
+                for o, s in zip(many, slopes, strict=True)]  # fmt: skip
+        return put_together(rest, iter(made))
 
 
 def _own(op: Op, out: Any, c: Any, given: set[int]) -> Any:

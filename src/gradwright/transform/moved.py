@@ -1,0 +1,199 @@
+"""Users' Functions in forward mode: the jvp that they declare, or what follows from their backward.
+
+Forward is only a value there: its operations have no tangents, so it may compute with anything. What it hands to jvp by
+save_for_forward has a history, and tangents of levels outside, if it is an input or an output. If it is neither, and
+those matter, forward is run again for it, with its operations differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+from gradwright import backends, dtypes
+from gradwright.contract.containers import put_together, take_apart
+from gradwright.contract.contents import reachable
+from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.calls import grad
+from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.levels import LevelArray, latest, of_arguments
+from gradwright.engine.mode import inside, now, recording, resumed
+from gradwright.engine.view import View
+from gradwright.function.outputs import unrecorded
+from gradwright.function.pushforward import begun, finished
+from gradwright.guards import outside_ctx
+from gradwright.ops.shape import copy as copied
+from gradwright.transform.functions import Again, differentiable, tensors_in
+from gradwright.transform.transpose import transposed
+
+halted: ContextVar[float] = ContextVar("the number of the innermost level where nothing moves", default=-1)
+"""Levels up to this number compute values alone: for them a Function's forward is only a value."""
+
+
+@contextmanager
+def values_alone() -> Iterator[None]:
+    """Inside, nothing has a tangent of the levels that have been entered."""
+    token = halted.set(latest())
+    try:
+        yield
+    finally:
+        halted.reset(token)
+
+
+def moved(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The result of a Function, and the tangents of the tensors in it: by its jvp, or the derivative of its backward.
+
+    Raises what jvp or backward raises; RuntimeError if the tangent of a view, or of what forward has written in place,
+    is not what that would be.
+    """
+    if not cls._has_jvp():
+        return _by_backward(cls, values, tangents)
+    if of_arguments(values) is None and not (now().records and any(_has_history(v) for v in values)):
+        ctx, result = begun(cls, values)
+        found, _ = finished(cls, ctx, values, result, tangents)
+        result = unrecorded(ctx, values, result)
+    else:
+        again = Again(cls, values)
+        result = cls.apply(*values)
+        ctx, second = _context(cls, again, values, result)
+        found, _ = finished(cls, ctx, values, second, tangents)
+    for o, t in zip(tensors_in(result), found, strict=True):
+        _check(o, t, values, tangents)
+    return result, found
+
+
+def _has_history(v: Any) -> bool:
+    return isinstance(v, TensorBase) and v._node is not None
+
+
+def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tuple[Any, Any]:
+    """The ctx that forward leaves on copies, with the inputs and outputs themselves where it has saved those."""
+    with values_alone():
+        ctx, second = inside(partial(recording, False), resumed, again.run, partial(begun, cls))
+    copies = again.args
+    pairs = [*zip(tensors_in(second), tensors_in(result), strict=True), *zip(copies, values, strict=True)]
+    on_ctx = [part for n, v in vars(ctx).items() for _, part in reachable(n, v) if part is not v]
+    on_ctx += [v for v in vars(ctx).values() if _of(pairs, v) is v]
+    if any(_is_intermediate(t, pairs) for t in ctx._to_save) or any(map(_moves, on_ctx)):
+        try:
+            ctx, second = again.run(partial(begun, cls))
+        except RuntimeError as error:
+            error.add_note(
+                f"raised while {cls.__name__}.forward was run again, with its operations differentiated, because its "
+                "jvp needs the derivatives of what forward kept: give save_for_forward inputs and outputs alone, and "
+                "compute the rest again in jvp"
+            )
+            raise
+        pairs = [*zip(tensors_in(second), tensors_in(result), strict=True), *zip(copies, values, strict=True)]
+    ctx._to_save = tuple([_of(pairs, t) for t in ctx._to_save])
+    for name, value in vars(ctx).items():
+        setattr(ctx, name, _of(pairs, value))
+    return ctx, second
+
+
+def _of(pairs: Sequence[tuple[Any, Any]], value: Any) -> Any:
+    """What stands for a value: of a copy, the original."""
+    return next((own for t, own in pairs if t is value), value)
+
+
+def _is_intermediate(t: Any, pairs: Sequence[tuple[Any, Any]]) -> bool:
+    return _moves(t) and _of(pairs, t) is t
+
+
+def _moves(value: Any) -> bool:
+    """Whether a value that forward has kept may move."""
+    if isinstance(value, TensorBase):
+        return differentiable(value)
+    return backends.is_array(value) and dtypes.of(value.dtype).category >= dtypes.FLOAT
+
+
+def _check(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any]) -> None:
+    """Raise RuntimeError if the tangent of an output in the memory of an input is not in that of the input's."""
+    given = next((s for v, s in zip(values, tangents, strict=True)
+                  if isinstance(v, TensorBase) and v._counter is o._counter), None)  # fmt: skip
+    if t is None or given is None:
+        return
+    if any(o is v for v in values):
+        if t._counter is not given._counter:
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace while it is modifying "
+                "the original Tensor inplace: write the tangent in place, too, and return it."
+            )
+        return
+    says = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view"
+    if t._view is None:
+        raise RuntimeError(f"{says}. Return the same view of the input's tangent; view_as of it for an input as-is.")
+    if t._counter is not given._counter:
+        whose = "the given tangent" if given._view is None else "the same base as the given tangent"
+        raise RuntimeError(f"{says} of {whose}.")
+
+
+def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """`moved` by the rule of the rule. What forward writes in place is written once, and followed on copies."""
+    writes = "mark_dirty" in outside_ctx.of(cls).loaded
+    again = Again(cls, values) if writes else None
+    result = cls.apply(*values) if writes else None
+    start = ticket()
+    leaves = [_followed(v) if t is not None else v
+              for v, t in zip(again.args if again else values, tangents, strict=True)]  # fmt: skip
+    given = [copied(x) if again and isinstance(x, TensorBase) else x for x in leaves]
+    run = enable_grad()(cls.apply)
+    outs = again.run(lambda _: run(*given)) if again else run(*given)
+    many = tensors_in(outs)
+    own = [o for o in many if differentiable(o) and o._node is not None]
+    moving = [(x, t) for x, t in zip(leaves, tangents, strict=True) if t is not None]
+    ts: list[Any] = [None] * len(many)
+    if own:
+        try:
+            found = transposed(partial(_pulled, own, [x for x, _ in moving]), own, [t for _, t in moving])
+        except RuntimeError as error:
+            error.add_note(
+                f"raised while the backward of {cls.__name__} was differentiated, because {cls.__name__} has no jvp: "
+                "declare jvp(ctx, *tangents), or compute in backward with tensors alone"
+            )
+            raise
+        each = iter([_pruned(t, start) for t in found])
+        ts = [next(each) if any(o is mine for mine in own) else None for o in many]
+    if result is None:
+        result = put_together(take_apart(outs, []), iter([_pruned(o, start) for o in many]))
+    return result, ts
+
+
+def _pruned(t: Any, start: int) -> Any:
+    """A tensor without the history that inputs were given so that they could be followed."""
+    array = t.array
+    if isinstance(array, LevelArray):
+        array = array.of(partial(_pruned, start=start))
+    node = t._node if _leads_back(t._node, start) else None
+    if array is t.array and node is t._node:
+        return t
+    made = wrap(array, node, t._counter)
+    made._view = t._view and View(t._view.base, (), "function")
+    return made
+
+
+def _leads_back(node: Any, start: int) -> bool:
+    """Whether the history that ends in a node began before ``start``."""
+    stack, seen = [node], {node}
+    while stack:
+        node = stack.pop()
+        if node is None:
+            continue
+        if node._seq < start:
+            return True
+        fresh = [n for n in node._next if n not in seen]
+        seen.update(fresh)
+        stack += fresh
+    return False
+
+
+def _followed(x: Any) -> Any:
+    """``x``, or what shows the same, with a history."""
+    return x if x._node is not None and now().records else wrap(x.array, None, x._counter).requires_grad_()
+
+
+def _pulled(outs: Sequence[Any], inputs: Sequence[Any], ws: Sequence[Any]) -> Sequence[Any]:
+    return grad(outs, inputs, ws, create_graph=True, allow_unused=True)
