@@ -231,34 +231,6 @@ def test_what_forward_keeps_of_numpy_has_no_derivatives_and_says_so():
     assert "Kept.forward was run again" in error.value.__notes__[0]
 
 
-def test_random_numbers_are_drawn_once():
-    generator = np.random.default_rng(0)
-
-    class Dropout(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mask = (gw.rand(3) > 0.5).double() + gw.from_numpy(generator.random(3))
-            return x * ctx.mask
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.mask
-
-        @staticmethod
-        def jvp(ctx, t):
-            return t * ctx.mask
-
-    for grad in (False, True):
-        x, v = x_and_v(grad)
-        with fw.dual_level():
-            y = Dropout.apply(fw.make_dual(x, v))
-            value, t = fw.unpack_dual(y)
-            assert np.allclose((value / x).detach().numpy(), (t / v).detach().numpy())
-            if grad:
-                g = gw.autograd.grad(y.sum(), x)[0]
-                assert np.allclose(g.detach().numpy(), (value / x).detach().numpy())
-
-
 class Double(Function):
     @staticmethod
     def forward(ctx, x, in_place=True):

@@ -75,9 +75,9 @@ def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tupl
         ctx, second = inside(partial(recording, False), resumed, again.run, partial(begun, cls))
     copies = again.args
     pairs = [*zip(tensors_in(second), tensors_in(result), strict=True), *zip(copies, values, strict=True)]
-    on_ctx = [part for n, v in vars(ctx).items() for _, part in reachable(n, v) if part is not v]
-    on_ctx += [v for v in vars(ctx).values() if _of(pairs, v) is v]
-    if any(_is_intermediate(t, pairs) for t in ctx._to_save) or any(map(_moves, on_ctx)):
+    kept = [*ctx._to_save, *[part for name, value in vars(ctx).items() for _, part in reachable(name, value)]]
+    replaced = {id(t) for t in [*ctx._to_save, *tensors_in(vars(ctx))] if _of(pairs, t) is not t}
+    if any(_moves(part) and id(part) not in replaced for part in kept):
         try:
             ctx, second = again.run(partial(begun, cls))
         except RuntimeError as error:
@@ -89,18 +89,15 @@ def _context(cls: Any, again: Again, values: Sequence[Any], result: Any) -> tupl
             raise
         pairs = [*zip(tensors_in(second), tensors_in(result), strict=True), *zip(copies, values, strict=True)]
     ctx._to_save = tuple([_of(pairs, t) for t in ctx._to_save])
-    for name, value in vars(ctx).items():
-        setattr(ctx, name, _of(pairs, value))
+    leaves: list[Any] = []
+    rest = take_apart(vars(ctx), leaves)
+    vars(ctx).update(put_together(rest, iter([_of(pairs, t) for t in leaves])))
     return ctx, second
 
 
 def _of(pairs: Sequence[tuple[Any, Any]], value: Any) -> Any:
     """What stands for a value: of a copy, the original."""
     return next((own for t, own in pairs if t is value), value)
-
-
-def _is_intermediate(t: Any, pairs: Sequence[tuple[Any, Any]]) -> bool:
-    return _moves(t) and _of(pairs, t) is t
 
 
 def _moves(value: Any) -> bool:
