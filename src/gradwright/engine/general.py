@@ -65,7 +65,9 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     for watch in mode.watches:
         watch.used(inputs)
     try:
-        if level is not None:
+        if level is not None and not mode.watches:
+            result = level.read(op, inputs, static)
+        elif level is not None:
             result = seen(op.name, (*arrays, *static.values()), partial(level.read, op, inputs, static))
         elif op.direct and xp is _NUMPY and not mode.watches:
             result = op.unheard(xp, *arrays, **static)

@@ -132,8 +132,27 @@ def unmasked(function: str, array: Any) -> Any:
     return array
 
 
+def _of_one_float(values: Sequence[Any]) -> list[Any] | None:
+    """`operands` where that is quickly said: tensors of float32 or of float64, and small numbers; else None."""
+    first = next((v.array for v in values if isinstance(v, TensorBase)), None)
+    if first is None or not ((d := first.dtype) is dtypes.float32.dtype or d is dtypes.float64.dtype):
+        return None
+    numpy = isinstance(below(first), np.ndarray)
+    found = []
+    for v in values:
+        if isinstance(v, TensorBase) and v.array.dtype is d:
+            found.append(v)
+        elif numpy and v.__class__ in (float, int) and abs(v) < 1e15:
+            found.append(wrap(d.type(v)))
+        else:
+            return None
+    return found
+
+
 def operands(op: Op, values: Sequence[Any], *, floating: bool = False) -> list[Any] | None:
     """The values as tensors of one dtype and library; None if one is neither tensor, number nor NumPy array."""
+    if (plain := _of_one_float(values)) is not None:
+        return plain
     tensors: list[Any] = []
     for v in values:
         if isinstance(v, np.ndarray):
