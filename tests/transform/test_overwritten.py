@@ -23,6 +23,17 @@ def plain(x):
     return (y * y * x.exp()).sum()
 
 
+def slice_by_slice(x):
+    y = x * 1
+    y[::2] *= x[::2].sin()  # writes the slice, and then itself into itself
+    y[1:2] *= x[1:2].sin()
+    y.view(-1).copy_(y.clone())
+    y *= y
+    y[:2] *= x[:2].exp()
+    y[2:].mul_(x[2:].exp())
+    return y.sum()
+
+
 def mapped(f):
     return func.grad(lambda x: func.vmap(func.grad(f))(gw.stack([x, 2 * x])).sin().sum())
 
@@ -38,9 +49,18 @@ TRANSFORMS = {
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-def test_what_was_there_is_kept_for_the_derivative(name):
+@pytest.mark.parametrize("f", [writing, slice_by_slice])
+def test_what_was_there_is_kept_for_the_derivative(name, f):
     transform = TRANSFORMS[name]
-    assert gw.allclose(transform(writing)(X), transform(plain)(X), rtol=1e-12, atol=1e-14)
+    assert gw.allclose(transform(f)(X), transform(plain)(X), rtol=1e-12, atol=1e-14)
+
+
+def test_a_write_is_counted_once():
+    x = X.clone()
+    func.jvp(lambda x: x.mul_(2), (x,), (X,))
+    assert x._version == 1
+    func.vmap(lambda x: x.mul_(2))(x)
+    assert x._version == 2
 
 
 def test_what_the_user_saved_before_is_changed_still():

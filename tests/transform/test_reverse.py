@@ -353,3 +353,17 @@ def test_errors_are_pytorch_s(name, torch):
 def test_errors_name_the_path(program, path):
     with pytest.raises((RuntimeError, ValueError), match=path):
         program()
+
+
+def test_a_way_back_from_under_no_grad(torch):
+    def program(T):
+        x, one = t(T, (), 1, grad=True), T.tensor(1.0, dtype=T.float64)
+        with T.no_grad():
+            out, pull = T.func.vjp(lambda x: x**2, x)
+        (y,) = pull(one)
+        later, pull = T.func.vjp(lambda x: x**2, x)
+        with T.no_grad():
+            (z,) = pull(one)
+        return out, y, T.autograd.grad(y, x)[0], z, later
+
+    outcome(gw, program).is_like(outcome(torch, program))

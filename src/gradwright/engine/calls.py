@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,15 @@ from gradwright import backends, dtypes
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
-from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import added
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import is_kept, unwritten
-from gradwright.engine.mode import inside, now, resumed
+from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import warn
 from gradwright.engine.untaken import tell, untaken
 from gradwright.engine.view import refresh
 from gradwright.errors import kind, size
-from gradwright.ops.index import index
-from gradwright.ops.shape import stack
 
 
 def backward(
@@ -106,7 +102,7 @@ def grad(
         retain_graph, create_graph: as in `backward`.
         allow_unused: give None for an input that no output depends on, instead of raising.
         is_grads_batched: take ``grad_outputs`` for batches of cotangents, along a first dimension that all of them
-            have, and give as many gradients, stacked along theirs: one backward pass for each.
+            have, and give as many gradients, along theirs: one backward pass under `vmap`.
         materialize_grads: give zeros for an input that no output depends on.
 
     Returns:
@@ -195,11 +191,17 @@ def _batched(
     if len(set(sizes)) > 1:
         raise ValueError("grad: is_grads_batched takes cotangents with one first dimension, but grad_outputs have "
                          f"{sizes} there")  # fmt: skip
-    n, keep = sizes[0], create_graph if retain is None else retain
-    record = partial(set_recording, create_graph)
-    batch = inside(record, resumed, lambda: [[index(g, key=(b, ...)) for g in given] for b in range(n)])
-    rows = [grad(outs, ins, row, keep or b < n - 1, create_graph, **asked) for b, row in enumerate(batch)]
-    return inside(record, resumed, lambda: tuple(map(_stacked, zip(*rows, strict=True))))
+    keep = create_graph if retain is None else retain
+    found: tuple[Any, ...] = batching.grad(outs, ins, given, keep, create_graph, **asked)
+    return found
+
+
+class _Batching:
+    grad: Any = None
+
+
+batching = _Batching()
+"""``batching.grad`` is `grad` for batches of cotangents; `gradwright.transform.batch` sets it."""
 
 
 def _batch(i: int, t: Any, g: Any) -> int:
@@ -225,15 +227,6 @@ def _batch(i: int, t: Any, g: Any) -> int:
             "batched, consider using vmap."
         )
     return shape[0]
-
-
-def _stacked(rows: Sequence[Any]) -> Any:
-    """Gradients as one, with zeros for those that are None; None if all are."""
-    there = next((g for g in rows if g is not None), None)
-    if there is None:
-        return None
-    zeros = backends.namespace(there.array).zeros_like(there.array)
-    return stack(*[wrap(zeros) if g is None else g for g in rows], axis=0)
 
 
 def _given(g: Any) -> Any:

@@ -104,12 +104,13 @@ class Level:
 class LevelArray:
     """What a tensor of a `Level` holds; ``tensor`` is the (first) tensor outside that it is made of.
 
-    ``began`` is when the operation that made it began (see `Level`).
+    ``began`` is when the operation that made it began (see `Level`), ``writer`` the counter of who wrote to it last.
     """
 
-    __slots__ = ("__weakref__", "began", "dtype", "level", "ndim", "shape", "size", "tensor")
+    __slots__ = ("__weakref__", "began", "dtype", "level", "ndim", "shape", "size", "tensor", "writer")
     base = None
     began: int
+    writer: Any
     level: Any
     tensor: Any
     shape: tuple[int, ...]
@@ -250,7 +251,7 @@ for _name in _TWO:
 
 def over(array: Any) -> Any:
     """A tensor over what a level has made; it counts writes with the tensor outside, if they show the same memory."""
-    return wrap(array, None, getattr(array, "counter", None))
+    return wrap(array, None, array.tensor._counter if isinstance(array, LevelArray) else None)
 
 
 def below(array: Any) -> Any:

@@ -233,6 +233,8 @@ def overwriting(t: Any, new: Any) -> list[Call]:
     """The calls of `write`, which interrupts leave undone or done."""
     array = writable(t)
     if not is_kept(array):
+        if isinstance(array, LevelArray):
+            array.writer = t._counter
         return [copying(array, new)]
     new = new if new.dtype == array.dtype else backends.namespace(array).astype(new, array.dtype)
     part = getattr(t, "_part", None)

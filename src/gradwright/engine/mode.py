@@ -37,7 +37,9 @@ class Mode(NamedTuple):
     def but(self, **changes: Any) -> Mode:
         """The mode that differs from this one in these fields."""
         new = self._replace(**changes)
-        new = new._replace(quick=not new.watches and not new.inference and new.interpreter is None)
+        quick = not new.watches and not new.inference and new.interpreter is None
+        if quick is not new.quick:
+            new = new._replace(quick=quick)
         return PLAIN if new == PLAIN else UNRECORDED if new == UNRECORDED else new
 
 

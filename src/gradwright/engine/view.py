@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from numpy import ndarray
+
 from gradwright import backends
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
@@ -37,8 +39,7 @@ class View:
             static arguments; () at the base.
         seen: the version at which the view's node was last read from the base.
         version: the same; -1 while the node only stands for a history that the base took up without being written.
-        origin: None, or why in-place writes through it are refused: "no_grad", "inference", "several", "function" or
-            "transform".
+        origin: None, or why writes through it are refused: "no_grad", "inference", "several", "function", "transform".
         itself: whether it is the tensor's own former self that it is a view of, so that nobody need know.
     """
 
@@ -163,8 +164,7 @@ _ORIGINS = {
     "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
     "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
     "forbidden. You can fix this by cloning the output of the custom Function.",
-    "transform": "An input of a function that is differentiated (by grad, vjp, jacrev and the like) {what} modified "
-    "inplace. Its gradient is that by the value it came with: clone() it, and write to that.",
+    "transform": "An input of a function that is differentiated {what} modified inplace: write to a clone() of it.",
 }
 
 
@@ -258,10 +258,14 @@ def assign(x: Any, out: TensorBase, uniform: bool = False) -> Any:
     """
     target, node = _taken_over(x, out, uniform)
     bump(x._counter, 3)  # first: counted and not written does no harm
-    if is_kept(x.array):
-        at_once([(setattr, target, "_node", node), *overwriting(x, out.array)])
-        return x
-    x.array[...] = out.array  # nor are lines parted between which nothing is called
+    array = x.array
+    if array.__class__ is not ndarray:
+        if is_kept(array):
+            at_once([(setattr, target, "_node", node), *overwriting(x, out.array)])
+            return x
+        if isinstance(array, LevelArray):
+            array.writer = x._counter
+    array[...] = out.array  # nor are lines parted between which nothing is called
     target._node = node
     return x
 

@@ -8,17 +8,21 @@ GradientWarning.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import ref
 
 from gradwright import backends
+from gradwright.engine import calls
 from gradwright.engine.base import ticket, wrap
+from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.levels import Level, LevelArray
+from gradwright.engine.mode import inside, resumed
 from gradwright.engine.source_line import Place, here
 from gradwright.op import Op
 from gradwright.transform.batching import batched
 from gradwright.transform.mapped import Asked, called
-from gradwright.transform.overwritten import keep
+from gradwright.transform.overwritten import write
 
 
 class Batch(LevelArray):
@@ -119,8 +123,7 @@ class Batches(Level):
         """Put values into the memory of the batch."""
         mine = isinstance(value, Batch) and value.level is self
         new = value.tensor if mine else wrap(value)
-        keep(array.parts, [new], value.began if mine else 0)
-        self.outside(array.tensor.copy_, new)
+        self.outside(write, array, [new], value.began if mine else 0)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for all examples: by its vmap, or by its forward and backward, mapped."""
@@ -134,3 +137,30 @@ def _line() -> Place | None:
 
 def _repeated(t: Any, size: int) -> Any:
     return t.expand(size, *t.array.shape).clone()
+
+
+def batched_grad(outs: Sequence[Any], ins: Sequence[Any], cotangents: Sequence[Any], retain_graph: bool,
+                 create_graph: bool, **asked: Any) -> tuple[Any, ...]:  # fmt: skip
+    """The gradients for each of a batch of cotangents, which lies along their first dim, by one pass under vmap.
+
+    The batch lies along the first dim of the results; None for an input on which no output depends. See
+    `gradwright.engine.calls.grad` for the rest.
+    """
+
+    def run() -> tuple[Any, ...]:
+        level = Batches(cotangents[0].array.shape[0])
+        with level.running():
+            found = calls.grad(outs, ins, [level.batch(g) for g in cotangents], retain_graph, **asked)
+        return tuple([None if t is None else first_of(level, t) for t in found])
+
+    results: tuple[Any, ...] = inside(partial(set_recording, create_graph), resumed, run)
+    return results
+
+
+def first_of(level: Batches, t: Any) -> Any:
+    """A tensor of a level as one outside, with the batch first."""
+    x, is_batch = level.apart(t)
+    return x if is_batch else x.expand(level.size, *x.array.shape).clone()
+
+
+calls.batching.grad = batched_grad

@@ -13,7 +13,8 @@ from gradwright import backends, dtypes
 from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import inference_mode
-from gradwright.ops.shape import reshape, stack
+from gradwright.ops.shape import permute_dims, reshape, stack
+from gradwright.transform.batch import batched_grad
 from gradwright.transform.given_tensors import (
     check,
     check_rows,
@@ -150,8 +151,8 @@ def jacobian(
 
     Args:
         func, inputs, create_graph, strict: as in `vjp`.
-        vectorize: accept what batches of cotangents make quick; the numbers are the same. Of complex outputs, which it
-            takes and the plain way refuses, the rows are the gradients of the real parts.
+        vectorize: one backward pass over a batch of cotangents, under vmap; the numbers are the same. Of complex
+            outputs, which it takes and the plain way refuses, the rows are the gradients of the real parts.
         strategy: "reverse-mode": a row for each entry of the outputs, in the dtype of the input; "forward-mode", which
             wants ``vectorize``: a column for each entry of the inputs, in the dtype of the output.
 
@@ -249,7 +250,7 @@ def _jacobian(
                 "only for real scalar outputs: take view_as_real of it, or the gradients of its real part alone "
                 "(vectorize=True)"
             )
-        rows = _rows(out, xs, create_graph)
+        rows = (_at_once if vectorize else _rows)(out, xs, create_graph)
         if strict:
             check_rows(i, rows, create_graph)
         found.append(tuple(
@@ -270,19 +271,38 @@ def _rows(out: Any, xs: Sequence[Any], create_graph: bool) -> list[Any]:
     ]
 
 
+def _at_once(out: Any, xs: Sequence[Any], create_graph: bool) -> Sequence[Any]:
+    """As `_rows`, of one pass over a batch."""
+    n = out.array.size
+    if out._node is None or not n:
+        return (None,) * len(xs)
+    found = batched_grad((out,), xs, (_unit_batch(out),), True, create_graph, allow_unused=True)
+    shape = out.array.shape
+    return [
+        None if rows is None else reshape(rows, shape=shape + x.array.shape) for rows, x in zip(found, xs, strict=True)
+    ]
+
+
 def _by_columns(outs: Sequence[Any], xs: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """For each output its Jacobians by the inputs, of a product Jv for each entry of these."""
+    """For each output its Jacobians by the inputs, of products Jv over a batch of as many v as these have entries."""
     moving = [i for i, out in enumerate(outs) if out._node is not None]
     us, slopes = _linear_in(like := [outs[i] for i in moving], like, xs, "jacobian")
     found: list[list[Any]] = [[_nothing(out, x, out) for x in xs] for out in outs]
     for j, (x, slope) in enumerate(zip(xs, slopes, strict=True)):
-        units = [] if slope is None else _units(x)
-        passes = [_grad((slope,), us, (unit,), False, retain_graph=True) for unit in units]
-        for i, column in zip(moving, zip(*passes, strict=True), strict=bool(passes)):
-            if column[0] is not None:
+        if slope is None or slope._node is None or not x.array.size:
+            continue
+        columns = batched_grad((slope,), us, (_unit_batch(x),), True, False, allow_unused=True)
+        for i, column in zip(moving, columns, strict=True):
+            if column is not None:
                 shape = outs[i].array.shape
-                found[i][j] = reshape(stack(*column, axis=len(shape)), shape=shape + x.array.shape)
+                last = permute_dims(column, axes=(*range(1, 1 + len(shape)), 0))
+                found[i][j] = reshape(last, shape=shape + x.array.shape)
     return [tuple(row) for row in found]
+
+
+def _unit_batch(t: Any) -> Any:
+    """Tensors like ``t`` of which one entry is 1 and all others 0, for each of its entries, along a new first dim."""
+    return stack(*_units(t), axis=0)
 
 
 def _units(t: Any) -> Iterator[Any]:

@@ -11,10 +11,10 @@ from gradwright import backends
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.levels import LevelArray
-from gradwright.engine.mode import inside, recording, resumed
+from gradwright.engine.mode import inside, now, recording, resumed
 from gradwright.ops.shape import concat
 from gradwright.transform.arguments import Inputs, like, mapped, no_complex
-from gradwright.transform.batch import Batches
+from gradwright.transform.batch import Batches, first_of
 from gradwright.transform.forward import Pushed
 from gradwright.transform.reverse import Pulled, checked
 
@@ -71,16 +71,11 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
         level = Batches(basis[0].array.shape[0])
         with level.running():
             found = pulled.back(leaves, [level.batch(b) for b in basis], retain_graph=True)
-        return [_first(level, t) for t in found]
+        return [first_of(level, t) for t in found]
 
-    made: list[Any] = inside(partial(recording, pulled.follows), resumed, run)
-    return [pulled.outward(t) for t in made] if pulled.follows else made
-
-
-def _first(level: Batches, t: Any) -> Any:
-    """A tensor of a level as one outside, with the batch first."""
-    x, is_batch = level.apart(t)
-    return x if is_batch else x.expand(level.size, *x.array.shape)
+    follows = pulled.follows and now().records
+    made: list[Any] = inside(partial(recording, follows), resumed, run)
+    return [pulled.outward(t) for t in made] if follows else made
 
 
 def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, has_aux: bool = False, *,
@@ -108,7 +103,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, 
             tangents = pushed.tangents()
         found = []
         for t in tangents:
-            columns = _first(level, t)
+            columns = first_of(level, t)
             shape = columns.array.shape[1:]
             last = columns.movedim(0, -1)
             parts = [part.reshape(*shape, *x.array.shape)

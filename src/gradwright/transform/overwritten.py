@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gradwright.engine.levels import LevelArray
@@ -10,13 +10,27 @@ from gradwright.engine.memory import unwritten
 from gradwright.engine.nodes_of_ops import OpNode
 
 
-def keep(old: Iterable[Any], new: Iterable[Any], since: int) -> None:
-    """Let nodes behind the ``new`` tensors, made after ``since``, keep copies of what the ``old`` ones hold.
+def write(array: Any, new: Sequence[Any], since: int) -> None:
+    """Copy new tensors into those that an array of a level is made of; None: zeros. Further ones remain as they are.
 
-    An operation in place at a level is computed out of place by tensors outside, of which it may take several, and then
-    written: a derivative may need what was there. `gradwright.engine.view.assign` does so for one node.
+    An operation in place at a level is computed out of place by tensors outside, of which it may take several: nodes
+    that have been made for it, after ``since``, keep copies of what was there. (`gradwright.engine.view.assign` does so
+    for one node.)
     """
-    counters = {id(t._counter) for t in _all(old)}  # those of their memory, which views share
+    counted: list[Any] = array.tensor._counter
+    if getattr(array, "writer", None) is counted:
+        counted[0] += -1  # that the tensor at the level counted: it is counted outside, too
+    old = array.parts[: len(new)]
+    _keep(old, [t for t in new if t is not None], since)
+    for x, value in zip(old, new, strict=True):
+        if value is None:
+            x.zero_()
+        else:
+            x.copy_(value)
+
+
+def _keep(old: Sequence[Any], new: Iterable[Any], since: int) -> None:
+    counters = {id(t._counter) for t in _all(old)}  # views share it
     seen = {t._node for t in _all(new)}
     stack = list(seen)
     while stack:
@@ -42,4 +56,5 @@ def _all(tensors: Iterable[Any]) -> Iterator[Any]:
 def _apart(entry: tuple[Any, ...], counters: set[int]) -> tuple[Any, ...]:
     if type(entry[0]) is tuple:  # several under one name
         return tuple([_apart(e, counters) for e in entry])
-    return (unwritten(entry[0]), [0], 0, entry[3]) if id(entry[1]) in counters else entry
+    array, counter, version, node = entry
+    return (unwritten(array), [0], 0, node) if id(counter) in counters and int(counter[0]) == version else entry

@@ -60,7 +60,7 @@ class Pulled:
         if has_aux:
             self.out, self.aux = with_aux(api, self.out)
         nodes = [t._node for t in flatten(self.out)[0] if isinstance(t, TensorBase) and t._node is not None]
-        self.follows = now().records and _from_outside(nodes)
+        self.follows = _from_outside(nodes)
 
     def _inner(self, api: str, inputs: Inputs, k: int) -> Any:
         """A tensor over the memory of an input, with a history that begins here, or goes on outside from here."""
@@ -68,8 +68,8 @@ class Pulled:
         if not differentiable(x):
             raise RuntimeError(f"{api}: only Tensors of floating point and complex dtype can require gradients, but "
                                f"{inputs.name(k)} is of {dtypes.of(x.array.dtype)}")  # fmt: skip
-        if now().records and x._node is not None:
-            inner = apply(alias, (x,), {})
+        if x._node is not None:  # recorded under no_grad, too: the way back may be gone outside of that
+            inner = inside(_record, _left, apply, alias, (x,), {})
             if inner._view is not None:
                 inner._view.origin = "transform"
             return inner

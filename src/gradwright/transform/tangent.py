@@ -23,14 +23,13 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray, promote
 from gradwright.engine.mode import now
-from gradwright.engine.version import rewind
 from gradwright.engine.view import View
 from gradwright.function import of_containers
 from gradwright.op import Op, Rule, table
 from gradwright.ops.shape import sum_to
 from gradwright.transform.functions import at_level, differentiable
 from gradwright.transform.moved import halted, moved, values_alone
-from gradwright.transform.overwritten import keep
+from gradwright.transform.overwritten import write
 from gradwright.transform.transpose import transposed, zeros
 
 
@@ -44,11 +43,6 @@ class Dual(LevelArray):
         self.level, self.began, self.tensor, self.tangent = level, level.began, tensor, tangent
         array = tensor.array
         self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
-
-    @property
-    def counter(self) -> Any:
-        """That of the value: it is the same memory."""
-        return self.tensor._counter
 
     def settled(self) -> Any:
         """The value alone."""
@@ -174,8 +168,8 @@ class Tangents(Level):
     def write(self, array: Any, value: Any) -> None:
         """Put value and tangent into the memory of value and tangent."""
         dual = isinstance(value, Dual) and value.level is self
-        x, t = (value.tensor, value.tangent) if dual else (wrap(value), None)
-        self.outside(_write, array, x, t, value.began if dual else 0, self.moves())
+        new = value.parts if dual else (wrap(value), None)
+        self.outside(write, array, new if self.moves() else new[:1], value.began if dual else 0)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for values, and what its jvp, or else its backward, makes of their tangents."""
@@ -226,18 +220,6 @@ class Tangents(Level):
             own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), tangent)
         elif own._view is None:
             own.array = other.array
-
-
-def _write(array: Dual, value: Any, tangent: Any, began: int, moves: bool) -> None:
-    keep(array.parts, [value] if tangent is None else [value, tangent], began)
-    x = array.tensor
-    version = x._counter[0]
-    x.copy_(value)
-    rewind(x._counter, version)  # who writes counts it
-    if moves and tangent is None:
-        array.tangent.zero_()
-    elif moves:
-        array.tangent.copy_(tangent)
 
 
 def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any]) -> Any:

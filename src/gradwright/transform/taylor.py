@@ -25,7 +25,7 @@ from gradwright.op import Op
 from gradwright.transform import series as rules
 from gradwright.transform.functions import at_level, differentiable
 from gradwright.transform.moved import moved
-from gradwright.transform.overwritten import keep
+from gradwright.transform.overwritten import write
 from gradwright.transform.tangent import pushed
 from gradwright.transform.transpose import zeros
 
@@ -128,7 +128,7 @@ class Taylor(Level):
         """Put the value and the coefficients into the memory of those there."""
         mine = isinstance(value, Jet) and value.level is self
         parts = value.parts if mine else (wrap(value), *[None] * self.order)
-        self.outside(_write, array.parts, parts, value.began if mine else 0)
+        self.outside(write, array, parts, value.began if mine else 0)
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for series: by its jvp, or else its backward, at a level of one order less."""
@@ -153,15 +153,6 @@ def _own(op: Op, out: Any, c: Any, given: set[int]) -> Any:
     if c.array.shape != out.array.shape:
         c = c.expand(out.array.shape)
     return c.clone() if op.kind != "view" and (c._view is not None or id(c) in given) else c
-
-
-def _write(old: Sequence[Any], new: Sequence[Any], since: int) -> None:
-    keep(old, [t for t in new if t is not None], since)
-    for mine, t in zip(old, new, strict=True):
-        if t is None:
-            mine.zero_()
-        else:
-            mine.copy_(t)
 
 
 def _integrated(slopes: Sequence[Any]) -> list[Any]:

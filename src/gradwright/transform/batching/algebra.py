@@ -16,6 +16,12 @@ def _matmul(call: Call) -> Any:
         return call.of([x, y])  # vectors are the rows of a matrix
     if n == 1 and b and not a and m <= 2:
         return call.of([y, x if m == 1 else x.mT])
+    if m == n == 2 and a != b:  # one product instead of one for each example
+        if a:
+            rows = x.reshape(-1, x.array.shape[-1])
+            return call.of([rows, y]).reshape(*x.array.shape[:-1], y.array.shape[-1])
+        if y.array.shape[-1] == 1:
+            return call.of([y.squeeze(-1), x.mT]).unsqueeze(-1)
     if m == 1:
         x = x.unsqueeze(-2)
     if n == 1:
