@@ -5,10 +5,13 @@ from gradwright.transform.forward import jvp
 from gradwright.transform.functionalize import debug_unwrap, functionalize
 from gradwright.transform.jacobians import hessian, jacfwd, jacrev
 from gradwright.transform.reverse import grad, grad_and_value, linearize, vjp
+from gradwright.transform.sparse import sparse_hessian, sparse_jacobian
+from gradwright.transform.sparsity import sparsity
 from gradwright.transform.taylor import jet
 from gradwright.transform.vmap import vmap
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jet",
-    "jvp", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "jvp", "linearize", "replace_all_batch_norm_modules_", "sparse_hessian", "sparse_jacobian", "sparsity",
+    "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
