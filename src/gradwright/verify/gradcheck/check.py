@@ -19,11 +19,12 @@ from gradwright.errors import CutError, GradcheckError, GradientWarning, StrictE
 from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis import diagnose
 from gradwright.verify.gradcheck.compare import Comparison, check_constant
+from gradwright.verify.gradcheck.forward import check_batched_backward, check_batched_forward
 from gradwright.verify.gradcheck.passes import check_linear, check_undefined, check_zero
 from gradwright.verify.gradcheck.projections import ACCEPTED, project
 from gradwright.verify.gradcheck.settings import SUITS, Settings, check_inputs, precision_of
 from gradwright.verify.gradcheck.surrogates import check_surrogate, surrogates
-from gradwright.verify.numeric.budget import estimate, pick
+from gradwright.verify.numeric.budget import Picked, estimate, pick
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
 from gradwright.verify.numeric.on_host import on_host
@@ -72,8 +73,10 @@ def gradcheck(
         nondet_tol: how far two backward passes over the same graph may differ, and two calls of ``func``.
         check_undefined_grad: with several outputs, also run backward with gradients for only some of them.
         check_grad_dtypes: also require gradients to be of their input's dtype.
-        check_batched_grad, check_forward_ad, check_batched_forward_grad: not there yet.
-        check_backward_ad: must be True as long as there is no forward mode.
+        check_backward_ad, check_forward_ad: which modes to check. Forward mode goes by a declared jvp, or by what
+            follows from backward (see `gradwright.autograd.forward_ad`).
+        check_batched_grad, check_batched_forward_grad: also run backward, and forward mode, under `gradwright.vmap`,
+            and compare with one cotangent, and one tangent, after another.
         fast_mode: compare random projections of all Jacobians instead of all entries. An error of 1 % in three entries
             of typical size goes unnoticed with a chance of less than one in a thousand (in float64, of less than one in
             a million); where that cannot be had, and where anything is noticed, all entries are compared.
@@ -94,7 +97,6 @@ def gradcheck(
         ValueError: no input requires grad.
         RuntimeError: an input overlaps itself, so that its entries cannot be moved one at a time.
         AssertionError: the options contradict each other, or outputs change shape or dtype as inputs are moved.
-        NotImplementedError: forward mode and batched gradients, which are not there yet.
 
     >>> import gradwright as gw
     >>> gradcheck(lambda x: x.sin() * x, gw.tensor([1.0, 2.0], dtype=gw.float64, requires_grad=True))
@@ -106,12 +108,12 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    _not_yet("gradcheck", check_batched_grad=check_batched_grad, check_forward_ad=check_forward_ad)
     func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     check_inputs(inputs)
     with restored(tensors(inputs)):
         return _check(func, inputs, None, partial(diagnose, func, inputs), eps, atol, rtol, raise_exception,
-                      nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget)  # fmt: skip
+                      nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode, bool(masked), budget,
+                      check_backward_ad, check_forward_ad, check_batched_grad, check_batched_forward_grad)  # fmt: skip
 
 
 def gradgradcheck(
@@ -140,7 +142,7 @@ def gradgradcheck(
         grad_outputs: cotangents at which the gradient is taken, one for each output that requires grad; random ones by
             default. Those that require grad are checked as inputs too.
         gen_non_contig_grad_outputs: make the random cotangents non-contiguous.
-        check_fwd_over_rev: not there yet. check_rev_over_rev: must be True as long as there is no forward mode.
+        check_fwd_over_rev, check_rev_over_rev: which modes to check the gradient in.
 
     The others, what is returned and what is raised: see `gradcheck`.
 
@@ -154,7 +156,6 @@ def gradgradcheck(
         raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
     if check_batched_grad and not check_rev_over_rev:
         raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
-    _not_yet("gradgradcheck", check_batched_grad=check_batched_grad, check_fwd_over_rev=check_fwd_over_rev)
     func, inputs = on_host(func, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     if grad_outputs is None:
         check_inputs(inputs)
@@ -173,7 +174,8 @@ def gradgradcheck(
         with enable_grad(), restored(tensors(inputs + cotangents)):
             return _check(gradient, inputs + cotangents, names, partial(diagnose, func, inputs, order=2), eps, atol,
                           rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode,
-                          bool(masked), budget)  # fmt: skip
+                          bool(masked), budget, check_rev_over_rev, check_fwd_over_rev, check_batched_grad,
+                          False)  # fmt: skip
     except CutError as e:
         if not raise_exception:
             return False
@@ -211,7 +213,7 @@ class _Gradient:
 def _check(
     func: Callable[..., Any], inputs: tuple[Any, ...], names: Sequence[str] | None, diagnosed: Callable[[], Any],
     eps: float | None, atol: float | None, rtol: float | None, raise_exception: bool, nondet_tol: float,
-    undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None,
+    undefined: bool, dtypes: bool, fast: bool, masked: bool, budget: float | None, *modes: bool,
 ) -> bool:  # fmt: skip
     subject: Subject | None = None
     try:
@@ -221,7 +223,7 @@ def _check(
             precision = precision_of(subject)
             suit = SUITS[precision]
             settings = Settings(eps, suit.atol if atol is None else atol, suit.rtol if rtol is None else rtol,
-                                nondet_tol, undefined, dtypes, fast, masked, budget, precision)  # fmt: skip
+                                nondet_tol, undefined, dtypes, fast, masked, budget, precision, *modes)  # fmt: skip
             if declared := surrogates(subject):
                 check_surrogate(subject, settings, declared)
             elif subject.differentiable:
@@ -251,6 +253,17 @@ def _diagnosed(error: GradcheckError, subject: Subject | None, diagnosed: Callab
 
 def _compare(subject: Subject, settings: Settings, visit: Visit) -> None:
     picked = None if settings.budget is None else pick(subject, settings.budget)
+    if settings.backward:
+        _compare_backward(subject, settings, visit, picked)
+    if settings.batched_backward:
+        check_batched_backward(subject, settings)
+    if settings.forward:
+        Comparison(subject, settings, picked, forward=True).run()
+    if settings.batched_forward:
+        check_batched_forward(subject, settings)
+
+
+def _compare_backward(subject: Subject, settings: Settings, visit: Visit, picked: Picked | None) -> None:
     projected = project(subject, settings) if settings.fast or picked is not None else None
     sure = projected is not None and projected.missing <= ACCEPTED
     if not (settings.fast and sure):
@@ -267,17 +280,6 @@ def _compare(subject: Subject, settings: Settings, visit: Visit) -> None:
         check_linear(subject, backward, circumstances, settings)
     if (fault := circumstances.fault()) is not None:
         raise GradcheckError(f"{fault.sentence[0].upper()}{fault.sentence[1:]}. Mend: {fault.mend}.")
-
-
-def _not_yet(function: str, **asked: bool) -> None:
-    needs = {"check_batched_grad": "vmap, to run backward for many cotangents at once",
-             "check_forward_ad": "forward mode, to push tangents through",
-             "check_fwd_over_rev": "forward mode, to push tangents through backward"}  # fmt: skip
-    for name, on in asked.items():
-        if on:
-            raise NotImplementedError(
-                f"{function}: {name}=True is not yet supported: it needs {needs[name]}, which gradwright does not have"
-            )
 
 
 def _differentiable(result: Any) -> list[Any]:

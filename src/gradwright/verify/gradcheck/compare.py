@@ -1,4 +1,4 @@
-"""The comparison of Jacobians, entry by entry: by backward against finite differences."""
+"""The comparison of Jacobians, entry by entry: by backward, or by forward mode, against finite differences."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright.errors import GradcheckError
+from gradwright.verify.gradcheck.forward import jacobians as pushed
 from gradwright.verify.gradcheck.kinks import corners, suspects
 from gradwright.verify.gradcheck.messages import Worst, drifting, kink, mismatch, vague
 from gradwright.verify.gradcheck.passes import jacobians
@@ -38,8 +39,9 @@ def parts_of(subject: Subject) -> list[Part]:
 class Comparison:
     """What is known of the Jacobians of a subject, and what was found doubtful on the way."""
 
-    def __init__(self, subject: Subject, settings: Settings, picked: Picked | None = None) -> None:
-        self.subject, self.settings, self.picked = subject, settings, picked
+    def __init__(self, subject: Subject, settings: Settings, picked: Picked | None = None,
+                 forward: bool = False) -> None:  # fmt: skip
+        self.subject, self.settings, self.picked, self.forward = subject, settings, picked, forward
         self.doubts: list[GradcheckError] = []
         self.backward: list[Backward] = []
         self.numeric: list[list[Matrix]] = []
@@ -50,7 +52,9 @@ class Comparison:
         """Raise GradcheckError unless everything agrees."""
         self._check_deterministic()
         outputs = range(len(self.subject.outputs))
-        if self.picked is None:
+        if self.forward:
+            self.backward = pushed(self.subject, self.settings, self.picked)
+        elif self.picked is None:
             self.backward = [jacobians(self.subject, i, self.settings) for i in outputs]
         else:
             for i in outputs:
@@ -130,7 +134,7 @@ class Comparison:
         if wrong.any():
             off = np.where(wrong, np.nan_to_num(np.abs(said - value) - bar, nan=np.inf, posinf=np.inf), -1)
             worst = self._worst(part, j, chunk, off, said, value, bar)
-            raise mismatch(worst, part.name, folded(n, x), folded(a, x), settings)
+            raise mismatch(worst, part.name, folded(n, x), folded(a, x), settings, self.forward)
         if doubtful.any():
             worst = self._worst(part, j, chunk, doubtful * 1.0, said, value, bar)
             k, m = np.unravel_index(np.argmax(doubtful), doubtful.shape)

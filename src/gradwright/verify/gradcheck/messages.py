@@ -44,13 +44,15 @@ def _index(at: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, at))}]" if at else ""
 
 
-def mismatch(worst: Worst, part: str, numeric: Any, analytic: Any, settings: Settings) -> GradcheckError:
+def mismatch(worst: Worst, part: str, numeric: Any, analytic: Any, settings: Settings,
+             forward: bool = False) -> GradcheckError:  # fmt: skip
     """The error for a wrong derivative."""
     prefix = f"While considering the {part} part of complex outputs only, " if part else ""
     bar = f" ± {worst.bar:.1g}" if np.isfinite(worst.bar) else ""
+    how = "computed with forward mode " if forward else ""
     said, due = apart(worst.analytic, worst.numeric)
     return GradcheckError(
-        f"{prefix}Jacobian mismatch for output {worst.output} with respect to input {worst.input},\n"
+        f"{prefix}Jacobian {how}mismatch for output {worst.output} with respect to input {worst.input},\n"
         f"worst: {worst.what}: analytical {said}, numerical {due}{bar} "
         f"(allowed: {settings.atol:g} + {settings.rtol:g} * |numerical|)\n"
         f"numerical:{wrap(np.ascontiguousarray(numeric))}\n"

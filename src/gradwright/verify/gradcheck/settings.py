@@ -43,6 +43,8 @@ class Settings(NamedTuple):
         atol, rtol: entries agree when they differ by at most ``atol + rtol * |numerical|``.
         nondet_tol, undefined, dtypes, fast, masked, budget: as `gradcheck` has them.
         precision: the name of the coarsest real dtype involved.
+        backward, forward: which modes are checked.
+        batched_backward, batched_forward: whether they are in batches, too.
     """
 
     eps: float | None
@@ -55,6 +57,10 @@ class Settings(NamedTuple):
     masked: bool
     budget: float | None
     precision: str
+    backward: bool = True
+    forward: bool = False
+    batched_backward: bool = False
+    batched_forward: bool = False
 
     def steps(self, x: Any) -> Matrix:
         """How far to go each way, for each coordinate of ``x``."""
