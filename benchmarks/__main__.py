@@ -18,10 +18,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import gradwright
-from benchmarks import extension, footprint, graph, indexing, lltm, memory, networks, overhead, pictures, training
+from benchmarks import (
+    beyond,
+    extension,
+    footprint,
+    graph,
+    indexing,
+    lltm,
+    memory,
+    networks,
+    overhead,
+    pictures,
+    training,
+)
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
-MODULES = (overhead, indexing, training, networks, extension, lltm, graph, pictures, memory, footprint)
+MODULES = (overhead, indexing, training, networks, beyond, extension, lltm, graph, pictures, memory, footprint)
 CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)
 RESULTS = Path(__file__).parent / "results" / "bench-results.json"
