@@ -79,8 +79,12 @@ class Rule:
     names: tuple[str, ...]
 
 
-def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Mapping[str, Callable[..., Any]],
-             ) -> dict[str, Rule]:
+def declared(
+    who: str,
+    inputs: Sequence[str],
+    known: Collection[str],
+    rules: Mapping[str, Callable[..., Any]],
+) -> dict[str, Rule]:
     """Derivatives by input: ``fn(xp, g, <what it needs>)``, whose names must be among the ``known``.
 
     Raises TypeError if a name is no input, or a derivative asks for what cannot be saved.
@@ -114,6 +118,8 @@ class Op:
     """Whether it only moves or converts numbers, so that half precision need not be computed in float32."""
     selects: bool = False
     """Whether of each entry it passes on that of one input, and the cotangents of the others are 0 there."""
+    multilinear: bool = False
+    """Whether it is linear in each of its inputs that have derivatives, while the others stay."""
     direct: bool = False
     """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -195,7 +201,7 @@ table: dict[str, Op] = {}
 
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
        several: bool = False, complex: str | None = None, moves: bool = False, selects: bool = False,
-       ) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+       multilinear: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -207,6 +213,8 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         complex: how it treats complex arrays, one of `COMPLEX` (see above).
         moves: it only moves or converts numbers, as every view does: halves need not be computed in float32.
         selects: of each entry it passes on that of one input; a NaN in a gradient may then be that of another.
+        multilinear: it is linear in each input, as a product is: its tangent is the sum of what it makes of each
+            tangent beside the other inputs.
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -225,7 +233,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         direct = kind in ("elementwise", "reduction", "view") or joins
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  variadic, several, complex, moves or kind == "view", selects,
+                  variadic, several, complex, moves or kind == "view", selects, multilinear,
                   forward.__module__.startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__

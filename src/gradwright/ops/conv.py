@@ -86,7 +86,10 @@ _CASES = [
 
 
 @builtin(
-    complex="holomorphic", node="ConvolutionBackward0", samples=[Sample(x, w, **static) for x, w, _, static in _CASES]
+    complex="holomorphic",
+    multilinear=True,
+    node="ConvolutionBackward0",
+    samples=[Sample(x, w, **static) for x, w, _, static in _CASES],
 )
 def conv(xp, x, weight, *, lattice, groups):
     """y[n, o, i] = sum_c,k weight[o, c, k] x[n, c, i stride + k dilation], c over the channels in the group of o.
@@ -126,6 +129,7 @@ def _flipped(xp, weight, groups):
 
 @builtin(
     complex="holomorphic",
+    multilinear=True,
     node="ConvolutionBackward0",
     samples=[Sample(y, w, size=x.shape[2:], **static) for x, w, y, static in _CASES],
 )
@@ -142,7 +146,10 @@ def conv_transpose(xp, x, weight, *, size, lattice, groups):
 
 
 @builtin(
-    complex="holomorphic", node="ConvolutionBackward0", samples=[Sample(x, y, **static) for x, _, y, static in _CASES]
+    complex="holomorphic",
+    multilinear=True,
+    node="ConvolutionBackward0",
+    samples=[Sample(x, y, **static) for x, _, y, static in _CASES],
 )
 def conv_weight(xp, x, y, *, lattice, groups):
     """The adjoint of `conv` by its weight: (N, C, *size), (N, O, *count) -> (O, C / groups, *kernel)."""
@@ -175,6 +182,11 @@ def _by_weight(xp, g, x, lattice, groups):
 
 conv.vjp(x=_by_input, weight=_by_weight)
 biased_conv.vjp(x=_by_input, weight=_by_weight, bias=lambda xp, g: xp.sum(g, axis=(0, *range(2, g.ndim))))
+biased_conv.jvp(
+    x=lambda xp, t, weight, lattice, groups: conv(t, weight, lattice=lattice, groups=groups),
+    weight=lambda xp, t, x, lattice, groups: conv(x, t, lattice=lattice, groups=groups),
+    bias=lambda xp, t, x: xp.reshape(t, (-1, *(1,) * (x.ndim - 2))),
+)
 conv_transpose.vjp(
     x=lambda xp, g, weight, lattice, groups: conv(g, weight, lattice=lattice, groups=groups),
     weight=lambda xp, g, x, lattice, groups: conv_weight(g, x, lattice=lattice, groups=groups),

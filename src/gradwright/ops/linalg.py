@@ -20,7 +20,7 @@ _PRODUCTS = [
 ]
 
 
-@builtin(complex="holomorphic", node="MmBackward0", samples=_PRODUCTS)
+@builtin(complex="holomorphic", node="MmBackward0", multilinear=True, samples=_PRODUCTS)
 def matmul(xp, x, y):
     """Matrix product over the last two axes; a vector counts as a row on the left, a column on the right.
 
@@ -96,6 +96,11 @@ def linear(xp, x, weight, bias):
     return _product(xp, x, xp.permute_dims(weight, (1, 0))) + bias
 
 
+linear.jvp(
+    x=lambda xp, t, weight: _product(xp, t, transposed(xp, weight)),
+    weight=lambda xp, t, x: _product(xp, x, transposed(xp, t)),
+    bias=lambda xp, t: t,
+)
 linear.vjp(
     x=lambda xp, g, weight: _product(xp, g, weight),
     weight=lambda xp, g, x: xp.matmul(xp.permute_dims(rows(xp, g), (1, 0)), rows(xp, x)),
@@ -104,6 +109,7 @@ linear.vjp(
 
 
 @builtin(
+    multilinear=True,
     complex="holomorphic",
     node="EinsumBackward0",
     samples=[

@@ -40,7 +40,7 @@ def count(shape, axis):
     return product(shape if axis is None else [shape[i] for i in axis])
 
 
-@builtin(complex="general", kind="reduction", node="SumBackward0", samples=_AXES)
+@builtin(complex="general", kind="reduction", node="SumBackward0", multilinear=True, samples=_AXES)
 def sum(xp, x, *, axis=None, keepdims=False):
     """Sum of the entries over ``axis``; the sum of none is 0."""
     return xp.sum(x, axis=axis, keepdims=keepdims)
@@ -49,7 +49,7 @@ def sum(xp, x, *, axis=None, keepdims=False):
 sum.vjp(x=lambda xp, g, x_shape, axis, keepdims: spread(xp, g, x_shape, axis, keepdims))
 
 
-@builtin(complex="general", kind="reduction", node="MeanBackward0", samples=_AXES)
+@builtin(complex="general", kind="reduction", node="MeanBackward0", multilinear=True, samples=_AXES)
 def mean(xp, x, *, axis=None, keepdims=False):
     """Mean of the entries over ``axis``; the mean of none is NaN."""
     return xp.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)

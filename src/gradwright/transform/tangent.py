@@ -3,7 +3,7 @@
 The tangent of a result follows from what the operation declares:
 
 - elementwise: its derivative, applied to the tangent in place of a cotangent (the Jacobian is diagonal);
-- linear operations and views: its formula, applied to the tangent;
+- linear operations and views: its formula, applied to the tangent; multilinear ones: to each tangent beside the others;
 - ``op.jvp(...)``, where it is declared;
 - else the rule of the rule: a vjp is linear in its cotangent w, and the derivative of <vjp(w), v> by w is the jvp of v.
 """
@@ -227,6 +227,10 @@ def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, sta
     names = op.names_of(len(values))
     if all(n in op.pushes for n, t in zip(names, tangents, strict=True) if t is not None):
         return _sum_of(op, op.pushes, values, tangents, out, static)
+    if op.multilinear:
+        return _by_each(
+            op, values, [t if n in op.rules else None for n, t in zip(names, tangents, strict=True)], static
+        )
     if op.kind in ("linear", "view"):
         moved = [t if t is not None else zeros(x) if n in op.rules else x
                  for n, x, t in zip(names, values, tangents, strict=True)]  # fmt: skip
@@ -234,6 +238,16 @@ def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, sta
     if op.kind == "elementwise" and (op.complex != "general" or not _complex(values, out)):
         return _sum_of(op, op.rules, values, tangents, out, static)
     return transposed(partial(_pulled, op, values, tangents, out, static), out, [t for t in tangents if t is not None])
+
+
+def _by_each(op: Op, values: Sequence[Any], tangents: Sequence[Any], static: dict[str, Any]) -> Any:
+    """The sum of what the operation makes of each tangent beside the other values."""
+    total = None
+    for k, t in enumerate(tangents):
+        if t is not None:
+            part = apply(op, [t if i == k else x for i, x in enumerate(values)], static)
+            total = part if total is None else total + part
+    return total
 
 
 def _complex(values: Sequence[Any], out: Any) -> bool:
