@@ -1,5 +1,6 @@
 """Functions made of functions, under PyTorch's names (``torch.func``): derivatives, batches, modules without state."""
 
+from gradwright.nn.per_sample import per_sample_gradients
 from gradwright.nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from gradwright.transform.forward import jvp
 from gradwright.transform.functionalize import debug_unwrap, functionalize
@@ -12,6 +13,6 @@ from gradwright.transform.vmap import vmap
 
 __all__ = [
     "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jet",
-    "jvp", "linearize", "replace_all_batch_norm_modules_", "sparse_hessian", "sparse_jacobian", "sparsity",
-    "stack_module_state", "vjp", "vmap",
+    "jvp", "linearize", "per_sample_gradients", "replace_all_batch_norm_modules_", "sparse_hessian", "sparse_jacobian",
+    "sparsity", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
