@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import gradwright as gw
 from gradwright.autograd import Function, forward_ad
 from gradwright.autograd import forward_ad as fw
+from gradwright.check.battery.inputs import labs
+from gradwright.check.discover import load, subjects
+from gradwright.check.lab import drawn, flat
+from gradwright.contract.containers import put_together, take_apart
 
 X, V, U = np.array([0.5, -1.0, 2.0]), np.array([1.0, 3.0, -2.0]), np.array([0.3, 0.2, -1.0])
 
@@ -502,3 +508,75 @@ def test_a_function_with_two_outputs_beside_pytorch():
     mine, theirs = program(gw, forward_ad), program(torch, torch.autograd.forward_ad)
     for a, b in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(a, b, 1e-12, 1e-12)
+
+
+def test_outputs_have_tangents_in_memory_of_their_own():
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.view(-1).view(3)
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t
+
+    class SameByBackward(Function):
+        forward, backward = Same.forward, Same.backward
+
+    for cls in (Same, SameByBackward):
+        x, v = x_and_v()
+        with fw.dual_level():
+            dual = fw.make_dual(x, v)
+            y = cls.apply(dual)
+            assert not fw.unpack_dual(y).tangent.requires_grad
+            y.mul_(2)
+            assert fw.unpack_dual(dual).tangent.tolist() == V.tolist()
+            assert fw.unpack_dual(y).tangent.tolist() == (2 * V).tolist()
+
+
+# ---- the Functions of the examples -----------------------------------------------------------------------------
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+INPUTS = {"heat_rod", "lltm", "ode_fit", "wrong_functions", "wrong_derivative", "graph_pages", "fortran_tridiagonal"}
+"""Those without inputs that can be drawn, or that are wrong, or need a compiler."""
+ONCE = {"SineInNumPy"}
+"""Whose backward is marked with once_differentiable, and that have no jvp."""
+
+
+def functions_of_examples():
+    for path in sorted(EXAMPLES.glob("*.py")):
+        if path.stem not in INPUTS and "Function" in (text := path.read_text()) and "class " in text:
+            yield path
+
+
+@pytest.mark.parametrize("path", list(functions_of_examples()), ids=lambda path: path.stem)
+def test_functions_of_the_examples_move_as_their_backward_says(path, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    try:
+        found = subjects(load(str(path))[0])
+    except LookupError:
+        pytest.skip("it has none")
+    for subject in found:
+        lab = labs(subject, lambda doing: None)[0][0]
+        moves = [drawn(np.random.default_rng(5), a.array) if a.grad else None for a in lab.call.args]
+        lab.seed()
+        arguments, leaves = lab.call.tensors(gw, [False] * len(moves))
+        with fw.dual_level():
+            duals = [t if m is None else fw.make_dual(t, gw.tensor(m)) for t, m in zip(leaves, moves, strict=True)]
+            inputs = put_together(take_apart(tuple(arguments), []), iter(duals))
+            if subject.name in ONCE:
+                with pytest.raises(RuntimeError, match="once_differentiable"):
+                    lab.apply(*inputs)
+                continue
+            said = [fw.unpack_dual(o).tangent for o in flat(lab.apply(*inputs), gw)]
+        run = lab.run()
+        ws = lab.cotangents(run)
+        ts = [t for v, t in zip(run.values, said, strict=True) if v.requires_grad]
+        here = [np.vdot(w, t.numpy()).real for w, t in zip(ws, ts, strict=True) if t is not None]
+        back = zip(lab.backward(run, ws), [m for m in moves if m is not None], strict=True)
+        there = sum(np.vdot(g, m).real for g, m in back if g is not None)
+        assert sum(here) == pytest.approx(there, rel=1e-10, abs=1e-10), subject.name

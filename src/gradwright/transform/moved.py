@@ -60,9 +60,10 @@ def moved(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any
         result = cls.apply(*values)
         ctx, second = _context(cls, again, values, result)
         found, _ = finished(cls, ctx, values, second, tangents)
-    for o, t in zip(tensors_in(result), found, strict=True):
+    outs = tensors_in(result)
+    for o, t in zip(outs, found, strict=True):
         _check(o, t, values, tangents)
-    return result, found
+    return result, [_apart(o, t, values, tangents) for o, t in zip(outs, found, strict=True)]
 
 
 def _has_history(v: Any) -> bool:
@@ -128,6 +129,13 @@ def _check(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any]) -> No
         raise RuntimeError(f"{says} of {whose}.")
 
 
+def _apart(o: Any, t: Any, values: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The tangent of an output that may be written to: in memory of its own, if the output is."""
+    shared = any(s is not None and t is not None and s._counter is t._counter for s in tangents)
+    same = any(isinstance(v, TensorBase) and v._counter is o._counter for v in values)
+    return t.clone() if shared and not same else t
+
+
 def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, list[Any]]:
     """`moved` by the rule of the rule. What forward writes in place is written once, and followed on copies."""
     writes = "mark_dirty" in outside_ctx.of(cls).loaded
@@ -152,11 +160,11 @@ def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tu
                 "declare jvp(ctx, *tangents), or compute in backward with tensors alone"
             )
             raise
-        each = iter([_pruned(t, start) for t in found])
+        each = iter([_pruned(t if t._view is None else t.clone(), start) for t in found])
         ts = [next(each) if any(o is mine for mine in own) else None for o in many]
     if result is None:
         result = put_together(take_apart(outs, []), iter([_pruned(o, start) for o in many]))
-    return result, ts
+    return result, [_apart(o, t, values, tangents) for o, t in zip(many, ts, strict=True)]
 
 
 def _pruned(t: Any, start: int) -> Any:
