@@ -30,10 +30,13 @@ from benchmarks import (
     overhead,
     pictures,
     training,
+    transforms,
 )
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
-MODULES = (overhead, indexing, training, networks, beyond, extension, lltm, graph, pictures, memory, footprint)
+MODULES = (
+    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, pictures, memory, footprint,
+)  # fmt: skip
 CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)
 RESULTS = Path(__file__).parent / "results" / "bench-results.json"
