@@ -14,7 +14,7 @@ from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
-from gradwright.engine.levels import followed
+from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.numbers import number
 from gradwright.engine.strict import warn
@@ -141,7 +141,17 @@ def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
     size = size_of(function, given)
     if d.is_complex:  # parts of half the variance each
         return ((draw(size) + 1j * draw(size)) * (0.5**0.5 if function == "randn" else 1)).astype(d.dtype)
-    return np.asarray(draw(size, np.float32 if d is dtypes.float32 else np.float64)).astype(d.dtype, copy=False)
+    return _array(draw(size, np.float32 if d is dtypes.float32 else np.float64)).astype(d.dtype, copy=False)
+
+
+def _array(drawn: Any) -> Any:
+    """What was drawn as an array; under vmap it is one already."""
+    return drawn if isinstance(drawn, LevelArray) else np.asarray(drawn)
+
+
+def _host(array: Any) -> Any:
+    """The values of an array as NumPy's; under vmap as they are."""
+    return array.values() if isinstance(array, LevelArray) else to_host(array)
 
 
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
@@ -164,7 +174,7 @@ def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dty
     low, high = number("randint", "low", low), number("randint", "high", high)
     if low >= high:
         raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
-    array = np.asarray(_source(generator).integers(low, high, size_of("randint", (size,))))
+    array = _array(_source(generator).integers(low, high, size_of("randint", (size,))))
     return finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
 
 
@@ -187,8 +197,10 @@ rand_like, randn_like = like(rand, "rand_like"), like(randn, "randn_like")
 
 
 def _chances(function: str, p: Any) -> Any:
-    if p.size and not (p.min() >= 0 and p.max() <= 1):
-        raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true, but got {p.min()} to {p.max()}")
+    all_of = to_host(below(p))
+    if p.size and not (all_of.min() >= 0 and all_of.max() <= 1):
+        raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true, but got {all_of.min()} to "
+                           f"{all_of.max()}")  # fmt: skip
     return p
 
 
@@ -197,7 +209,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     x = tensor_arg("bernoulli", input)
     if p is None and not x.is_floating_point():
         raise RuntimeError(f"bernoulli(): argument 'input' must hold probabilities, but its dtype is {x.dtype}")
-    given = to_host(x.array) if p is None else np.asarray(number("bernoulli", "p", p), np.float64)
+    given = _host(x.array) if p is None else np.asarray(number("bernoulli", "p", p), np.float64)
     drawn = _beside(x, _source(generator).random(x.array.shape) < _chances("bernoulli", given))
     return _drawn("bernoulli", drawn, *(x,) * (p is None))
 
@@ -210,13 +222,14 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     that differentiate the probability of a draw (REINFORCE) rely on. ``mean + std * randn_like(mean)`` has one.
     Raises RuntimeError for a negative standard deviation.
     """
-    parts = [to_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
-    if np.any(np.less(parts[1], 0)):
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(parts[1])}")
+    parts = [_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
+    spread = below(parts[1])
+    if np.any(np.less(spread, 0)):
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(spread)}")
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
     d = dtypes.of(dtype) if dtype is not None else dtypes.of(tensors[0].array.dtype) if tensors else dtypes.default()
-    array = np.asarray(parts[0] + parts[1] * _source(generator).standard_normal(shape)).astype(d.dtype)
+    array = _array(parts[0] + parts[1] * _source(generator).standard_normal(shape)).astype(d.dtype)
     if tensors and device is None:
         device = device_of(tensors[0].array)
     out = made_of(tensors, _drawn("normal", finish(array, None, device, False), *tensors), "normal()")
@@ -226,8 +239,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson random numbers of the rates in ``input``, of its size and dtype."""
     x = tensor_arg("poisson", input)
-    rates = to_host(x.array)
-    if rates.size and rates.min() < 0:
+    rates = _host(x.array)
+    if rates.size and to_host(below(rates)).min() < 0:
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
     return _drawn("poisson", _beside(x, _source(generator).poisson(rates)), x)
 
@@ -256,14 +269,14 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *, gene
         draws = _source(generator).random((len(rows), num_samples)) * ends[:, -1:]
         drawn = (draws[:, :, None] >= ends[:, None, :]).sum(-1)
     else:  # the largest of log w + Gumbel noise come as if drawn one after the other
-        keys = np.log(np.where(rows > 0, rows, 1)) + _source(generator).gumbel(size=rows.shape)
+        keys = np.log(np.where(rows > 0, rows, 1)) + _source(generator).gumbel(0.0, 1.0, rows.shape)
         drawn = np.argsort(np.where(rows > 0, -keys, np.inf), 1)[:, :num_samples]
     return finish(drawn.reshape(*x.array.shape[:-1], num_samples), dtypes.int64, device_of(x.array), False)
 
 
 def _beside(x: Any, values: Any) -> Any:
     """Values that were drawn on the CPU, as a tensor of the dtype of ``x``, where that lives."""
-    return finish(np.asarray(values), x.array.dtype, device_of(x.array), False)
+    return finish(_array(values), x.array.dtype, device_of(x.array), False)
 
 
 def _drawn(function: str, out: Any, *parameters: Any) -> Any:
@@ -295,7 +308,7 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0."""
-    chances = _chances("bernoulli_", np.asarray(to_host(p.array) if isinstance(p, TensorBase) else p))
+    chances = _chances("bernoulli_", _host(p.array) if isinstance(p, TensorBase) else np.asarray(p))
     drawn = _beside(self, _source(generator).random(self.array.shape) < chances)
     return self.copy_(_drawn("bernoulli_", drawn, *(p,) * isinstance(p, TensorBase)))
 

@@ -129,3 +129,21 @@ def test_a_tensor_of_a_vmap_that_has_ended_says_so(x):
     ):
         kept[0] + 1
     assert "BatchedTensor" in repr(kept[0].array)
+
+
+def test_batch_norm_whose_buffers_are_the_same_for_all():
+    net, x = gw.nn.BatchNorm1d(3), gw.randn(4, 5, 3)
+    with pytest.raises(
+        RuntimeError, match="Batch norm got a batched tensor as input while the running_mean or running_v"
+    ):
+        vmap(net)(x)
+    assert net.running_mean.tolist() == [0.0] * 3
+    mean, var = gw.zeros(4, 3), gw.ones(4, 3)
+    norm = lambda x, mean, var: gw.nn.functional.batch_norm(x, mean, var, training=True)
+    out = vmap(norm)(x, mean, var)
+    for k in range(4):
+        own = gw.nn.BatchNorm1d(3)
+        assert gw.allclose(out[k], own(x[k]), atol=1e-6)
+        assert gw.allclose(mean[k], own.running_mean)
+        assert gw.allclose(var[k], own.running_var)
+    assert gw.allclose(vmap(net.eval())(x), gw.stack([net(y) for y in x]))

@@ -91,6 +91,8 @@ class device:
         Raises TypeError where the library lacks its dtype.
         """
         one = library(array)
+        if one.outer and device_of(array) == self:
+            return array
         if one is self.library:
             return array if self.type == "cpu" or array.device == self.native else array.to_device(self.native)
         host = one.to_host(array)

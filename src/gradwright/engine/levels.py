@@ -23,6 +23,7 @@ from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.mode import Mode, now, switch
+from gradwright.engine.watch import drawing
 from gradwright.op import Op
 
 _number = count().__next__
@@ -88,6 +89,10 @@ class Level:
         """The array, or the list of arrays, that ``op`` makes of tensors of this level and of those outside of it."""
         raise NotImplementedError
 
+    def generator(self, source: Any) -> Any:
+        """What random numbers are drawn by: that of the levels outside."""
+        return self.outside(drawing, source)
+
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a user's Function returns for these arguments, some of them of this level."""
         raise NotImplementedError
@@ -109,6 +114,7 @@ class LevelArray:
 
     __slots__ = ("__weakref__", "began", "dtype", "level", "ndim", "shape", "size", "tensor", "writer")
     base = None
+    batch = False
     began: int
     writer: Any
     level: Any
@@ -135,6 +141,10 @@ class LevelArray:
 
     def _apply(self, op: Op, arrays: Sequence[Any], static: dict[str, Any]) -> Any:
         return taken_from(wrap(self)._apply(op, [as_tensor(a) for a in arrays], static))
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """The values in another dtype."""
+        return taken_from(wrap(self.values()).to(dtypes.of(dtype)))
 
     @property
     def followed(self) -> bool:
@@ -186,7 +196,7 @@ class LevelArray:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if self.level.alive:
-            return NotImplemented
+            return _computed(_NAMES.get(ufunc.__name__, ufunc.__name__), *inputs)
         given = [x.settled() if x is self else x for x in inputs]
         return getattr(ufunc, method)(*given, **kwargs)
 
@@ -276,6 +286,20 @@ def shown(array: Any) -> str:
     return array.beside() if isinstance(array, LevelArray) and array.level.alive else ""
 
 
+def varies(x: Any, y: Any) -> bool:
+    """Whether an array is another one in each example of a `vmap` for which ``y`` is one for all."""
+    return bool(_batches(x) - _batches(y))
+
+
+def _batches(array: Any) -> set[Level]:
+    found = set()
+    while isinstance(array, LevelArray):
+        if array.batch:
+            found.add(array.level)
+        array = array.tensor.array
+    return found
+
+
 def as_tensor(value: Any) -> Any:
     """An array as a tensor; what is none, as it is."""
     if isinstance(value, (list, tuple)):
@@ -328,6 +352,8 @@ class _Space:
 
 
 _PARTS = ("linalg", "fft", "special")
+_NAMES = {"true_divide": "divide", "power": "pow", "absolute": "abs"}
+"""The standard's names of NumPy's functions."""
 
 
 def _computed(path: str, *args: Any, **kwargs: Any) -> Any:

@@ -98,8 +98,13 @@ def writing(t: Any) -> None:
 
 
 def drawing(source: Any) -> Any:
-    """NumPy's generator behind ``source``, from which random numbers are about to be drawn; all hear of it."""
+    """NumPy's generator behind ``source``, from which random numbers are about to be drawn; all hear of it.
+
+    In a transform it is what that has in its place.
+    """
     mode = now()
+    if mode.level is not None:
+        return mode.level.generator(source)
     if mode.listener is not None and not mode.records:
         mode.listener.drawing(source)
     for watch in mode.watches:

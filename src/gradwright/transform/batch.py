@@ -19,8 +19,10 @@ from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import inside, resumed
 from gradwright.engine.source_line import Place, here
+from gradwright.engine.watch import drawing
 from gradwright.op import Op
 from gradwright.transform.batching import batched
+from gradwright.transform.draws import Draws, refused
 from gradwright.transform.mapped import Asked, called
 from gradwright.transform.overwritten import write
 
@@ -29,6 +31,7 @@ class Batch(LevelArray):
     """A batch of values along the first dim of ``tensor``, a tensor of the levels outside."""
 
     __slots__ = ()
+    batch = True
 
     def __init__(self, level: Batches, tensor: Any) -> None:
         self.level, self.began, self.tensor = level, level.began, tensor
@@ -76,11 +79,19 @@ class Batch(LevelArray):
 
 
 class Batches(Level):
-    """vmap while it runs, over ``size`` examples."""
+    """vmap while it runs, over ``size`` examples.
 
-    def __init__(self, size: int, randomness: str = "error") -> None:
+    ``states`` gets the states of what random numbers are drawn from, before the first draw of the "same" for all. In a
+    ``trial`` none are used up.
+    """
+
+    def __init__(self, size: int, randomness: str = "error", states: dict[Any, bytes] | None = None) -> None:
         super().__init__()
         self.size, self.randomness = size, randomness
+        self.draws: dict[Any, Draws] = {}
+        self.trial = False
+        self._origin: Batches | None = None
+        self._states = {} if states is None else states
         self._promoted: list[tuple[ref[Any], Any, Any, Place | None]] = []
 
     def batch(self, t: Any) -> Any:
@@ -98,6 +109,30 @@ class Batches(Level):
         pairs = [self.apart(x) for x in inputs]
         out = self.outside(batched, op, [p[0] for p in pairs], [p[1] for p in pairs], static, self)
         return [Batch(self, o) for o in out] if op.several else Batch(self, out)
+
+    def generator(self, source: Any) -> Any:
+        """What random numbers are drawn by: RuntimeError, one draw for all, or another one for each example."""
+        if self.randomness == "error":
+            raise refused()
+        if self.randomness == "different" and source in self.draws:
+            return self.draws[source]
+        if self._origin is not None:
+            found = self._origin.generator(source)
+            if isinstance(found, Draws):
+                found = self.draws[source] = found.at(self)
+            return found
+        if self.randomness == "same":
+            self._states.setdefault(source, source.get_state())
+            return self.outside(drawing, source)
+        self.draws[source] = Draws(self, source, self.trial)
+        return self.draws[source]
+
+    def another(self, drawn: dict[Any, Draws] | None = None) -> Batches:
+        """A level of the same examples, with the same random numbers to come, or with those that were ``drawn``."""
+        level = Batches(self.size, self.randomness)
+        level._origin = self
+        level.draws = {source: draws.again(level) for source, draws in (drawn or {}).items()}
+        return level
 
     def held(self, t: Any) -> Batch:
         """A copy of ``t`` for each example, in memory of their own."""

@@ -7,6 +7,7 @@ numbers is run on one example after another, with a GradientWarning.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -77,14 +78,19 @@ def _follows(xs: Sequence[Any]) -> bool:
     return any(isinstance(x, TensorBase) and followed(x) for x in xs)
 
 
-def _here(cls: Any, args: Sequence[Any]) -> Any:
-    """The Function itself, on tensors of a level."""
+def _here(cls: Any, args: Sequence[Any], made: Any = None) -> Any:
+    """The Function itself, on tensors of the level that runs; with outputs of that level that are there already."""
     before = now()
+    token = _running.set((before.level, made))
     try:
-        switch(before.but(level=None))
-        return cls.apply(*args)
+        switch(before.but(level=None))  # so that it is not handed to the level
+        return _alone(cls).apply(*args)
     finally:
         switch(before)
+        _running.reset(token)
+
+
+_running: ContextVar[Any] = ContextVar("the level of the Function that runs, and its outputs if they are there")
 
 
 def _batches(level: Any, made: Any) -> Any:
@@ -99,38 +105,38 @@ def _recorded(level: Any, cls: Any, args: Sequence[Any], made: Any, own_history:
     outs = _batches(level, made)
     if not own_history:
         return outs
-    token = _made.set(outs)
-    try:
-        return _here(_given(cls), args)
-    finally:
-        _made.reset(token)
+    return _here(cls, args, outs)
 
 
-_made: ContextVar[Any] = ContextVar("the outputs of the Function that is being recorded")
-
-
-def _given(cls: Any) -> Any:
-    """The Function whose forward returns outputs that are there already, and saves those; made once."""
-    if "_with_outputs" not in cls.__dict__:
-        own_context = cls.setup_context is Function.setup_context
-        made = cls._with_outputs = type(cls)(cls.__name__, (cls,), {
+def _alone(cls: Any) -> Any:
+    """The Function, whose forward runs at the level, and whose outputs are those that are there, if any; made once."""
+    if "_at_level" not in cls.__dict__:
+        made = cls._at_level = type(cls)(cls.__name__, (cls,), {
             "__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__,
-            "forward": staticmethod(partial(_replaced, cls.forward) if own_context else lambda *args: _made.get()),
+            "forward": staticmethod(functools.wraps(cls.forward)(partial(_forward, cls))),
         })  # fmt: skip
         made._node_class = type(cls._node_class.__name__, (cls._node_class,), {"_function": made})
-    return cls._with_outputs
+    return cls._at_level
 
 
-def _replaced(forward: Callable[..., Any], ctx: Any, *args: Any) -> Any:
-    """What a forward that saves on ctx by itself returns, with the values that are there already."""
-    outs = forward(ctx, *args)
-    mine: list[Any] = []
-    theirs: list[Any] = []
-    take_apart(outs, mine)
-    take_apart(_made.get(), theirs)
-    for own, other in zip(mine, theirs, strict=True):
-        if all(own is not a for a in args):
-            own.array = other.array
+def _forward(cls: Any, *args: Any) -> Any:
+    level, made = _running.get()
+    if made is not None and cls.setup_context is not Function.setup_context:
+        return made
+    before = now()
+    try:
+        switch(before.but(level=level))
+        outs = cls.forward(*args)
+    finally:
+        switch(before)
+    if made is not None:  # what it saved on ctx has the values that are there
+        mine: list[Any] = []
+        theirs: list[Any] = []
+        take_apart(outs, mine)
+        take_apart(made, theirs)
+        for own, other in zip(mine, theirs, strict=True):
+            if all(own is not a for a in args):
+                own.array = other.array
     return outs
 
 
@@ -174,36 +180,43 @@ class _Run:
         self.which = [b for b, a in zip(which, args, strict=True) if isinstance(a, TensorBase)]
         self.args = [TENSOR if isinstance(a, TensorBase) else a for a in args]
 
-    def __call__(self, *xs: Any) -> tuple[Any, ...]:
+    here: Any = None
+    """What runs the Function itself."""
+
+    def __call__(self, *xs: Any, here: bool = False) -> tuple[Any, ...]:
         """The tensors among the outputs for these; what remains of the outputs is kept."""
         given = iter(xs)
         leaves: list[Any] = []
-        self.rest = take_apart(self.call(*[next(given) if a is TENSOR else a for a in self.args]), leaves)
+        self.rest = take_apart(
+            (self.here if here else self.call)(*[next(given) if a is TENSOR else a for a in self.args]), leaves
+        )
         return tuple(leaves)
 
-    def another(self) -> Any:
-        """A level like that of the Function."""
+    def another(self, drawn: Any = None) -> Any:
+        """A level like that of the Function; with random numbers that are ``drawn`` already."""
         before = now()
         try:
             switch(before.but(listener=None))
-            return type(self.level)(self.level.size, self.level.randomness)
+            return self.level.another(drawn)
         finally:
             switch(before)
 
 
 def _mapped(level: Any, cls: Any, xs: Sequence[Any], which: Sequence[bool]) -> Any:
     run = _Run(level, cls.apply, which, xs)
+    run.here = lambda *args: _here(cls, args)
     outs = Mapped.apply(run, *[x for x in xs if isinstance(x, TensorBase)])
     return put_together(run.rest, iter(outs))
 
 
 class _Graph:
-    """What a Function records at a level, of examples that need a gradient there."""
+    """What a Function records at a level; through the levels outside, too, if it is what another did ``before``."""
 
-    def __init__(self, run: _Run, xs: Sequence[Any], needs: Sequence[bool], through_levels: bool) -> None:
-        self.run, self.level, self.again = run, run.another(), through_levels
+    def __init__(self, run: _Run, xs: Sequence[Any], needs: Sequence[bool], before: Any = None) -> None:
+        self.run, self.level = run, run.another(before and before.level.draws)
+        through_levels = self.again = before is not None
         self.leaves = [self._leaf(x, b, n, through_levels) for x, b, n in zip(xs, run.which, needs, strict=True)]
-        self.outs = self._inside(run, self.leaves, self.level if through_levels else None)
+        self.outs = self._inside(partial(run, *self.leaves, here=not through_levels))
 
     def _leaf(self, x: Any, batch: bool, needs: bool, through_levels: bool) -> Any:
         if needs and through_levels and not batch:  # it has a history outside, which a leaf here has not
@@ -211,11 +224,11 @@ class _Graph:
         t = self.level.batch(x) if batch else wrap(x.array, None, x._counter)
         return t.requires_grad_() if needs else t
 
-    def _inside(self, f: Callable[..., Any], args: Sequence[Any], level: Any) -> Any:
+    def _inside(self, f: Callable[[], Any]) -> Any:
         before = now()
         try:
-            switch(before.but(level=level, records=True, listener=None))
-            return f(*args)
+            switch(before.but(level=self.level, records=True, listener=None))
+            return f()
         finally:
             switch(before)
 
@@ -232,7 +245,7 @@ class _Graph:
         if not pairs:
             return [None] * len(needs)
         call = partial(grad, [o for o, _ in pairs], wanted, [g for _, g in pairs], True, self.again, allow_unused=True)
-        found = iter(self._inside(call, (), self.level))
+        found = iter(self._inside(call))
         return [self._of_input(next(found), b) if n else None for n, b in zip(needs, self.run.which, strict=True)]
 
     def _of_input(self, g: Any, batch: bool) -> Any:
@@ -251,7 +264,7 @@ class Mapped(Function):
     @staticmethod
     def forward(ctx: Any, run: Any, *xs: Any) -> Any:
         needs = ctx.needs_input_grad[1:]
-        ctx.run, ctx.graph = run, _Graph(run, xs, needs, False)
+        ctx.run, ctx.graph = run, _Graph(run, xs, needs)
         ctx.save_for_backward(*xs)
         ctx.set_materialize_grads(False)
         return ctx.graph.values()
@@ -260,7 +273,7 @@ class Mapped(Function):
     def backward(ctx: Any, *gs: Any) -> Any:
         xs, needs, graph = ctx.saved_tensors, ctx.needs_input_grad[1:], ctx.graph
         if is_grad_enabled() or _follows(gs):  # to be differentiated again
-            graph = _Graph(ctx.run, xs, needs, True)
+            graph = _Graph(ctx.run, xs, needs, graph)
         return (None, *graph.pulled(gs, needs))
 
 

@@ -19,6 +19,7 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.ops.shape import concat, permute_dims
 from gradwright.transform.batch import Batches
+from gradwright.transform.draws import plan
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -33,8 +34,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             answer for all inputs, or a tuple with one for each, which may be containers of the shape of the input.
             Keyword arguments are the same for all.
         out_dims: the same for the results; None hands out a result that is the same for all examples as it is.
-        randomness: what random numbers do: "error", "different" ones for each example, which are those of a loop, or
-            the "same" ones for all.
+        randomness: what random numbers do: "error", "different" ones for each example, or the "same" ones for all.
+            Different ones are those of a loop; to learn how many of them an example takes, ``func`` is run once
+            more, on one example, before.
         chunk_size: how many examples are computed at a time; None for all.
 
     >>> import gradwright as gw
@@ -64,11 +66,14 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         leaves, spec, dims, size = _inputs(name, in_dims, args)
         if chunk_size is None or size <= chunk_size:
             return _mapped(func, leaves, spec, dims, size, out_dims, randomness, kwargs)
-        outs = []
+        outs: list[Any] = []
+        states: dict[Any, bytes] = {}
         for start in range(0, size, chunk_size):
             n = min(chunk_size, size - start)
             part = [x if d is None else x.narrow(d, start, n) for x, d in zip(leaves, dims, strict=True)]
-            outs.append(_mapped(func, part, spec, dims, n, out_dims, randomness, kwargs))
+            for source, state in states.items():
+                source.set_state(state)
+            outs.append(_mapped(func, part, spec, dims, n, out_dims, randomness, kwargs, states))
         return _joined(outs, out_dims)
 
     return call
@@ -143,9 +148,11 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
 
 
 def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dims: Sequence[int | None], size: int,
-            out_dims: Any, randomness: str, kwargs: Any) -> Any:  # fmt: skip
+            out_dims: Any, randomness: str, kwargs: Any, states: dict[Any, bytes] | None = None) -> Any:  # fmt: skip
     """What ``func`` returns for all examples of these inputs."""
-    level = Batches(size, randomness)
+    level = Batches(size, randomness, states)
+    if randomness == "different" and size > 1:
+        plan(level, _tried(func, leaves, spec, dims, kwargs))
     given = [x if d is None else level.batch(moved(x, d, 0)) for x, d in zip(leaves, dims, strict=True)]
     try:
         with level.running():
@@ -161,6 +168,21 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
             f"({written}). It is as it was before. Make it in the function and return it, or hand it in, mapped."
         )
     return made
+
+
+def _tried(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dims: Sequence[int | None],
+           kwargs: Any) -> Batches:  # fmt: skip
+    """The level of one example, on a copy of which ``func`` has been run; no random number has been used up."""
+    level = Batches(1, "different")
+    level.trial = True
+    given = [x if d is None else level.batch(moved(x.narrow(d, 0, 1).clone(), d, 0))
+             for x, d in zip(leaves, dims, strict=True)]  # fmt: skip
+    try:
+        with level.running():
+            func(*spec.unflatten(given), **kwargs)
+    finally:
+        level.restore(())
+    return level
 
 
 def moved(x: Any, source: int, target: int) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.grad_mode import no_grad
+from gradwright.engine.levels import varies
 from gradwright.errors import size
 from gradwright.face import reduce
 from gradwright.face.activation import floating_arg
@@ -68,8 +69,16 @@ def check_channels(name: str, x: Any, **parameters: Any) -> None:
 
 @no_grad()
 def follow(running: Any, value: Any, momentum: float) -> None:
-    """Move a running statistic, in place, the fraction ``momentum`` of the way to ``value``."""
+    """Move a running statistic, in place, the fraction ``momentum`` of the way to ``value``.
+
+    Raises RuntimeError if that is another one in each example of a `vmap`, and the statistic is one for all.
+    """
     if running is not None:
+        if varies(value.array, running.array):
+            raise RuntimeError(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated "
+                "in place, were not batched. Set track_running_stats=False, use eval(), or map the statistics, too."
+            )
         running.copy_(running * (1 - momentum) + value.detach().reshape(running.shape).to(running.dtype) * momentum)
 
 
