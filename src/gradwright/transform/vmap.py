@@ -154,14 +154,13 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
     if randomness == "different" and size > 1:
         plan(level, _tried(func, leaves, spec, dims, kwargs))
     given = [x if d is None else level.batch(moved(x, d, 0)) for x, d in zip(leaves, dims, strict=True)]
+    out = None
     try:
         with level.running():
             out = func(*spec.unflatten(given), **kwargs)
         made = _out(level, name_of(func), out, out_dims)
-    except BaseException:
-        level.restore(())
-        raise
-    written = level.restore([t for t in _leaves(out) if isinstance(t, TensorBase)])
+    finally:
+        written = level.restore([t for t in _leaves(out) if isinstance(t, TensorBase)])
     if written:
         raise RuntimeError(
             f"vmap: a tensor that lives on after the function has values written to it that are others in each example "
