@@ -79,12 +79,8 @@ class Rule:
     names: tuple[str, ...]
 
 
-def declared(
-    who: str,
-    inputs: Sequence[str],
-    known: Collection[str],
-    rules: Mapping[str, Callable[..., Any]],
-) -> dict[str, Rule]:
+def declared(who: str, inputs: Sequence[str], known: Collection[str], rules: Mapping[str, Callable[..., Any]],
+             ) -> dict[str, Rule]:
     """Derivatives by input: ``fn(xp, g, <what it needs>)``, whose names must be among the ``known``.
 
     Raises TypeError if a name is no input, or a derivative asks for what cannot be saved.
@@ -130,6 +126,8 @@ class Op:
     """What each input's tangent gives to that of the result, where it does not follow from kind and rules."""
     records: dict[Any, Callable[..., Any]] = field(default_factory=dict, init=False)
     """What the engine has made to record it, by the inputs that need a gradient."""
+    plans: dict[tuple[bool, ...], Callable[..., Any]] = field(default_factory=dict, init=False)
+    """How its tangents are computed, by the inputs that move."""
     ways: dict[int, Callable[..., Any]] = field(default_factory=dict, init=False)
     """Its quick callables, by the number of inputs."""
 
@@ -144,8 +142,8 @@ class Op:
         Raises TypeError if a name is no input of the formula, or a derivative asks for what cannot be saved.
         """
         self.rules |= declared(f"{self.name}.vjp", self.inputs, self._known() | self.parts.keys(), rules)
-        self.records.clear()
-        self.ways.clear()
+        for made in (self.records, self.plans, self.ways):
+            made.clear()
         return self
 
     def shared(self, **parts: Callable[..., Any]) -> Op:
@@ -175,6 +173,7 @@ class Op:
         Raises TypeError if a name is no input of the formula, or a rule asks for what there is not.
         """
         self.pushes |= declared(f"{self.name}.jvp", self.inputs, self._known(), rules)
+        self.plans.clear()
         return self
 
     def names_of(self, count: int) -> tuple[str, ...]:

@@ -241,7 +241,7 @@ def _softmax_slope(xp, g, out, axis):
     return out * (g - xp.sum(g * out, axis=axis, keepdims=True))
 
 
-softmax.vjp(x=_softmax_slope)
+softmax.vjp(x=_softmax_slope).jvp(x=_softmax_slope)
 
 
 @builtin(node="SafeSoftmaxBackward0", samples=[Sample(A(2, 3, 4), A(3, 4), axis=-1), Sample(A(3, 4), A(3, 1), axis=1)])
@@ -274,3 +274,4 @@ def log_softmax(xp, x, *, axis):
 
 
 log_softmax.vjp(x=lambda xp, g, out, axis: g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True))
+log_softmax.jvp(x=lambda xp, t, out, axis: t - xp.sum(xp.exp(out) * t, axis=axis, keepdims=True))

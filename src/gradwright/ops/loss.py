@@ -64,7 +64,7 @@ _CHOSEN = [
 ]
 
 
-@builtin(node="NllLossBackward0", samples=_CHOSEN)
+@builtin(node="NllLossBackward0", multilinear=True, samples=_CHOSEN)
 def nll(xp, x, target, *, axis, reduction):
     """-x at ``target``, numbers along ``axis``, which goes; of that the mean, the sum or (none) all."""
     return _reduced(xp, -pick(x, xp.expand_dims(target, axis=axis), axis=axis, keepdims=False), reduction)
@@ -104,5 +104,10 @@ def _less_one(xp, g, x, target, axis, reduction):
     return scatter_add(softmax(x, axis=axis) * g, at, -g, axis=axis)
 
 
+def _pushed(xp, t, x, target, axis, reduction):
+    there = pick(t, xp.expand_dims(target, axis=axis), axis=axis, keepdims=False)
+    return _reduced(xp, xp.sum(softmax(x, axis=axis) * t, axis=axis) - there, reduction)
+
+
 nll.vjp(x=_at_target)
-cross_entropy.vjp(x=_less_one)
+cross_entropy.vjp(x=_less_one).jvp(x=_pushed)

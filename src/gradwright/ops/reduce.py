@@ -157,6 +157,11 @@ def _logsumexp_slope(xp, g, x, out, axis, keepdims):
 
 
 logsumexp.vjp(x=_logsumexp_slope)
+logsumexp.jvp(
+    x=lambda xp, t, x, out, axis, keepdims: xp.sum(
+        t * xp.exp(x - kept(xp, out, x.shape, axis, keepdims)), axis=axis, keepdims=keepdims
+    )
+)
 
 _INF = float("inf")
 

@@ -14,6 +14,7 @@ _INDEX = A(values=[[0, 1], [2, 2], [1, 3]])
 @builtin(
     complex="general",
     node="GatherBackward0",
+    multilinear=True,
     samples=[
         Sample(A(3, 4), A(values=[[0, 1, 3, 0], [2, 2, 0, 1], [1, 1, 1, 1]]), axis=1),
         Sample(A(3, 2), A(values=[[0, 2], [1, 0]]), axis=0),
@@ -98,6 +99,7 @@ def scatter_prod(xp, x, indices, src, *, axis):
 @builtin(
     complex="general",
     node="MaxBackward0",
+    multilinear=True,
     samples=[Sample(A(3, 4), A(values=[[2], [0], [3]]), axis=1, keepdims=k) for k in (False, True)],
 )
 def pick(xp, x, indices, *, axis, keepdims):
@@ -116,6 +118,7 @@ pick.vjp(x=_pick_slope)
 @builtin(
     complex="general",
     node="IndexSelectBackward0",
+    multilinear=True,
     samples=[Sample(A(3, 4), A(values=[2, 0, 2]), axis=0), Sample(A(2, 3), A(values=[1, 1]), axis=1)],
 )
 def take(xp, x, indices, *, axis):

@@ -30,6 +30,7 @@ from gradwright.ops.shape import sum_to
 from gradwright.transform.functions import at_level, differentiable
 from gradwright.transform.moved import halted, moved, values_alone
 from gradwright.transform.overwritten import write
+from gradwright.transform.plan import planned
 from gradwright.transform.transpose import transposed, zeros
 
 
@@ -224,55 +225,19 @@ class Tangents(Level):
 
 def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any]) -> Any:
     """The tangent of what ``op`` makes of values that move so (None: not), or the list of those of several results."""
-    names = op.names_of(len(values))
-    if all(n in op.pushes for n, t in zip(names, tangents, strict=True) if t is not None):
-        return _sum_of(op, op.pushes, values, tangents, out, static)
-    if op.multilinear:
-        return _by_each(
-            op, values, [t if n in op.rules else None for n, t in zip(names, tangents, strict=True)], static
-        )
+    plan = planned(op, tuple([t is not None for t in tangents]))
+    if plan is not None and (op.kind != "elementwise" or op.complex != "general" or not _complex(values, out)):
+        return plan(values, tangents, out, static)
     if op.kind in ("linear", "view"):
+        names = op.names_of(len(values))
         moved = [t if t is not None else zeros(x) if n in op.rules else x
                  for n, x, t in zip(names, values, tangents, strict=True)]  # fmt: skip
         return apply(op, moved, static)
-    if op.kind == "elementwise" and (op.complex != "general" or not _complex(values, out)):
-        return _sum_of(op, op.rules, values, tangents, out, static)
     return transposed(partial(_pulled, op, values, tangents, out, static), out, [t for t in tangents if t is not None])
-
-
-def _by_each(op: Op, values: Sequence[Any], tangents: Sequence[Any], static: dict[str, Any]) -> Any:
-    """The sum of what the operation makes of each tangent beside the other values."""
-    total = None
-    for k, t in enumerate(tangents):
-        if t is not None:
-            part = apply(op, [t if i == k else x for i, x in enumerate(values)], static)
-            total = part if total is None else total + part
-    return total
 
 
 def _complex(values: Sequence[Any], out: Any) -> bool:
     return any(dtypes.of(t.array.dtype).is_complex for t in (*values, out))
-
-
-def _sum_of(op: Op, rules: dict[str, Rule], values: Sequence[Any], tangents: Sequence[Any], out: Any,
-            static: dict[str, Any]) -> Any:  # fmt: skip
-    """The sum of what each tangent gives."""
-    known = _known(op, values, out, static)
-    shape = None if op.several else out.array.shape
-    total: Any = None
-    for k, t in enumerate(tangents):
-        if t is None:
-            continue
-        if op.kind == "elementwise" and t.array.shape != shape:
-            t = t.expand(shape)
-        part = _ruled(op, rules, k, len(values), t, known)
-        if op.several:
-            total = part if total is None else [a + b for a, b in zip(total, part, strict=True)]
-        else:
-            total = part if total is None else total + part
-    if not op.several and total.array.shape != shape:
-        total = total.expand(shape)
-    return total
 
 
 def _known(op: Op, values: Sequence[Any], out: Any, static: dict[str, Any]) -> dict[str, Any]:
