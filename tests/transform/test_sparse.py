@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradwright as gw
+import gradwright.backends.strict  # makes its arrays known
 from gradwright.transform.forward import jvp
 from gradwright.transform.jacobians import hessian, jacfwd, jacrev
 from gradwright.transform.reverse import grad
@@ -100,6 +101,17 @@ def test_shapes_dtypes_and_other_arguments():
     assert found.values.dtype == gw.float32
     narrow = sparse_jacobian(lambda x: (x * x).float())(gw.tensor(X))
     np.testing.assert_allclose(narrow.to_dense().numpy(), np.diag(2 * X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [{"device": "array-api-strict", "dtype": gw.float64}, {"dtype": gw.float16}])
+def test_other_libraries_and_half_precision(kind):
+    x = gw.tensor([0.5, 1.0, 2.0], **kind)
+    assert sparse_jacobian(lambda x: x[1:] * x[:-1])(x).to_dense().tolist() == [[1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]
+    found = sparse_hessian(lambda x: (x[1:] * x[:-1]).sum())(x)
+    assert found.to_dense().tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    assert found.values.device == x.device
+    with pytest.raises(RuntimeError, match=MISSING):
+        sparse_jacobian(lambda x: x[1:] * x[:-1], ([0, 1], [0, 1]))(x)
 
 
 def test_no_entries_and_no_numbers():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradwright as gw
+import gradwright.backends.strict  # makes its arrays known
 from gradwright.transform.forward import jvp
 from gradwright.transform.reverse import grad
 from gradwright.transform.taylor import jet
@@ -122,6 +123,58 @@ def test_a_composition_has_the_series_of_the_series(names, at):
     for mine in at_once:
         f = grad(f)
         assert mine.item() == pytest.approx(f(x).item(), rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("kind", "near"),
+    [({"device": "array-api-strict", "dtype": gw.float64}, 1e-12), ({"dtype": gw.float16}, 5e-3)],
+)
+def test_other_libraries_and_half_precision(kind, near):
+    mine, theirs = (jet(composed(gw), *made) for made in (
+        ((gw.tensor(POINT, **kind),), ([gw.tensor(c, **kind) for c in TERMS[:2]],)),
+        (tensors(POINT), [tensors(*TERMS[:2])]),
+    ))  # fmt: skip
+    for a, b in zip(mine[1], theirs[1], strict=True):
+        assert a.device == gw.tensor(0.0, **kind).device
+        np.testing.assert_allclose(a.cpu().numpy(), b.numpy(), rtol=near, atol=near)
+
+
+class Square(gw.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2.0 * ctx.saved_tensors[0] * g
+
+    @staticmethod
+    def jvp(ctx, t):
+        return 2.0 * ctx.saved_tensors[0] * t
+
+
+def test_a_function_goes_by_its_jvp():
+    x, one, zero = tensors(1.0, 1.0, 0.0)
+    _, terms = jet(lambda x: Square.apply(Square.apply(x)), (x,), ([one, zero, zero, zero],))
+    assert [c.item() for c in terms] == [4.0, 12.0, 24.0, 24.0]
+
+
+def test_a_module_and_a_checkpoint_have_series():
+    module = gw.nn.Sequential(gw.nn.Linear(3, 4), gw.nn.GELU(), gw.nn.Linear(4, 2)).double()
+    args = tensors(POINT), [tensors(*TERMS[:3])]
+    plain = jet(module, *args)[1]
+    kept = jet(lambda x: gw.utils.checkpoint.checkpoint(module, x, use_reentrant=False), *args)[1]
+    nested = lambda t: module(along(gw, gw.tensor, t) - gw.tensor(TERMS[3]) * (t**4 / 24.0))
+    for k in range(3):
+        nested = (lambda f: lambda t: jvp(f, (t,), (gw.ones_like(t),))[1])(nested)  # noqa: PLC3002
+        np.testing.assert_allclose(plain[k].detach().numpy(), kept[k].detach().numpy())
+        theirs = nested(gw.tensor(0.0, dtype=gw.float64)).detach().numpy()
+        np.testing.assert_allclose(plain[k].detach().numpy(), theirs, rtol=1e-9)
 
 
 def test_an_ode_is_solved_by_its_own_series():
