@@ -230,6 +230,14 @@ def test_bad_input_of_a_hessian():
         sparse_hessian(reaction)(gw.tensor(X))
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_an_output_of_another_size_than_before_is_named(mode):
+    jacobian = sparse_jacobian(lambda x: x[x > 0] * 2.0, mode=mode)
+    assert jacobian(gw.tensor([1.0, -1.0, 2.0])).to_dense().tolist() == [[2.0, 0.0, 0.0], [0.0, 0.0, 2.0]]
+    with pytest.raises(RuntimeError, match=r"returned 1 entries, but the pattern is of a matrix of shape \(2, 3\)"):
+        jacobian(gw.tensor([1.0, -1.0, -2.0]))
+
+
 def test_scipy_is_asked_for_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "scipy.sparse", None)
     found = sparse_jacobian(reaction)(gw.tensor(X))

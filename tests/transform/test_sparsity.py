@@ -42,6 +42,17 @@ def test_points_where_there_is_no_derivative_are_passed_over():
     np.testing.assert_array_equal(found.to_dense(), np.eye(3, dtype=bool))
 
 
+def test_points_where_the_function_raises_are_passed_over():
+    def f(x):
+        if (x <= 0).any():
+            raise ValueError("it is defined for positive numbers")
+        return gw.linalg.cholesky(gw.diag(x)).diagonal()
+
+    np.testing.assert_array_equal(sparsity(f, line(1, 2, 3), points=6).to_dense(), np.eye(3, dtype=bool))
+    with pytest.raises(ValueError, match="positive"):
+        sparsity(f, line(1, -2, 3))
+
+
 @pytest.mark.parametrize("dtype", [gw.float32, gw.float64, gw.bfloat16])
 def test_shapes_are_flattened_and_dtypes_are_all_the_same(dtype):
     f = lambda x: (x * x).sum(1)

@@ -219,6 +219,7 @@ def sparse_jacobian(func: Callable[..., Any], pattern: Any = None, *, argnums: i
         plan, across = plans[key]
         if across:
             y, pull = vjp(flat.f, x)
+            _fits(plan, y)
             found = _entries(flat, plan, lambda w: pull(w.to(y.dtype))[0], y.array.shape, y.dtype,
                              chunk_size, check)  # fmt: skip
             return Sparse(plan.pattern, *found, (y.array.shape, x.array.shape))
@@ -226,6 +227,7 @@ def sparse_jacobian(func: Callable[..., Any], pattern: Any = None, *, argnums: i
 
         def push(v: Any) -> Any:
             y, t = jvp(flat.f, (x,), (v,))
+            _fits(plan, y)
             outs.append(y.array.shape)
             return t
 
@@ -233,6 +235,14 @@ def sparse_jacobian(func: Callable[..., Any], pattern: Any = None, *, argnums: i
         return Sparse(plan.pattern, *found, (outs[0] if outs else _still(flat.f, x).array.shape, x.array.shape))
 
     return jacobian
+
+
+def _fits(plan: _Plan, y: Any) -> None:
+    if y.array.size != plan.pattern.shape[0]:
+        raise RuntimeError(
+            f"sparse_jacobian: func has returned {y.array.size} entries, but the pattern is of a matrix of shape "
+            f"{plan.pattern.shape}, from a call before: an output must have one shape for inputs of one shape"
+        )
 
 
 def _still(f: Callable[..., Any], *args: Any) -> Any:

@@ -177,8 +177,8 @@ def sparsity(func: Callable[..., Any], *inputs: Any, argnums: int = 0, points: i
         inputs: its arguments; where the pattern is looked for.
         argnums: which of them to differentiate by, a tensor.
         points: at how many other points to look, too. The first differs from the input by about a tenth, the others are
-            as far from it as it is from 0, on both sides. Rows with derivatives that are not finite there are passed
-            over.
+            as far from it as it is from 0, on both sides. Points where ``func`` raises an error are passed over, and
+            rows with derivatives that are not finite there.
 
     **An entry that is 0 at each of these points is not found**: that of a branch that none of them takes. So what is
     computed by the pattern is checked: see `gradwright.func.sparse_jacobian`.
@@ -200,12 +200,17 @@ def detected(flat: Flat, points: int) -> Sparsity:
     """The pattern of a function at its input and at other points."""
     here = numbers(flat.api, flat.x)
     generator = np.random.default_rng(18)
-    places = [here]
+    places = []
     for k in range(points):
         u = generator.standard_normal(here.shape)
         places.append(here + (np.where(here == 0, 0.1, 0.1 * here) if k == 0 else np.abs(here) + 1.0) * u)
-    looks = [_Products(flat, flat.like(np.asarray(p, np.float64)) if k else wrap(flat.x.array).detach(), first=not k)
-             for k, p in enumerate(places)]  # fmt: skip
+    looks = [_Products(flat, wrap(flat.x.array).detach(), first=True)]
+    for p in places:
+        try:
+            look = _Products(flat, flat.like(np.asarray(p, np.float64)), first=False)
+        except (RuntimeError, ValueError, IndexError):  # it is not defined there
+            continue
+        looks += [look] if look.m == looks[0].m else []
     m, n = shape = (looks[0].m, here.size)
     across = m <= n  # the fewer lines are halved
     lines, width = shape if across else shape[::-1]
