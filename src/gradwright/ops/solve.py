@@ -180,10 +180,11 @@ def matrix_exp(xp, x):
     return xp.linalg.matrix_exp(x)
 
 
-def _exp_slope(xp, g, x):
-    n, x = x.shape[-1], transposed(xp, x)
-    top, bottom = xp.concat([x, g], axis=-1), xp.concat([xp.zeros_like(x), x], axis=-1)
+def _exp_along(xp, x, t):
+    n = x.shape[-1]
+    top, bottom = xp.concat([x, t], axis=-1), xp.concat([xp.zeros_like(x), x], axis=-1)
     return matrix_exp(xp.concat([top, bottom], axis=-2))[..., :n, n:]
 
 
-matrix_exp.vjp(x=_exp_slope)
+matrix_exp.vjp(x=lambda xp, g, x: _exp_along(xp, transposed(xp, x), g))
+matrix_exp.jvp(x=lambda xp, t, x: _exp_along(xp, x, t))
