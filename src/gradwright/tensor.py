@@ -15,7 +15,7 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.freeze import freeze, thaw
 from gradwright.engine.hooks import RemovableHandle
-from gradwright.engine.levels import detached, shown
+from gradwright.engine.levels import batches, detached, shown
 from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad, node_of
 from gradwright.engine.numbers import asked
@@ -139,6 +139,8 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         return id(self)
 
     def __repr__(self) -> str:
+        if batches(self.array):  # there are no values that are its own
+            return repr(self.array)
         grad = "requires_grad=True" if self.requires_grad else ""
         try:
             if self.grad_fn is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,16 @@ def test_batch_norm_whose_buffers_are_the_same_for_all():
         assert gw.allclose(mean[k], own.running_mean)
         assert gw.allclose(var[k], own.running_var)
     assert gw.allclose(vmap(net.eval())(x), gw.stack([net(y) for y in x]))
+
+
+def test_a_batch_prints_what_it_is_made_of(x):
+    shown = []
+
+    def f(x):
+        shown.append(repr(x[0]))
+        return gw.func.jvp(lambda x: (shown.append(repr(x[0])), x)[1], (x,), (x * 2,))[1]
+
+    vmap(f)(x)
+    batch, dual = [re.sub(r"lvl=\d+", "lvl=0", text) for text in shown]
+    assert batch == "BatchedTensor(lvl=0, bdim=0, value=tensor([0., 2., 4.]))"
+    assert dual == f"Dual({batch}, tangent={batch.replace('0., 2., 4.', '0., 4., 8.')})"

@@ -240,3 +240,25 @@ def test_a_history_goes_on_through_all_levels(torch):
 
     for (_, ours), (_, theirs) in zip(nestings(gw), nestings(torch), strict=True):
         outcome(gw, lambda T, f=ours: backward(T, f)).is_like(outcome(torch, lambda T, f=theirs: backward(T, f)))
+
+
+class Sine(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return gw.from_numpy(np.sin(x.numpy()))
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return gw.from_numpy(g.numpy() * np.cos(x.numpy()))
+
+
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_a_backward_by_numbers_runs_for_one_row_after_another(chunk_size):
+    f = lambda x, y: Sine.apply(x * y.sum()) * y
+    with pytest.warns(gw.errors.GradientWarning, match="jacrev: the backward of a Function asks for numbers"):
+        a, b = func.jacrev(f, (0, 1), chunk_size=chunk_size)(X, V)
+    x, y = func.jacrev(lambda x, y: (x * y.sum()).sin() * y, (0, 1))(X, V)
+    close(a, x)
+    close(b, y)

@@ -293,3 +293,27 @@ def test_an_output_that_is_the_input_changed_in_place():
     x = X.clone()
     close(vmap(lambda x: Double.apply(x).sum())(x), 2 * X.sum(1))
     close(x, 2 * X)
+
+
+class Sine(Function):
+    """Its numbers come from NumPy, its vmap takes batches as they are, and it saves on ctx by itself."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return gw.from_numpy(np.sin(x.numpy()))
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos()
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return Sine.apply(x), in_dims[0]
+
+
+def test_a_declared_vmap_of_a_forward_by_numbers_that_saves_by_itself():
+    with pytest.warns(gw.errors.GradientWarning, match="Save on ctx in a setup_context"):
+        out = vmap(gw.func.grad(lambda x: Sine.apply(x).sum()))(X)
+    close(out, X.cos())

@@ -324,3 +324,28 @@ def test_bad_input_is_named_with_its_mend(primals, series, error, says):
 def test_an_output_that_is_no_tensor_is_named():
     with pytest.raises(TypeError, match=r'returned float for outputs\["a"\]'):
         jet(lambda x: {"a": 1.0}, tensors(1.0), [tensors(1.0)])
+
+
+class Sine(gw.autograd.Function):
+    """Its numbers come from NumPy."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return gw.from_numpy(np.sin(x.numpy()) + 0.0 * x[0].item())
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos()
+
+
+def test_a_function_that_leaves_for_numpy_goes_by_its_backward():
+    args = tensors(POINT), [tensors(*TERMS)]
+    found, due = (jet(f, *args)[1] for f in (lambda x: Sine.apply(x * x), lambda x: (x * x).sin()))
+    for mine, theirs in zip(found, due, strict=True):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-11)
+    third, same = [grad(lambda x, f=f: jet(f, (x,), args[1])[1][2].sum())(*args[0]) for f in (Sine.apply, gw.sin)]
+    np.testing.assert_allclose(third.numpy(), same.numpy(), rtol=1e-11)
+    with pytest.raises(RuntimeError, match=r"numpy\(\) of a tensor that carries a series"):
+        jet(lambda x: gw.from_numpy(x.numpy()), *args)

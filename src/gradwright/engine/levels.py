@@ -177,6 +177,9 @@ class LevelArray:
         """What a repr says of it beside the values."""
         return ""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))})"
+
     def shares(self, other: Any) -> bool:
         """Whether it shows the memory of another of the same level, of which it was made as a view might be."""
         return bool(self.tensor._counter is other.tensor._counter)
@@ -290,10 +293,11 @@ def shown(array: Any) -> str:
 
 def varies(x: Any, y: Any) -> bool:
     """Whether an array is another one in each example of a `vmap` for which ``y`` is one for all."""
-    return bool(_batches(x) - _batches(y))
+    return bool(batches(x) - batches(y))
 
 
-def _batches(array: Any) -> set[Level]:
+def batches(array: Any) -> set[Level]:
+    """The levels of all batches that an array is made of."""
     found = set()
     while isinstance(array, LevelArray):
         if array.batch:

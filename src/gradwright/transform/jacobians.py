@@ -12,10 +12,12 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.mode import inside, now, recording, resumed
-from gradwright.ops.shape import concat
+from gradwright.engine.strict import warn
+from gradwright.ops.shape import concat, stack
 from gradwright.transform.arguments import Inputs, like, mapped, no_complex
 from gradwright.transform.batch import Batches, first_of
 from gradwright.transform.forward import Pushed
+from gradwright.transform.mapped import Asked
 from gradwright.transform.reverse import Pulled, checked
 
 
@@ -69,8 +71,16 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
 
     def run() -> list[Any]:
         level = Batches(basis[0].array.shape[0])
-        with level.running():
-            found = pulled.back(leaves, [level.batch(b) for b in basis], retain_graph=True)
+        try:
+            with level.running():
+                found = pulled.back(leaves, [level.batch(b) for b in basis], retain_graph=True)
+        except Asked:
+            warn(
+                "jacrev: the backward of a Function asks for numbers, so it is run for one row after another, which is "
+                "slow. Compute there with operations on tensors."
+            )
+            rows = [pulled.back(leaves, [b[k] for b in basis], retain_graph=True) for k in range(level.size)]
+            return [apply(stack, column, {"axis": 0}) for column in zip(*rows, strict=True)]
         return [first_of(level, t) for t in found]
 
     follows = pulled.follows and now().records

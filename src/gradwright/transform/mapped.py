@@ -49,17 +49,23 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
         return _here(cls, args)
     own_history = now().records and any(isinstance(a, TensorBase) and a._node is not None for a in args)
     xs, which = _apart(level, args)
-    if cls.vmap is not Function.vmap:
-        return _recorded(level, cls, args, level.outside(_declared, level, cls, xs, which), own_history)
+    declares = cls.vmap is not Function.vmap
+    made = level.outside(_declared, level, cls, xs, which) if declares else None
     try:
-        if not level.outside(_follows, xs):
-            return _here(cls, args)
-        made = level.outside(_mapped, level, cls, xs, which)
+        if not declares:
+            if not level.outside(_follows, xs):
+                return _here(cls, args)
+            made = level.outside(_mapped, level, cls, xs, which)
         return _recorded(level, cls, args, made, own_history)
     except Asked:
+        mend = (
+            "Save on ctx in a setup_context, and what vmap returned is saved"
+            if declares
+            else "Declare a vmap staticmethod, or compute with operations on tensors"
+        )
         warn(
             f"vmap: forward of {cls.__name__} asks for numbers, so it is run on one example after another, which is "
-            "slow. Declare a vmap staticmethod, or compute with operations on tensors."
+            f"slow. {mend}."
         )
     if own_history:
         run = _Run(level, cls.apply, which, args)

@@ -13,7 +13,7 @@ from functools import partial
 from math import factorial
 from typing import Any
 
-from gradwright import dtypes
+from gradwright import backends, dtypes
 from gradwright.contract.containers import put_together, take_apart
 from gradwright.contract.trees import named, tree_flatten, tree_leaves_with_path
 from gradwright.engine.apply import apply
@@ -24,7 +24,7 @@ from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.transform import series as rules
 from gradwright.transform.functions import at_level, differentiable
-from gradwright.transform.moved import moved
+from gradwright.transform.moved import halted, moved, values_alone
 from gradwright.transform.overwritten import write
 from gradwright.transform.tangent import pushed
 from gradwright.transform.transpose import zeros
@@ -59,6 +59,18 @@ class Jet(LevelArray):
         """The value and the coefficients."""
         return (self.tensor, *self.terms)
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.level.alive and not self.level.halted():
+            raise self._refuses("numpy()")
+        array = self.tensor.array
+        return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
+
+    def item(self) -> Any:
+        """The one number in it, in the forward of a Function."""
+        if not self.level.halted():
+            raise self._refuses("item()")
+        return self.tensor.item()
+
     def _refuses(self, what: str) -> Exception:
         return RuntimeError(
             f"{what} of a tensor that carries a series: what is made of the numbers would have none. Call detach() "
@@ -67,9 +79,6 @@ class Jet(LevelArray):
 
     def __bool__(self) -> bool:
         return bool(self.tensor)
-
-    def __repr__(self) -> str:
-        return f"Jet({', '.join(map(repr, self.parts))})"
 
 
 class Taylor(Level):
@@ -90,7 +99,11 @@ class Taylor(Level):
 
     @property
     def _stopped(self) -> bool:
-        return now().stopped >= self.number
+        return now().stopped >= self.number or self.halted()
+
+    def halted(self) -> bool:
+        """Whether values alone are computed, in the forward of a Function."""
+        return halted.get() >= self.number
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of series."""
@@ -132,7 +145,7 @@ class Taylor(Level):
 
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for series: by its jvp, or else its backward, at a level of one order less."""
-        return at_level(function, inputs, partial(self._through, function))
+        return at_level(function, inputs, partial(self._through, function), halting=values_alone())
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
