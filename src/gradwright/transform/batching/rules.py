@@ -80,8 +80,10 @@ def rule(*ops: str | Op) -> Callable[[Rule], Rule]:
 
 def batched(op: Op, xs: list[Any], which: Sequence[bool], static: dict[str, Any], level: Any) -> Any:
     """What ``op`` makes of these tensors for each example; ``which`` of them have the batch as their first dim."""
-    call = Call(op, xs, which, op.defaults | static, level)
     found = RULES.get(op.forward)
+    if found is None and op.kind == "elementwise" and _are_lined_up(xs, which):
+        return apply(op, xs, static)
+    call = Call(op, xs, which, op.defaults | static, level)
     if found is None:
         found = elementwise if op.kind == "elementwise" else one_by_one
         if op.kind == "reduction" and "axis" in call.static:
@@ -102,6 +104,12 @@ def first(x: Any, batch: bool, size: int) -> Any:
 def padded(x: Any, count: int) -> Any:
     """``x`` with so many dims of length 1 after its first."""
     return x.reshape(x.array.shape[0], *(1,) * count, *x.array.shape[1:]) if count else x
+
+
+def _are_lined_up(xs: Sequence[Any], which: Sequence[bool]) -> bool:
+    """Whether the batch comes before all dims as it is: `elementwise` then has nothing to do."""
+    own = {x.array.ndim for x, b in zip(xs, which, strict=True) if b}
+    return len(own) == 1 and all(b or x.array.ndim < max(own) for x, b in zip(xs, which, strict=True))
 
 
 def elementwise(call: Call) -> Any:
