@@ -258,6 +258,7 @@ masked_softmax.vjp(
     x=_softmax_slope,
     mask=lambda xp, g, out, axis, mask_shape: sum_to(xp, _softmax_slope(xp, g, out, axis), mask_shape),
 )
+masked_softmax.jvp(x=_softmax_slope, mask=_softmax_slope)
 
 
 def log_sum(xp, x, axis):

@@ -30,7 +30,16 @@ def _standardize_slope(xp, g, out, axis, eps):
     return g * r + y * along + (g_mean / n - r * _mean(xp, g, axis))
 
 
+def _standardize_tangent(xp, t, out, axis, eps):
+    y, _, var = out
+    spread, mean = xp.sqrt(var + eps), _mean(xp, t, axis)
+    moved = t - mean
+    along = _mean(xp, y * moved, axis)
+    return [(moved - y * along) / spread, mean, 2 * spread * along]
+
+
 standardize.vjp(x=_standardize_slope)
+standardize.jvp(x=_standardize_tangent)
 
 
 @builtin(node="FusedRmsNormBackward0", samples=_GROUPS, complex="holomorphic")
@@ -45,3 +54,4 @@ def _rms_slope(xp, g, x, axis, eps):
 
 
 rms_normalize.vjp(x=_rms_slope)
+rms_normalize.jvp(x=_rms_slope)  # the Jacobian is symmetric

@@ -32,8 +32,17 @@ def _extremum_slope(xp, g, x, out, axis, keepdims):
     return kept(xp, g, x.shape, axis, keepdims) * (ties / share)
 
 
+def _extremum_tangent(xp, t, x, out, axis, keepdims):
+    if not x.ndim:
+        return t
+    ties = xp.astype(x == kept(xp, out, x.shape, axis, keepdims), x.dtype)
+    return xp.sum(ties * t, axis=axis, keepdims=keepdims) / xp.sum(ties, axis=axis, keepdims=keepdims)
+
+
 max.vjp(x=_extremum_slope)
 min.vjp(x=_extremum_slope)
+max.jvp(x=_extremum_tangent)
+min.jvp(x=_extremum_tangent)
 
 
 @builtin(node="MaxBackward1", samples=_WHOLE)

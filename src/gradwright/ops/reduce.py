@@ -35,6 +35,12 @@ def kept(xp, y, shape, axis, keepdims):
     return xp.reshape(y, tuple(1 if i in reduced else n for i, n in enumerate(shape)))
 
 
+def along(xp, slope, t, axis, keepdims):
+    """The tangent of a real reduction with this slope by each entry: sum Re(conj(slope) t)."""
+    products = real_part(xp, xp.conj(slope) * t) if is_complex(xp, t) else slope * t
+    return xp.sum(products, axis=axis, keepdims=keepdims)
+
+
 def count(shape, axis):
     """How many entries each result of a reduction over ``axis`` is made of."""
     return product(shape if axis is None else [shape[i] for i in axis])
@@ -122,7 +128,12 @@ def _var_slope(xp, g, x, axis, keepdims, correction):
     return kept(xp, g, x.shape, axis, keepdims) * (2 * _centred(xp, x, axis)) / _freedom(x, axis, correction)
 
 
+def _var_tangent(xp, t, x, axis, keepdims, correction):
+    return 2 * along(xp, _centred(xp, x, axis), t, axis, keepdims) / _freedom(x, axis, correction)
+
+
 var.vjp(x=_var_slope)
+var.jvp(x=_var_tangent)
 
 
 @builtin(complex="general", kind="reduction", node="StdBackward0", samples=_SPREAD)
@@ -132,13 +143,22 @@ def std(xp, x, *, axis=None, keepdims=False, correction=1):
     return xp.sqrt(xp.sum(squares, axis=axis, keepdims=keepdims) / _freedom(x, axis, correction))
 
 
-def _std_slope(xp, g, x, out, axis, keepdims, correction):
+def _half_inverse(xp, out):
+    """1 / (2 out), the slope of the square root of a variance by that; 0 where it is 0."""
     flat = out == 0
-    scale = xp.where(flat, xp.zeros_like(out), 0.5 / xp.where(flat, xp.ones_like(out), out))
-    return _var_slope(xp, g * scale, x, axis, keepdims, correction)
+    return xp.where(flat, xp.zeros_like(out), 0.5 / xp.where(flat, xp.ones_like(out), out))
+
+
+def _std_slope(xp, g, x, out, axis, keepdims, correction):
+    return _var_slope(xp, g * _half_inverse(xp, out), x, axis, keepdims, correction)
+
+
+def _std_tangent(xp, t, x, out, axis, keepdims, correction):
+    return _var_tangent(xp, t, x, axis, keepdims, correction) * _half_inverse(xp, out)
 
 
 std.vjp(x=_std_slope)
+std.jvp(x=_std_tangent)
 
 
 @builtin(complex="holomorphic", kind="reduction", node="LogsumexpBackward0", samples=_AXES[:3])
@@ -151,17 +171,21 @@ def logsumexp(xp, x, *, axis=None, keepdims=False):
     return out if keepdims else xp.squeeze(out, axis=tuple(range(x.ndim)) if axis is None else axis)
 
 
+def _shares(xp, x, out, axis, keepdims):
+    """e**x / sum e**x, of which ``out`` is the logarithm below."""
+    return xp.exp(x - kept(xp, out, x.shape, axis, keepdims))
+
+
 def _logsumexp_slope(xp, g, x, out, axis, keepdims):
-    shape = x.shape
-    return kept(xp, g, shape, axis, keepdims) * xp.exp(x - kept(xp, out, shape, axis, keepdims))
+    return kept(xp, g, x.shape, axis, keepdims) * _shares(xp, x, out, axis, keepdims)
+
+
+def _logsumexp_tangent(xp, t, x, out, axis, keepdims):
+    return xp.sum(t * _shares(xp, x, out, axis, keepdims), axis=axis, keepdims=keepdims)
 
 
 logsumexp.vjp(x=_logsumexp_slope)
-logsumexp.jvp(
-    x=lambda xp, t, x, out, axis, keepdims: xp.sum(
-        t * xp.exp(x - kept(xp, out, x.shape, axis, keepdims)), axis=axis, keepdims=keepdims
-    )
-)
+logsumexp.jvp(x=_logsumexp_tangent)
 
 _INF = float("inf")
 
@@ -214,7 +238,14 @@ def _norm_slope(xp, g, x, out, ord, axis, keepdims):
     return g * xp.where(nonzero, (a / safe) ** (ord - 1) * xp.sign(x), xp.zeros_like(x))
 
 
+def _norm_tangent(xp, t, x, out, ord, axis, keepdims):
+    if ord == 2:
+        return along(xp, x, t, axis, keepdims) / xp.where(out == 0, 1 + xp.sqrt(out), out)
+    return along(xp, _norm_slope(xp, xp.ones_like(out), x, out, ord, axis, keepdims), t, axis, keepdims)
+
+
 vector_norm.vjp(x=_norm_slope)
+vector_norm.jvp(x=_norm_tangent)
 
 
 @builtin(complex="general", kind="reduction", samples=[Sample(A(3, 4), axis=None, keepdims=False)])
