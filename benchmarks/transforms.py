@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from benchmarks.runner import timed
+from benchmarks.runner import Case, Figure, Pace, timed
 
 
 def numbers(lib: Any, *shape: int, seed: int = 0) -> Any:
@@ -70,3 +72,41 @@ def gradients_of_each_sample(lib: Any) -> Any:
 
     each = lib.func.vmap(lib.func.grad(loss), in_dims=(None, 0, 0))
     return lambda: each(parameters, xs, ys)["w1"]
+
+
+_LARGE = 1_000_000
+
+
+def _elementwise(name: str, f: Any) -> Any:
+    """Two figures of an operation: with a tangent, and plain."""
+
+    def sampler(lib: Any, pace: Pace) -> Any:
+        x, y = (numbers(lib, _LARGE, seed=k).abs() + 0.5 for k in (1, 2))
+        forward_ad = importlib.import_module(f"{lib.__name__}.autograd.forward_ad")
+
+        def fastest(x: Any) -> float:
+            times = []
+            for _ in range(10):
+                start = perf_counter()
+                f(lib, x, y)
+                times.append(perf_counter() - start)
+            return min(times)
+
+        def sample() -> tuple[float, ...]:
+            plain = fastest(x)
+            with forward_ad.dual_level():
+                moving = fastest(forward_ad.make_dual(x, y))
+            return moving, plain
+
+        return sample
+
+    figures = Figure(f"{name} with a tangent, 1,000,000 entries", "s", 1.0), Figure(f"{name} without", "s", None)
+    return Case(figures, sampler)
+
+
+tangent_of_product = _elementwise("x * y", lambda lib, x, y: x * y)
+tangent_of_exp = _elementwise("exp(x)", lambda lib, x, y: lib.exp(x))
+tangent_of_tanh = _elementwise("tanh(x)", lambda lib, x, y: lib.tanh(x))
+tangent_of_quotient = _elementwise("x / y", lambda lib, x, y: x / y)
+tangent_of_log = _elementwise("log(x)", lambda lib, x, y: lib.log(x))
+tangent_of_square = _elementwise("x ** 2", lambda lib, x, y: x**2)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.autograd import functional, graph
+from gradwright.autograd import forward_ad, functional, graph
 from gradwright.autograd.anomaly import (
     AnomalyError,
     detect_anomaly,
@@ -24,8 +24,8 @@ from gradwright.later import later
 
 __all__ = [
     "AnomalyError", "Diagnosis", "Function", "GradcheckError", "Node", "Variable", "WhyNone", "backward", "custom_op",
-    "detect_anomaly", "diagnose", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck", "graph",
-    "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "once_differentiable",
+    "detect_anomaly", "diagnose", "enable_grad", "forward_ad", "functional", "grad", "gradcheck", "gradgradcheck",
+    "graph", "inference_mode", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "no_grad", "once_differentiable",
     "pushforward", "set_detect_anomaly", "set_grad_enabled", "strict", "surrogate", "why_none",
 ]  # fmt: skip
 
