@@ -30,3 +30,12 @@ def test_it_is_recorded_where_operations_are():
     assert np.allclose(v.grad.numpy(), A.numpy().sum(0))
     with gw.no_grad():
         assert not transposed(lambda w: [A.T @ w], out, [v]).requires_grad
+
+
+def test_no_history_of_the_cotangent_is_left():
+    out, x = gw.zeros(2, dtype=gw.float64), gw.ones(2, dtype=gw.float64, requires_grad=True)
+    linear_at_zero = lambda w: [A.T @ w.sinh()]
+    found = transposed(linear_at_zero, out, [V])
+    assert np.allclose(found.numpy(), (A @ V).numpy())
+    transposed(lambda w: [A.T @ (w * x).sinh()], out, [V]).sum().backward()
+    assert np.allclose(x.grad.numpy(), (A @ V).numpy())

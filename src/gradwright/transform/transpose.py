@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from gradwright import backends, dtypes
-from gradwright.engine.base import wrap
+from gradwright.engine.base import ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.mode import inside, now, recording, resumed
 
@@ -25,7 +25,7 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
     """
     several = isinstance(out, (list, tuple))
     outs = list(out) if several else [out]
-    create_graph = now().records
+    create_graph, start = now().records, ticket()
 
     def run() -> list[Any]:
         ws = [zeros(o) for o in outs]
@@ -36,7 +36,22 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
             return [wrap(w.array) for w in ws]
         found = iter(grad([g for g, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph,
                           allow_unused=True, materialize_grads=True))  # fmt: skip
-        return [next(found) if w._node is not None else w for w in ws]
+        return [_without(next(found), start) if w._node is not None else w for w in ws]
 
     made = inside(partial(recording, True), resumed, run)
     return made if several else made[0]
+
+
+def _without(t: Any, start: int) -> Any:
+    """``t``, without a history if that has nothing made before ``start``: it leads to the cotangents, and no further."""
+    stack, seen = [t._node], {t._node}
+    while stack:
+        node = stack.pop()
+        if node is None:
+            continue
+        if node._seq < start:
+            return t
+        fresh = [n for n in node._next if n not in seen]
+        seen.update(fresh)
+        stack += fresh
+    return t if t._node is None else wrap(t.array)
