@@ -15,6 +15,10 @@ as `engine.reached` says; the others have zeros in ``g``). What several derivati
 ``i`` among them. `xp` is an array namespace: NumPy's in an ordinary backward pass, `gradwright.xp` when the backward
 pass is itself recorded, so one derivative serves every order.
 
+Forward mode needs nothing more: an elementwise operation has its derivative for a slope, a linear one its formula, any
+other the derivative of its derivative by the cotangent. Where a formula for the tangent is cheaper, or more exact,
+`Op.jvp` declares it: ``softmax.jvp(x=lambda xp, t, out, axis: ...)``, written as it is for complex numbers, too.
+
 Complex numbers: a cotangent g stands for dL = Re(conj(g) dy), PyTorch's convention. A holomorphic operation says
 ``complex="holomorphic"``, and its derivative is written as for real numbers, dx = g f'(x): the node conjugates around
 it. One that is not (abs, real, conj) says ``complex="general"`` and its derivative conjugates by itself. Views and
