@@ -106,8 +106,6 @@ from gradwright.neighbours.einops import await_einops as _await_einops
 from gradwright.op import Op, op
 from gradwright.random import *
 from gradwright.reading.torch import result_type
-from gradwright.transform.value_and_grad import value_and_grad
-from gradwright.transform.vmap import vmap
 from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from gradwright.xp.creation import from_dlpack
 
@@ -120,6 +118,8 @@ if _typing.TYPE_CHECKING:
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
+    from gradwright.transform.value_and_grad import value_and_grad
+    from gradwright.transform.vmap import vmap
 
 _MODULES = ("func", "masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz")
 _LAYERS = (
@@ -141,6 +141,7 @@ _LATER = {
     **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
     **dict.fromkeys(("load", "save"), "gradwright.serialization"),
+    **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
 }
 __getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
 
