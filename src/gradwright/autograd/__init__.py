@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.autograd import forward_ad, functional, graph
+from gradwright.autograd import functional, graph
 from gradwright.autograd.anomaly import (
     AnomalyError,
     detect_anomaly,
@@ -30,6 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
+    from gradwright.autograd import forward_ad
     from gradwright.autograd.diagnosis import Diagnosis, diagnose
     from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 
@@ -37,4 +38,5 @@ del gradcheck  # the module, which has the name of its function
 __getattr__, __dir__ = later(__name__, {
     **dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"),
     **dict.fromkeys(("Diagnosis", "diagnose"), "gradwright.verify.diagnosis"),
+    "forward_ad": "gradwright.autograd.forward_ad",
 })  # fmt: skip

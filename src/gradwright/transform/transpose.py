@@ -43,7 +43,7 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
 
 
 def _without(t: Any, start: int) -> Any:
-    """``t``, without a history if that has nothing made before ``start``: it leads to the cotangents, and no further."""
+    """``t``, without a history if that has nothing made before ``start``: it leads to the cotangents alone."""
     stack, seen = [t._node], {t._node}
     while stack:
         node = stack.pop()
