@@ -160,7 +160,7 @@ def _flat(shape: tuple[int, ...], index: Any, axis: int) -> Any:
         if k == axis:
             index = index if step == 1 else index * step
         else:
-            where = where + np.arange(0, index.shape[k] * step, step).reshape((-1,) + (1,) * (len(shape) - k - 1))
+            where = where + (np.arange(index.shape[k]) * step).reshape((-1,) + (1,) * (len(shape) - k - 1))
         step *= shape[k]
     return index + where
 

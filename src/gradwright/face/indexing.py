@@ -14,8 +14,8 @@ from gradwright.backends.generic import HERE
 from gradwright.engine import overwrite
 from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import followed
-from gradwright.engine.require import within
+from gradwright.engine.levels import LevelArray, followed
+from gradwright.engine.require import require, within
 from gradwright.engine.view import assign, unhooked
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -26,6 +26,7 @@ from gradwright.face.rearrange import constant_pad_nd
 from gradwright.face.shape import broadcast_shapes, broadcast_tensors, expand, flatten, reshape
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
+from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
@@ -202,6 +203,8 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{dtypes.of(x.array.dtype)} and {dtypes.of(source.array.dtype)}"
         )
+    if isinstance(where.array, LevelArray):
+        return _scattered(x, where, flatten(source))
     n = int(where.sum())
     if n > source.array.size:
         raise RuntimeError(
@@ -209,6 +212,19 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             f"{source.array.size} elements"
         )
     return apply(_masked_scattered, (x, flatten(source)[:n], where), {"key": (HERE,)})
+
+
+def _scattered(x: Any, where: Any, source: Any) -> Any:
+    """`masked_scatter` by a mask that is another one in each example: each place knows how many come before it."""
+    places = apply(_scan.cumulative_sum, (to_dtype(flatten(where), dtypes.int64),), {"axis": 0})
+    size = source.array.shape[0]
+    if places.array.shape[0]:
+        require(places[-1].array <= size, "masked_scatter: expected self and source to have enough elements: a mask "
+                f"has more ones than the {size} elements of source")  # fmt: skip
+    if not size:
+        return x.clone()
+    taken = take(source, (places - 1) % size)
+    return apply(_piecewise.where, (where, reshape(taken, x.array.shape), x), {})
 
 
 def _places(function: str, x: Any, index: Any) -> Any:

@@ -54,6 +54,8 @@ def adjoint(xp, x):
 def _left(xp, g, x_shape, y):
     if y.ndim == 1:
         return sum_to(xp, xp.expand_dims(g, axis=g.ndim) * y, x_shape)
+    if len(x_shape) == 1 and y.ndim == 2:
+        return xp.matmul(y, g)
     if len(x_shape) == 1:
         g = xp.expand_dims(g, axis=g.ndim - 1)
     dx = _product(xp, g, transposed(xp, y))
@@ -66,6 +68,8 @@ def _right(xp, g, x, y_shape):
             return g * x
         dy = xp.matmul(transposed(xp, x), xp.expand_dims(g, axis=g.ndim))
         return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape)
+    if x.ndim == 1 and g.ndim == 1:
+        return xp.reshape(x, (-1, 1)) * g
     if x.ndim == 1:
         return sum_to(xp, xp.expand_dims(x, axis=1) * xp.expand_dims(g, axis=g.ndim - 1), y_shape)
     if len(y_shape) == 2:

@@ -58,7 +58,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     @functools.wraps(func, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not all(map(_is_dim, _leaves(out_dims))):
+        if out_dims.__class__ is not int and not all(map(_is_dim, _leaves(out_dims))):
             raise ValueError(
                 f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of "
                 "ints representing where in the outputs the vmapped dimension should appear."
@@ -114,37 +114,43 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], 
             f"{asked}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{tree_structure(in_dims, open_dataclasses=True)} but inputs has structure {spec}."
         )
-    paths = [named("inputs", path) for path, _ in tree_leaves_with_path(args, open_dataclasses=True)]
-    for i, (path, x, dim) in enumerate(zip(paths, leaves, dims, strict=True)):
+    sizes = set()
+    for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
+        if dim is None:
+            continue
         if not _is_dim(dim):
             raise ValueError(
                 f"{asked}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None. "
-                f"The input is {path}."
+                f"The input is {_path(args, i)}."
             )
-        if dim is None:
-            continue
         if not isinstance(x, TensorBase):
             raise ValueError(
                 f"{asked}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over "
-                f"non-Tensor arguments, please use None as the respective in_dim. The input is {path}."
+                f"non-Tensor arguments, please use None as the respective in_dim. The input is {_path(args, i)}."
             )
         n = x.array.ndim
         if not -n <= dim < n:
             raise ValueError(
                 f"{asked}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
-                f"in_dim to satisfy -{n} <= in_dim < {n}. The input is {path}."
+                f"in_dim to satisfy -{n} <= in_dim < {n}. The input is {_path(args, i)}."
             )
         dims[i] = dim % n
-    sizes = {path: x.array.shape[d] for path, x, d in zip(paths, leaves, dims, strict=True) if d is not None}
+        sizes.add(x.array.shape[dim])
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
-    found = list(sizes.values())
-    if any(n != found[0] for n in found):
+    if len(sizes) > 1:
+        found = [(x.array.shape[d], _path(args, i))
+                 for i, (x, d) in enumerate(zip(leaves, dims, strict=True)) if d is not None]  # fmt: skip
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the "
-            f"mapped dimension: {', '.join(f'{n} of {path}' for path, n in sizes.items())}"
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{[n for n, _ in found]} for the mapped dimension: {', '.join(f'{n} of {path}' for n, path in found)}"
         )
-    return leaves, spec, dims, found[0]
+    return leaves, spec, dims, sizes.pop()
+
+
+def _path(value: Any, number: int, name: str = "inputs") -> str:
+    """What to call a leaf of the inputs."""
+    return named(name, tree_leaves_with_path(value, open_dataclasses=True)[number][0])
 
 
 def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dims: Sequence[int | None], size: int,
@@ -160,7 +166,7 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
             out = func(*spec.unflatten(given), **kwargs)
         made = _out(level, name_of(func), out, out_dims)
     finally:
-        written = level.restore([t for t in _leaves(out) if isinstance(t, TensorBase)])
+        written = level.restore(out)
     if written:
         raise RuntimeError(
             f"vmap: a tensor that lives on after the function has values written to it that are others in each example "
@@ -212,31 +218,32 @@ def _dims_of_outputs(name: str, out_dims: Any, out: Any) -> list[Any]:
 
 def _out(level: Batches, name: str, out: Any, out_dims: Any) -> Any:
     """The results as tensors outside, each with the batch where ``out_dims`` says."""
-    dims = _dims_of_outputs(name, out_dims, out)
-    made = []
-    for (path, t), dim in zip(tree_leaves_with_path(out, open_dataclasses=True), dims, strict=True):
+    leaves, spec = tree_flatten(out, open_dataclasses=True)
+    dims = [out_dims] * len(leaves) if out_dims.__class__ is int else _dims_of_outputs(name, out_dims, out)
+    made: list[Any] = []
+    for i, (t, dim) in enumerate(zip(leaves, dims, strict=True)):
         tensor, is_batch = level.apart(t) if isinstance(t, TensorBase) else (t, False)
-        where = named("outputs", path)
         if dim is None:
             if is_batch:
                 raise ValueError(
-                    f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None, as for {where}"
+                    f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None, as for "
+                    f"{_path(out, i, 'outputs')}"
                 )
             made.append(t)
             continue
         if not isinstance(t, TensorBase):
             raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(t)} for {where}. Did you mean "
-                "to set out_dims= to None for output?"
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(t)} for "
+                f"{_path(out, i, 'outputs')}. Did you mean to set out_dims= to None for output?"
             )
         if not is_batch:
             tensor = tensor.expand(level.size, *tensor.array.shape)
         n = tensor.array.ndim
         if not -n <= dim < n:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim}): "
-                             f"out_dims of vmap({name}, ...) for {where}")  # fmt: skip
+                             f"out_dims of vmap({name}, ...) for {_path(out, i, 'outputs')}")  # fmt: skip
         made.append(moved(tensor, 0, dim))
-    return tree_structure(out, open_dataclasses=True).unflatten(made)
+    return spec.unflatten(made)
 
 
 def _joined(outs: list[Any], out_dims: Any) -> Any:

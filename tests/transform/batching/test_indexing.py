@@ -88,3 +88,13 @@ def test_rows_of_a_table_are_read_as_they_are():
     assert (got == weight[which]).all()
     got.sum().backward()
     assert np.allclose(weight.grad.sum(1).numpy(), 4 * np.bincount(which.flatten().numpy(), minlength=50))
+
+
+def test_masked_scatter_by_a_mask_of_each_example():
+    x, source = X[:, :, 0, 0], gw.tensor([10.0, 20.0, 30.0, 40.0])
+    f = lambda x: gw.masked_scatter(x, x % 7 > 3, source)
+    assert (vmap(f)(x) == loop(f, x, dims=(0,))).all()
+    with pytest.raises(RuntimeError, match="a mask has more ones than the 1 elements of source"):
+        vmap(lambda x: gw.masked_scatter(x, x >= 0, source[:1]))(x)
+    none = lambda x: gw.masked_scatter(x, x < 0, source[:0])
+    assert (vmap(none)(x) == x).all()

@@ -18,7 +18,8 @@ def _matmul(call: Call) -> Any:
         return call.of([y, x if m == 1 else x.mT])
     if m == n == 2 and a != b:  # one product instead of one for each example
         if a:
-            rows = x.reshape(-1, x.array.shape[-1])
+            size, rows, inner = x.array.shape
+            rows = x.reshape(size * rows, inner)
             return call.of([rows, y]).reshape(*x.array.shape[:-1], y.array.shape[-1])
         if y.array.shape[-1] == 1:
             return call.of([y.squeeze(-1), x.mT]).unsqueeze(-1)
