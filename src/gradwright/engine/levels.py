@@ -83,6 +83,24 @@ class Level:
         finally:
             switch(before)
 
+    def without(self, t: Any) -> Any:
+        """A tensor from outside without a history that ends in a function inside, of which nothing outside knows.
+
+        It would be right to leave it, but to record it there costs time. A long one is left.
+        """
+        node = t._node
+        if node is None or node._seq < self.start:
+            return t
+        stack = [node]
+        for _ in range(8):
+            node = stack.pop()
+            if node._seq < self.start or not (node._next or node._inner):
+                return t
+            stack += node._next
+            if not stack:
+                return wrap(t.array, None, t._counter)
+        return t
+
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """The array, or the list of arrays, that ``op`` makes of tensors of this level and of those outside of it."""
         raise NotImplementedError

@@ -47,6 +47,8 @@ class Node:
     """Which inputs of the operation the entries of ``_next`` belong to."""
     _array: Any = None
     """The memory of the leaf, at the end of the graph."""
+    _inner: bool = False
+    """Whether it is the end of the graph at an input of a function that is differentiated, which nobody outside has."""
     _several: int | None = None
     """How many outputs it has, if their cotangents come in a `Bundle`."""
 
@@ -171,14 +173,22 @@ class AccumulateGrad(Node):
         if not hasattr(leaf, "_grad"):
             leaf._grad = None
 
+    def enter(self) -> None:
+        """Note that the leaf is made for the run of a function (`gradwright.transform`)."""
+        self._saved = ("inner",)
+
     def end(self) -> None:
-        """Note that the leaf was made for the run of a function (`gradwright.transform`), which is over."""
+        """Note that this run is over."""
         self._saved = None
 
     @property
     def ended(self) -> bool:
-        """Whether it was."""
+        """Whether it is."""
         return self._saved is None
+
+    @property
+    def _inner(self) -> bool:  # type: ignore[override]
+        return self._saved != ()
 
     @property
     def variable(self) -> Any:

@@ -52,6 +52,8 @@ def adjoint(xp, x):
 
 
 def _left(xp, g, x_shape, y):
+    if len(x_shape) == 1 and y.ndim == 2:
+        return xp.matmul(y, g)
     if y.ndim == 1:
         return sum_to(xp, xp.expand_dims(g, axis=g.ndim) * y, x_shape)
     if len(x_shape) == 1 and y.ndim == 2:
@@ -66,6 +68,8 @@ def _right(xp, g, x, y_shape):
     if len(y_shape) == 1:
         if x.ndim == 1:
             return g * x
+        if x.ndim == 2:
+            return xp.matmul(g, x)
         dy = xp.matmul(transposed(xp, x), xp.expand_dims(g, axis=g.ndim))
         return xp.reshape(sum_to(xp, dy, (*y_shape, 1)), y_shape)
     if x.ndim == 1 and g.ndim == 1:

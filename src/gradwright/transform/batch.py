@@ -102,7 +102,7 @@ class Batches(Level):
     def apart(self, t: Any) -> tuple[Any, bool]:
         """The tensor outside that ``t`` is, or is made of, and whether its first dim is this level's batch."""
         array = t.array
-        return (array.tensor, True) if array.__class__ is Batch and array.level is self else (t, False)
+        return (array.tensor, True) if array.__class__ is Batch and array.level is self else (self.without(t), False)
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of batches, and of tensors that are the same for all examples."""

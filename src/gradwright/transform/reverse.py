@@ -76,6 +76,7 @@ class Pulled:
         untracked = isinstance(x._counter[0], Untracked)
         inner = share(wrap(x.array, None, [0] if untracked else x._counter), x)
         inner._node = AccumulateGrad(inner)
+        inner._node.enter()
         return inner
 
     def outward(self, t: Any) -> Any:

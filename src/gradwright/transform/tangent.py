@@ -136,7 +136,9 @@ class Tangents(Level):
     def apart(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and its tangent of this level, or None."""
         array = t.array
-        return (array.tensor, array.tangent) if array.__class__ is Dual and array.level is self else (t, None)
+        if array.__class__ is Dual and array.level is self:
+            return array.tensor, array.tangent
+        return self.without(t), None
 
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of values and tangents."""
