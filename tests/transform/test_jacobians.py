@@ -165,6 +165,8 @@ def test_a_result_has_a_history_only_from_outside():
 def test_randomness_is_vmap_s():
     j = func.jacfwd(lambda x: x * gw.rand(3), randomness="same")(gw.ones(3))
     assert gw.equal(j, gw.diag(gw.diagonal(j)))
+    with pytest.raises(RuntimeError, match="random"):
+        func.jacfwd(lambda x: x * gw.rand(3))(gw.ones(3))
 
 
 BAD = {

@@ -367,3 +367,28 @@ def test_a_way_back_from_under_no_grad(torch):
         return out, y, T.autograd.grad(y, x)[0], z, later
 
     outcome(gw, program).is_like(outcome(torch, program))
+
+
+def test_nothing_is_recorded_outside_in_vain():
+    seen = []
+
+    def loss(w, x):
+        seen.append(func.debug_unwrap(w * x, recurse=False))
+        seen.append(func.debug_unwrap(w.exp() * x, recurse=False))
+        return (w * x).sum()
+
+    each = func.vmap(func.grad(loss), in_dims=(None, 0))
+    xs = gw.stack([X, V])
+    close(each(X, xs), xs)
+    assert not any(t.requires_grad for t in seen)
+    seen.clear()
+    w = X.clone().requires_grad_()
+    close(gw.autograd.grad((each(w, xs) * w).sum(), w)[0], xs.sum(0))
+    assert all(t.requires_grad for t in seen)
+
+
+@pytest.mark.parametrize("cls", [Cube, CubeWithSetup])
+def test_functions_under_vmap(cls):
+    xs = gw.stack([X, V])
+    close(func.vmap(func.grad(lambda x: cls.apply(x).sum()))(xs), 3 * xs**2)
+    close(func.vmap(func.hessian(lambda x: cls.apply(x).sum()))(xs), gw.stack([gw.diag(6 * x) for x in xs]))
