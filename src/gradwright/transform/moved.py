@@ -19,15 +19,14 @@ from gradwright.contract.contents import reachable
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.levels import LevelArray, latest, of_arguments
+from gradwright.engine.levels import latest, of_arguments
 from gradwright.engine.mode import inside, now, recording, resumed
-from gradwright.engine.view import View
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
 from gradwright.guards import outside_ctx
 from gradwright.ops.shape import copy as copied
 from gradwright.transform.functions import Again, differentiable, tensors_in
-from gradwright.transform.transpose import transposed
+from gradwright.transform.transpose import pruned, transposed
 
 halted: ContextVar[float] = ContextVar("the number of the innermost level where nothing moves", default=-1)
 """Levels up to this number compute values alone: for them a Function's forward is only a value."""
@@ -160,39 +159,11 @@ def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tu
                 "declare jvp(ctx, *tangents), or compute in backward with tensors alone"
             )
             raise
-        each = iter([_pruned(t if t._view is None else t.clone(), start) for t in found])
+        each = iter([pruned(t if t._view is None else t.clone(), start) for t in found])
         ts = [next(each) if any(o is mine for mine in own) else None for o in many]
     if result is None:
-        result = put_together(take_apart(outs, []), iter([_pruned(o, start) for o in many]))
+        result = put_together(take_apart(outs, []), iter([pruned(o, start) for o in many]))
     return result, [_apart(o, t, values, tangents) for o, t in zip(many, ts, strict=True)]
-
-
-def _pruned(t: Any, start: int) -> Any:
-    """A tensor without the history that inputs were given so that they could be followed."""
-    array = t.array
-    if isinstance(array, LevelArray):
-        array = array.of(partial(_pruned, start=start))
-    node = t._node if _leads_back(t._node, start) else None
-    if array is t.array and node is t._node:
-        return t
-    made = wrap(array, node, t._counter)
-    made._view = t._view and View(t._view.base, (), "function")
-    return made
-
-
-def _leads_back(node: Any, start: int) -> bool:
-    """Whether the history that ends in a node began before ``start``."""
-    stack, seen = [node], {node}
-    while stack:
-        node = stack.pop()
-        if node is None:
-            continue
-        if node._seq < start:
-            return True
-        fresh = [n for n in node._next if n not in seen]
-        seen.update(fresh)
-        stack += fresh
-    return False
 
 
 def _followed(x: Any) -> Any:

@@ -9,7 +9,9 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.base import ticket, wrap
 from gradwright.engine.calls import grad
+from gradwright.engine.levels import LevelArray
 from gradwright.engine.mode import inside, now, recording, resumed
+from gradwright.engine.view import View
 
 
 def zeros(t: Any) -> Any:
@@ -34,24 +36,45 @@ def transposed(vjp: Callable[[Any], Sequence[Any]], out: Any, tangents: Sequence
                  if g is not None and g._node is not None]  # fmt: skip
         if not pairs or not wanted:
             return [wrap(w.array) for w in ws]
-        found = iter(grad([g for g, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph,
-                          allow_unused=True, materialize_grads=True))  # fmt: skip
-        return [_without(next(found), start) if w._node is not None else w for w in ws]
+        found = grad([g for g, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph,
+                     allow_unused=True, materialize_grads=True)  # fmt: skip
+        each = iter([_own(t, start) for t in found])
+        return [next(each) if w._node is not None else w for w in ws]
 
     made = inside(partial(recording, True), resumed, run)
     return made if several else made[0]
 
 
-def _without(t: Any, start: int) -> Any:
-    """``t``, without a history if that has nothing made before ``start``: it leads to the cotangents alone."""
-    stack, seen = [t._node], {t._node}
+def _own(t: Any, start: int) -> Any:
+    """``t``, or if its history begins after ``start``, in the cotangents, a tensor without one, and no view."""
+    plain = wrap(t.array, t._node, t._counter)
+    made = pruned(plain, start)
+    return t if made is plain else made if t._view is None else made.clone()
+
+
+def pruned(t: Any, start: int) -> Any:
+    """A tensor without a history that begins after ``start``: that of inputs which were given one to be followed."""
+    array = t.array
+    if isinstance(array, LevelArray):
+        array = array.of(partial(pruned, start=start))
+    node = t._node if _leads_back(t._node, start) else None
+    if array is t.array and node is t._node:
+        return t
+    made = wrap(array, node, t._counter)
+    made._view = t._view and View(t._view.base, (), "function")
+    return made
+
+
+def _leads_back(node: Any, start: int) -> bool:
+    """Whether the history that ends in a node began before ``start``."""
+    stack, seen = [node], {node}
     while stack:
         node = stack.pop()
         if node is None:
             continue
         if node._seq < start:
-            return t
+            return True
         fresh = [n for n in node._next if n not in seen]
         seen.update(fresh)
         stack += fresh
-    return t if t._node is None else wrap(t.array)
+    return False
