@@ -1,4 +1,4 @@
-"""The documentation holds: its programs run and print what it says, its links lead somewhere, translations agree."""
+"""What composes with what: the table of docs/transforms.md, cell by cell, and transforms of transforms, all pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TUTORIALS = sorted(page.relative_to(ROOT).as_posix() for page in TRANSLATED
                    if page.parent.name == "tutorials" and page.stem != "README")  # fmt: skip
 PROGRAMS = ["README.md", "CONTRIBUTING.md", "docs/array-libraries.md", "docs/checking.md", "docs/cpp.md",
             "docs/debugging.md", "docs/exploring.md", "docs/functions.md", "docs/how-it-works.md",
-            "docs/other-languages.md", "docs/training.md", *TUTORIALS]  # fmt: skip
+            "docs/other-languages.md", "docs/training.md", "docs/transforms.md", *TUTORIALS]  # fmt: skip
 PICTURES = ROOT / "docs/images/tutorials"
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
