@@ -175,6 +175,8 @@ BAD = {
     "complex in, forward": lambda f, x, T: f.jacfwd(T.abs)(x.to(T.complex128)),
     "complex out": lambda f, x, T: f.jacrev(lambda x: x.to(T.complex128))(x),
     "complex out, forward": lambda f, x, T: f.jacfwd(lambda x: x.to(T.complex128))(x),
+    "whole numbers": lambda f, x, T: f.jacrev(lambda x: x * 1.0)(T.arange(3)),
+    "whole numbers, forward": lambda f, x, T: f.jacfwd(lambda x: x * 1.0)(T.arange(3)),
     "no such argument": lambda f, x, T: f.jacfwd(T.sin, argnums=1)(x),
     "no argument": lambda f, x, T: f.jacrev(T.sin, argnums=())(x),
     "no tensor comes out": lambda f, x, T: f.jacrev(lambda x: 3)(x),

@@ -52,6 +52,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def check(inputs: Inputs, tangents: Sequence[Any], tree: Any) -> None:
     """Raise unless there are primals, and for each a tangent of its shape and dtype."""
+    check_primals(inputs)
     if not tangents:
         raise RuntimeError(f"{API}: Expected primals to contain at least one Tensor.")
     for k, (x, t) in enumerate(zip(inputs.leaves, tangents, strict=True)):
@@ -59,9 +60,6 @@ def check(inputs: Inputs, tangents: Sequence[Any], tree: Any) -> None:
             raise RuntimeError(
                 f"{API}: Expected tangents to only contain Tensors, got {type(t)} for {path_of(tree, 'tangents', k)}"
             )
-        if not differentiable(x):
-            raise ValueError(f"Expected primal to be floating point or complex, but got: {dtypes.of(x.array.dtype)} "
-                             f"for {inputs.name(k)}")  # fmt: skip
         if t.array.shape != x.array.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
@@ -73,6 +71,14 @@ def check(inputs: Inputs, tangents: Sequence[Any], tree: Any) -> None:
                 f"Expected a tangent of the dtype of its primal: {inputs.name(k)} is of {dtypes.of(x.array.dtype)} and "
                 f"{path_of(tree, 'tangents', k)} of {dtypes.of(t.array.dtype)}: convert it, tangent.to(primal.dtype)"
             )
+
+
+def check_primals(inputs: Inputs) -> None:
+    """ValueError if one is of whole numbers, which do not move."""
+    for k, x in enumerate(inputs.leaves):
+        if not differentiable(x):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {dtypes.of(x.array.dtype)} "
+                             f"for {inputs.name(k)}")  # fmt: skip
 
 
 class Pushed:

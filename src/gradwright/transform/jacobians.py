@@ -16,7 +16,7 @@ from gradwright.engine.strict import warn
 from gradwright.ops.shape import concat, stack
 from gradwright.transform.arguments import Inputs, like, mapped, no_complex
 from gradwright.transform.batch import Batches, first_of
-from gradwright.transform.forward import Pushed
+from gradwright.transform.forward import Pushed, check_primals
 from gradwright.transform.mapped import Asked
 from gradwright.transform.reverse import Pulled, checked
 
@@ -104,6 +104,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, 
     def jacobian(*args: Any) -> Any:
         inputs = Inputs("jacfwd", args, argnums)
         no_complex("jacfwd", inputs.leaves, "inputs")
+        check_primals(inputs)
         sizes = [x.array.size for x in inputs.leaves]
         (basis,) = _bases(inputs.leaves, sizes, None)
         level = Batches(sum(sizes), randomness)
