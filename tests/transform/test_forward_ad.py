@@ -137,6 +137,26 @@ def test_saved_values_may_be_overwritten_where_they_may_without_a_level():
             z.sum().backward()
 
 
+@pytest.mark.parametrize("lies", [lambda t: t.T, lambda t: t.T.clone(), lambda t: gw.zeros(6, 4, **f64)[::2, 1:3]])
+def test_a_tangent_lies_in_memory_as_its_value_does(lies):
+    x, v = gw.tensor(np.arange(6.0).reshape(3, 2)), gw.tensor(np.arange(6.0).reshape(2, 3) - 2.0).T
+    value = lies(x.T.clone()).copy_(x)
+    with fw.dual_level():
+        dual = fw.make_dual(value, v)
+        assert tangent(dual).stride() == value.stride()
+        assert (tangent(dual) is v) == (value.stride() == v.stride())
+        assert tangent(dual).tolist() == v.tolist()
+        first = dual.T.reshape(-1)
+        first *= 10
+        assert first._is_view() == tangent(first)._is_view()
+        factor = 10 if first._is_view() else 1
+        assert np.allclose(tangent(dual).numpy(), factor * v.numpy())
+        assert np.allclose(dual.detach().numpy(), factor * x.numpy())
+        again = (dual * 1).reshape(-1)
+        again += 1
+        assert tangent(again).shape == (6,)
+
+
 def test_detach_drops_tangents_and_no_grad_keeps_them():
     x, v = pair(grad=True)
     with fw.dual_level():

@@ -59,8 +59,8 @@ class Duals(Tangents):
             switch(mode)
 
     def joined(self, x: Any, tangent: Any) -> Dual:
-        """An array of this level."""
-        made = Dual(self, wrap(x.array, None, x._counter), tangent)
+        """An array of this level, without history of its own."""
+        made = super().joined(wrap(x.array, None, x._counter), tangent)
         self._made.add(made)
         return made
 
@@ -116,7 +116,8 @@ class dual_level(ContextDecorator):
 def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     """A tensor that shows ``tensor``'s memory and moves by ``tangent`` at a level, by default the innermost.
 
-    The tangent is of the tensor's shape and dtype; it is taken as it is, so that writes in place go to it, too.
+    The tangent is of the tensor's shape and dtype. If it lies in memory as the tensor does, it is taken as it is, so
+    that writes in place go to it, too; else a copy of it that does.
 
     Raises RuntimeError where no level is open, or not that one, or for a tangent of another shape or dtype, or a tensor
     that has a tangent already; ValueError for whole numbers and booleans.

@@ -22,6 +22,7 @@ from gradwright.contract.containers import TENSORLESS, Tree, holds_tensors, put_
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.levels import Level, LevelArray, promote
+from gradwright.engine.memory import is_kept, layout, overlaps
 from gradwright.engine.mode import now
 from gradwright.engine.view import View
 from gradwright.function import of_containers
@@ -122,8 +123,8 @@ class Tangents(Level):
         return wrap(self.joined(x, tangent), None, x._counter)
 
     def joined(self, x: Any, tangent: Any) -> Dual:
-        """The array of such a tensor."""
-        return Dual(self, x, tangent)
+        """The array of such a tensor; the tangent lies in memory as the value does, so that views of both are views."""
+        return Dual(self, x, laid_as(x, tangent))
 
     def halted(self) -> bool:
         """Whether values alone are computed, in the forward of a Function."""
@@ -160,7 +161,8 @@ class Tangents(Level):
     def _result(self, op: Op, out: Any, tangent: Any, given: Sequence[Any]) -> Any:
         if tangent is None or dtypes.of(out.array.dtype).category < dtypes.FLOAT:
             return out.array
-        if op.kind != "view" and (tangent._view is not None or any(tangent is t for t in given)):
+        view = op.kind == "view" and out._view is not None
+        if not view and (tangent._view is not None or any(tangent is t for t in given)):
             tangent = tangent.clone()  # the result may be written to
         return self.joined(out, tangent)
 
@@ -223,6 +225,17 @@ class Tangents(Level):
             own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), tangent)
         elif own._view is None:
             own.array = other.array
+
+
+def laid_as(x: Any, t: Any) -> Any:
+    """``t`` itself if it lies in memory as ``x`` does, else a copy that does; where that overlaps itself, nobody may."""
+    a, b = layout(x), layout(t)
+    if a.strides == b.strides or a.size < 2 or is_kept(x.array) or overlaps(x):
+        return t
+    ends = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)]
+    low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+    memory = np.zeros(high - low + a.itemsize, np.uint8)
+    return wrap(np.ndarray(a.shape, a.dtype, memory, -low, a.strides)).copy_(t)
 
 
 def pushed(op: Op, values: Sequence[Any], tangents: Sequence[Any], out: Any, static: dict[str, Any]) -> Any:
