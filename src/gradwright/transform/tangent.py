@@ -228,7 +228,7 @@ class Tangents(Level):
 
 
 def laid_as(x: Any, t: Any) -> Any:
-    """``t`` itself if it lies in memory as ``x`` does, else a copy that does; where that overlaps itself, nobody may."""
+    """``t`` itself if it lies in memory as ``x`` does, or ``x`` overlaps itself; else a copy that does."""
     a, b = layout(x), layout(t)
     if a.strides == b.strides or a.size < 2 or is_kept(x.array) or overlaps(x):
         return t
