@@ -230,7 +230,7 @@ class Tangents(Level):
 def laid_as(x: Any, t: Any) -> Any:
     """``t`` itself if it lies in memory as ``x`` does, or ``x`` overlaps itself; else a copy that does."""
     a, b = layout(x), layout(t)
-    if a.strides == b.strides or a.size < 2 or is_kept(x.array) or overlaps(x):
+    if a.strides == b.strides or a.size < 2 or a.dtype != b.dtype or is_kept(x.array) or overlaps(x):
         return t
     ends = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)]
     low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
