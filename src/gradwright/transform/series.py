@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from gradwright.engine.apply import apply
@@ -36,8 +36,9 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def of(op: Op) -> Rule | None:
-    """The rule of an operation, if there is one: by its name, or as it is linear."""
-    return RULES.get(op.name) or (_linear if op.kind in ("linear", "view") else None)
+    """The rule of an operation, if there is one: by its name, or as it is linear, or multilinear."""
+    found = RULES.get(op.name) or (_linear if op.kind in ("linear", "view") else None)
+    return found or (_multilinear if op.multilinear else None)
 
 
 def times(x: Series, y: Series, k: int, product: Callable[[Any, Any], Any] = operator.mul, start: int = 0) -> Any:
@@ -64,8 +65,7 @@ def rates(x: Series) -> list[Any]:
     return [None if c is None else c * float(k) if k > 1 else c for k, c in enumerate(x)][1:]
 
 
-@rule("add", "subtract", "negative", "sum", "mean", "where", "lerp_by", "conj", "doubled", "take", "take_along_axis",
-      "pick", "scatter_add", "fft_r2c", "fft_r2h")  # fmt: skip
+@rule("add", "subtract", "negative", "where", "lerp_by", "conj", "doubled", "scatter_add", "fft_r2c", "fft_r2h")
 def _linear(op: Op, out: Any, n: int, /, *series: Series, **static: Any) -> list[Any]:
     """The formula of each coefficient, lists of results if it has several; a condition or an index is that of all."""
     fixed = [name not in op.rules for name in op.names_of(len(series))]
@@ -78,30 +78,19 @@ def _linear(op: Op, out: Any, n: int, /, *series: Series, **static: Any) -> list
     return made
 
 
-@rule("multiply", "matmul", "conv", "conv_transpose", "conv_weight")
-def _bilinear(op: Op, out: Any, n: int, x: Series, y: Series, /, **static: Any) -> list[Any]:
-    """Leibniz: the sum of the formula of x[j] and y[k-j]."""
-    product = partial(_applied, op, static)
-    return [out] + [times(x, y, k, product) for k in range(1, n + 1)]
-
-
-def _applied(op: Op, static: dict[str, Any], *xs: Any) -> Any:
-    return apply(op, xs, static)
-
-
-@rule("linear")
-def _affine(op: Op, out: Any, n: int, x: Series, weight: Series, bias: Series) -> list[Any]:
-    turned = [None if w is None else w.t() for w in weight]
-    return [out] + [total([times(x, turned, k, operator.matmul), bias[k]]) for k in range(1, n + 1)]
-
-
-@rule("einsum")
-def _multilinear(op: Op, out: Any, n: int, *series: Series, equation: str) -> list[Any]:
-    """Leibniz, over all ways to share k among the operands."""
+@rule("multiply")
+def _multilinear(op: Op, out: Any, n: int, /, *series: Series, **static: Any) -> list[Any]:
+    """Leibniz: the sum of the formula over all ways to share k among the inputs that may move."""
+    fixed = [name not in op.rules for name in op.names_of(len(series))]
+    moving = fixed.count(False)
     made = [out]
     for k in range(1, n + 1):
-        shares = [[x[j] for x, j in zip(series, way, strict=True)] for way in _ways(len(series), k)]
-        made.append(total([apply(op, xs, {"equation": equation}) for xs in shares if all(x is not None for x in xs)]))
+        terms = []
+        for way in _ways(moving, k):
+            shares = iter(way)
+            xs = [x[0] if constant else x[next(shares)] for x, constant in zip(series, fixed, strict=True)]
+            terms.append(apply(op, xs, static) if all(x is not None for x in xs) else None)
+        made.append(total(terms))
     return made
 
 
@@ -110,6 +99,12 @@ def _ways(parts: int, k: int) -> list[tuple[int, ...]]:
     if parts == 1:
         return [(k,)]
     return [(j, *rest) for j in range(k + 1) for rest in _ways(parts - 1, k - j)]
+
+
+@rule("linear")
+def _affine(op: Op, out: Any, n: int, x: Series, weight: Series, bias: Series) -> list[Any]:
+    turned = [None if w is None else w.t() for w in weight]
+    return [out] + [total([times(x, turned, k, operator.matmul), bias[k]]) for k in range(1, n + 1)]
 
 
 @rule("square")
