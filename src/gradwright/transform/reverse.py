@@ -84,7 +84,7 @@ class Pulled:
         if t._view is not None:
             refresh(t)
         node, array = t._node, t.array
-        if isinstance(array, LevelArray) and array.level.alive:  # outside of that, too
+        if isinstance(array, LevelArray) and array.level.alive and any(map(_has_more, array.parts)):  # outside, too
             made = array.of(partial(array.level.outside, self.outward))
             t = t if made is array else wrap(made, node, t._counter)
         if node is None or (node._seq < self._start and node not in self._own):
@@ -113,6 +113,11 @@ class Pulled:
                                allow_unused=True)  # fmt: skip
         return [_zeros(x) if g is None else self.outward(g) if level is not None or create_graph else g
                 for x, g in zip(self._inputs.leaves, found, strict=True)]  # fmt: skip
+
+
+def _has_more(t: Any) -> bool:
+    """Whether a tensor has a history, or may have one further outside."""
+    return t._node is not None or isinstance(t.array, LevelArray)
 
 
 def _record() -> None:
