@@ -154,3 +154,10 @@ def test_buffers_of_batch_norm_are_updated_in_what_was_given():
     expected(X).square().sum().backward()
     assert gw.allclose(slopes, expected.weight.grad)
     assert gw.allclose(state["running_var"], expected.running_var)
+
+
+def test_a_name_that_leads_nowhere_is_told():
+    line = gw.nn.Linear(2, 1)
+    with pytest.warns(gw.errors.GradientWarning, match="functional_call: Linear has nothing at 'wieght'"):
+        func.functional_call(line, {"wieght": gw.ones(1, 2)}, gw.ones(2))
+    assert not hasattr(line, "wieght")

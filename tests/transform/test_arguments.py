@@ -34,3 +34,10 @@ def test_what_a_function_is_called_stays():
 
     made = arguments.like(f)(lambda x: None)
     assert (made.__name__, made.__doc__) == ("f", "What it is for.")
+
+
+@pytest.mark.parametrize("transform", [gw.func.grad, gw.func.jacrev, gw.func.jacfwd, gw.func.hessian])
+def test_what_is_no_function_is_refused_at_once(transform):
+    x = gw.tensor(1.0, requires_grad=True)
+    with pytest.raises(TypeError, match=r"expected a function to transform, but got Tensor.*autograd\.grad\(y, x\)"):
+        transform(x * x, 0)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from gradwright.engine.strict import warn
 from gradwright.errors import kind
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.tensor import Tensor
@@ -113,6 +114,11 @@ def _swapped(module: Any, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     try:
         for path, t in given.items():
             before[path] = _swap(module, path, t)
+            if before[path] is _MISSING:
+                warn(
+                    f"functional_call: {type(module).__name__} has nothing at {path!r}, so what is given for it is not "
+                    "used, unless forward asks for it: see named_parameters(); strict=True makes an error of this"
+                )
         yield last
     finally:
         for path in reversed(before):

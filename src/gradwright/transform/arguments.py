@@ -10,6 +10,7 @@ from gradwright import dtypes
 from gradwright.contract.trees import TreeSpec, named, tree_flatten, tree_leaves_with_path
 from gradwright.engine.base import TensorBase
 from gradwright.engine.view import refresh
+from gradwright.errors import kind
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
@@ -119,7 +120,15 @@ def no_complex(api: str, leaves: Sequence[Any], what: str) -> None:
 
 
 def like(func: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that gives a function the name and docstring of ``func``, from which it is made."""
+    """A decorator that gives a function the name and docstring of ``func``, from which it is made.
+
+    Raises TypeError if ``func`` is no function.
+    """
+    if not callable(func):
+        raise TypeError(
+            f"expected a function to transform, but got {kind(func)}: write func.grad(f)(x); of tensors that have been "
+            "computed, autograd.grad(y, x) is the gradient"
+        )
     return functools.wraps(func, updated=())
 
 

@@ -349,7 +349,8 @@ class OneByOne(Function):
             given = (*xs, *gs)
             return (None, *OneByOne.apply(_Run(level, pulled, [True] * len(given), given), *given))
         outside, which = _apart(level, gs)
-        return (None, *_batches(level, level.outside(_pulled_rows, ctx.rows.rows, outside, which)))
+        follows = _follows([*_apart(level, xs)[0], *outside])
+        return (None, *_batches(level, level.outside(_pulled_rows, ctx.rows.rows, outside, which, follows)))
 
 
 class Rows:
@@ -359,6 +360,7 @@ class Rows:
         self.rows = rows
 
 
-def _pulled_rows(rows: Sequence[Any], gs: Sequence[Any], which: Sequence[bool]) -> Any:
-    found = [_pull(leaves, outs, _examples(gs, which, k), now().records) for k, (leaves, outs) in enumerate(rows)]
+def _pulled_rows(rows: Sequence[Any], gs: Sequence[Any], which: Sequence[bool], follows: bool) -> Any:
+    record = follows and now().records
+    found = [_pull(leaves, outs, _examples(gs, which, k), record) for k, (leaves, outs) in enumerate(rows)]
     return _stacked(found)
