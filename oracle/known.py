@@ -46,7 +46,8 @@ _ROUNDING = {
 _NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm", "nn.functional.batch_norm",
           "nn.functional.instance_norm")  # fmt: skip
 _BATCHED = dict.fromkeys(_NORMS, "one running mean for all examples cannot be written from a batch, as in PyTorch")
-_BATCHED |= {"as_strided_scatter": "places in memory, and a row of a batch has others than a tensor of its own"}
+PLACES = "places in memory, and a row of a batch has others than a tensor of its own"
+_BATCHED |= {"as_strided_scatter": PLACES, "as_strided.partial_views": PLACES}
 
 TRANSFORMED: dict[str, dict[str, str]] = {
     "vmap": _BATCHED,

@@ -182,8 +182,6 @@ def layout(t: Any) -> Any:
         plain = array.plain
         if plain.__class__ is not np.ndarray or not array.size:
             return np.empty(array.shape, dtypes.of(array.dtype).dtype)
-        if plain.ndim == array.ndim:
-            return plain
         one = plain[(0,) * (plain.ndim - array.ndim)]  # of a batch, an example, in memory of its own
         ends = [(n - 1) * s for n, s in zip(one.shape, one.strides, strict=True)]
         low, high = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)

@@ -107,8 +107,10 @@ class Batches(Level):
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of batches, and of tensors that are the same for all examples."""
         self.began = ticket()
-        pairs = [self.apart(x) for x in inputs]
-        out = self.outside(batched, op, [p[0] for p in pairs], [p[1] for p in pairs], static, self)
+        arrays = [x.array for x in inputs]
+        which = [a.__class__ is Batch and a.level is self for a in arrays]
+        xs = [a.tensor if b else x for x, a, b in zip(inputs, arrays, which, strict=True)]
+        out = self.outside(batched, op, xs, which, static, self)
         return [Batch(self, o) for o in out] if op.several else Batch(self, out)
 
     def generator(self, source: Any) -> Any:
