@@ -13,7 +13,6 @@ from gradwright.backends.devices import CPU, device, device_of
 from gradwright.engine import calls, overwrite
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
-from gradwright.engine.freeze import freeze, thaw
 from gradwright.engine.hooks import RemovableHandle
 from gradwright.engine.levels import batches, detached, shown
 from gradwright.engine.memory import layout
@@ -37,6 +36,7 @@ from gradwright.guards.in_backward import aside, leaves, made_of, replaced, root
 from gradwright.methods.arrays import Arrays
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
+from gradwright.methods.freeze import freeze, thaw
 from gradwright.ops import arithmetic, piecewise
 from gradwright.reading.torch import destination, to_dtype
 

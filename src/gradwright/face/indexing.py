@@ -15,7 +15,6 @@ from gradwright.engine import overwrite
 from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, followed
-from gradwright.engine.require import require, within
 from gradwright.engine.view import assign, unhooked
 from gradwright.errors import kind
 from gradwright.errors import size as _text
@@ -30,6 +29,7 @@ from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
+from gradwright.reading.require import require, within
 from gradwright.reading.torch import NUMBER, counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
 
 __all__ = [

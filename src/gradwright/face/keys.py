@@ -16,12 +16,12 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.mode import PLAIN, now
-from gradwright.engine.require import require, within
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.ops import index as _index
 from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import scatter as _scatter
+from gradwright.reading.require import require, within
 from gradwright.reading.torch import to_dtype
 
 _PLAIN = (int, slice, type(None), type(...))

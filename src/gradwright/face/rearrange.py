@@ -9,12 +9,12 @@ from gradwright import dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
-from gradwright.engine.require import within
 from gradwright.errors import size as _text
 from gradwright.face.shape import expand, flatten, listed, reshape, transpose
 from gradwright.ops import index as _index
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
+from gradwright.reading.require import within
 from gradwright.reading.torch import one_dim, tensor_arg
 
 __all__ = [

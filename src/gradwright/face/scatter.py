@@ -12,7 +12,6 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
-from gradwright.engine.require import within
 from gradwright.errors import size as _text
 from gradwright.face.join import cat
 from gradwright.face.keys import lasting, winning
@@ -21,6 +20,7 @@ from gradwright.ops import index as _index
 from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
+from gradwright.reading.require import within
 from gradwright.reading.torch import counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
 
 __all__ = [

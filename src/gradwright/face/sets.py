@@ -10,7 +10,6 @@ from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import below
-from gradwright.engine.require import within
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.join import meshgrid, stack
@@ -20,6 +19,7 @@ from gradwright.face.shape import flatten, movedim, reshape
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.reading.common import beside
+from gradwright.reading.require import within
 from gradwright.reading.torch import NUMBER, numpy_names, one_dim, operands, tensor_arg, tensor_list, to_dtype
 
 __all__ = [

@@ -6,7 +6,6 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase
-from gradwright.engine.require import require
 from gradwright.face import elementwise, reduce
 from gradwright.face.complex import complex as make_complex
 from gradwright.face.complex import conj, imag, real
@@ -18,6 +17,7 @@ from gradwright.face.shape import movedim, reshape, squeeze, transpose
 from gradwright.op import Op
 from gradwright.ops import reduce as _reduce
 from gradwright.reading.common import beside
+from gradwright.reading.require import require
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]

@@ -13,9 +13,9 @@ from gradwright import backends
 from gradwright.engine.apply import apply, apply_one
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import same
-from gradwright.engine.require import everywhere, within
 from gradwright.op import table
 from gradwright.reading import standard
+from gradwright.reading.require import everywhere, within
 from gradwright.reading.standard import axes, one_axis, tensor
 
 __all__ = [

@@ -9,7 +9,6 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
-from gradwright.engine.require import require
 from gradwright.face.algebra.matrices import (
     adjoint,
     eye,
@@ -25,6 +24,7 @@ from gradwright.face.diagonal import tril, triu
 from gradwright.face.join import cat
 from gradwright.face.returns import return_type
 from gradwright.ops import decompose as _ops
+from gradwright.reading.require import require
 from gradwright.reading.torch import tensor_arg
 
 _CHOLESKY_EX = return_type("linalg_cholesky_ex", "L", "info")

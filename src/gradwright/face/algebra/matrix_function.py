@@ -12,11 +12,11 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.require import require
 from gradwright.errors import LinAlgError, kind, size
 from gradwright.face.algebra.matrices import adjoint, square
 from gradwright.face.elementwise import log, sqrt
 from gradwright.ops import matrix_function as _ops
+from gradwright.reading.require import require
 
 
 def matrix_function(A: Any, f: Callable[[Any], Any]) -> Any:

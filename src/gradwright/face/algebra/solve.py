@@ -9,7 +9,6 @@ from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
-from gradwright.engine.require import everywhere
 from gradwright.errors import size
 from gradwright.face.algebra.decompose import permutation, svdvals, triangles
 from gradwright.face.algebra.matrices import adjoint as _adjoint
@@ -19,6 +18,7 @@ from gradwright.face.elementwise import where
 from gradwright.face.returns import return_type
 from gradwright.face.shape import movedim
 from gradwright.ops import solve as _ops
+from gradwright.reading.require import everywhere
 from gradwright.reading.torch import tensor_arg, to_dtype
 from gradwright.xp.linalg import threshold
 

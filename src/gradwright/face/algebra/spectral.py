@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 from gradwright import dtypes, xp
-from gradwright.engine.require import require
 from gradwright.face.complex import view_as_real
 from gradwright.ops import fft as _fft
+from gradwright.reading.require import require
 from gradwright.reading.torch import tensor_arg
 
 __all__ = ["istft", "stft"]

@@ -10,7 +10,6 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.engine.require import known_within, within
 from gradwright.errors import size
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
@@ -23,6 +22,7 @@ from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.op import Op
 from gradwright.ops import loss as _loss
+from gradwright.reading.require import known_within, within
 from gradwright.reading.torch import tensor_arg, to_dtype
 
 __all__ = [

@@ -6,13 +6,13 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.creation import arange, as_tensor, full
-from gradwright.engine.require import within
 from gradwright.face import elementwise as e
 from gradwright.face import reduce as _reduce
 from gradwright.face.activation import floating_arg
 from gradwright.face.join import cat, stack
 from gradwright.face.scatter import gather
 from gradwright.nn.functional.reduction import mode, reduced
+from gradwright.reading.require import within
 from gradwright.reading.torch import tensor_arg
 
 __all__ = ["ctc_loss"]

@@ -14,7 +14,6 @@ from gradwright import backends, dtypes
 from gradwright.creation import ones_like
 from gradwright.engine.apply import apply
 from gradwright.engine.numbers import number
-from gradwright.engine.require import require, within
 from gradwright.engine.source_line import warn
 from gradwright.errors import size
 from gradwright.face import elementwise as e
@@ -24,6 +23,7 @@ from gradwright.nn.functional.activation import logsigmoid
 from gradwright.nn.functional.distance import pairwise_distance
 from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.ops import loss as _ops
+from gradwright.reading.require import require, within
 from gradwright.reading.torch import result_type, tensor_arg, to_dtype
 
 __all__ = [

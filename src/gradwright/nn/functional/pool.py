@@ -10,13 +10,13 @@ from typing import Any
 from gradwright import creation, dtypes, random
 from gradwright.backends.windows import Lattice
 from gradwright.engine.apply import apply
-from gradwright.engine.require import within
 from gradwright.errors import size as text
 from gradwright.face.join import cat
 from gradwright.nn.functional.geometry import batched, family, per_axis
 from gradwright.nn.functional.resize import averaged
 from gradwright.ops import pool as _pool
 from gradwright.ops import scatter as _scatter
+from gradwright.reading.require import within
 from gradwright.reading.torch import tensor_arg
 
 __all__ = [

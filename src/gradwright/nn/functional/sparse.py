@@ -9,11 +9,11 @@ from gradwright import dtypes
 from gradwright.creation import arange
 from gradwright.creation import tensor as tensor_of
 from gradwright.engine.grad_mode import no_grad
-from gradwright.engine.require import within
 from gradwright.errors import size
 from gradwright.face.elementwise import where
 from gradwright.face.reduce import norm
 from gradwright.face.scatter import index_select
+from gradwright.reading.require import within
 from gradwright.reading.torch import tensor_arg
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]

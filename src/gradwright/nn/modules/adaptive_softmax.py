@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gradwright.engine.require import within
 from gradwright.face.join import cat
 from gradwright.nn import functional as F
 from gradwright.nn.container import ModuleList, Sequential
 from gradwright.nn.module import Module
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.parametric import check_whole
+from gradwright.reading.require import within
 
 
 class AdaptiveOutput(NamedTuple):

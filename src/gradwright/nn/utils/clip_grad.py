@@ -12,8 +12,8 @@ from gradwright.backends.quiet import quietly
 from gradwright.engine import overwrite
 from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
-from gradwright.engine.require import require
 from gradwright.face.join import stack
+from gradwright.reading.require import require
 from gradwright.tensor import Tensor
 
 

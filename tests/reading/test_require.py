@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradwright.engine.mode import PLAIN, switch
-from gradwright.engine.require import known_within, require, within
+from gradwright.reading.require import known_within, require, within
 
 
 def test_what_holds_everywhere_passes() -> None:
