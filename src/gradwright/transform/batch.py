@@ -109,7 +109,7 @@ class Batches(Level):
         self.began = ticket()
         arrays = [x.array for x in inputs]
         which = [a.__class__ is Batch and a.level is self for a in arrays]
-        xs = [a.tensor if b else x for x, a, b in zip(inputs, arrays, which, strict=True)]
+        xs = [a.tensor if b else self.without(x) for x, a, b in zip(inputs, arrays, which, strict=True)]
         out = self.outside(batched, op, xs, which, static, self)
         return [Batch(self, o) for o in out] if op.several else Batch(self, out)
 
