@@ -162,3 +162,19 @@ def test_a_batch_prints_what_it_is_made_of(x):
     batch, dual = [re.sub(r"lvl=\d+", "lvl=0", text) for text in shown]
     assert batch == "BatchedTensor(lvl=0, bdim=0, value=tensor([0., 2., 4.]))"
     assert dual == f"Dual({batch}, tangent={batch.replace('0., 2., 4.', '0., 4., 8.')})"
+
+
+def test_backward_to_a_leaf_from_outside_is_refused(x):
+    p = gw.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"backward\(\) under vmap: the gradient of a leaf from outside"):
+        vmap(lambda x: (x * p).sum().backward())(x)
+    assert p.grad is None
+
+    def of_one(x):
+        own = x.detach().clone().requires_grad_()
+        (own * own).sum().backward()
+        return own.grad
+
+    assert vmap(of_one)(x).tolist() == (2 * x).tolist()
+    vmap(lambda x: (x * p).sum())(x).sum().backward()
+    assert p.grad.tolist() == x.sum(0).tolist()

@@ -23,6 +23,7 @@ import numpy as np
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.hooks import Hooks, RemovableHandle
+from gradwright.engine.levels import varies
 from gradwright.engine.memory import OVERLAPS, is_kept, layout, overlaps, same, unwritten, write
 from gradwright.engine.strict import warn
 from gradwright.engine.version import mark
@@ -210,6 +211,12 @@ class AccumulateGrad(Node):
             g = self._fitted(xp, g)
         old = holder._grad
         if isinstance(g, TensorBase):
+            if varies(g.array, self._array):
+                raise RuntimeError(
+                    "backward() under vmap: the gradient of a leaf from outside is another one for each example, which "
+                    "its .grad cannot hold. Return the gradients, autograd.grad(loss, leaf), or call backward() of the "
+                    "sum of what vmap returns"
+                )
             holder._grad = xp.asarray(g, copy=True) if old is None else old + g
         elif old is None:
             alone = count(g) <= _ALONE and getattr(g, "base", None) is None
