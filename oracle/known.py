@@ -39,6 +39,7 @@ MOVED = "which of the entries sent to one place stays is not promised by PyTorch
 
 _ROUNDING = {
     "bfloat16": ROUNDED, "cfloat": ROUNDED, "float": ROUNDED, "half": ROUNDED,
+    "as_strided.partial_views": "an offset in memory of which the tensor shows the end alone is refused",
     "cov": "weights of float32 meet values of float64, and are rounded",
     "masked.logaddexp": "the slope at -inf, where both are masked out, is NaN, and so is its product with 0",
 }  # fmt: skip
@@ -47,7 +48,7 @@ _NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_n
           "nn.functional.instance_norm")  # fmt: skip
 _BATCHED = dict.fromkeys(_NORMS, "one running mean for all examples cannot be written from a batch, as in PyTorch")
 PLACES = "places in memory, and a row of a batch has others than a tensor of its own"
-_BATCHED |= {"as_strided_scatter": PLACES, "as_strided.partial_views": PLACES}
+_BATCHED |= {"as_strided.partial_views": PLACES}
 
 TRANSFORMED: dict[str, dict[str, str]] = {
     "vmap": _BATCHED,

@@ -134,7 +134,7 @@ def _flat(pair: tuple[list[Any], list[Any]]) -> list[Any]:
 
 
 def _rows(batches: Tensors) -> list[list[Any]]:
-    return [[b[k] for b in batches] for k in range(SIZE)]
+    return [[b[k].clone() for b in batches] for k in range(SIZE)]
 
 
 def _second(record: Record, f: Function, xs: Tensors, vs: Tensors, draw: Any, where: str) -> None:

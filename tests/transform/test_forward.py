@@ -89,3 +89,11 @@ def test_errors_name_the_path():
         func.jvp(lambda x, d: x, (X, {"w": X}), (X, {"w": X[:2]}))
     with pytest.raises(RuntimeError, match=r'tangents\[0\]\["w"\] of torch.float32'):
         func.jvp(lambda d: d["w"], ({"w": X},), ({"w": X.float()},))
+
+
+def test_memory_that_a_tensor_does_not_show_is_not_read_as_its_own():
+    x = gw.arange(6.0)[3:]
+    with pytest.raises(RuntimeError, match="leave storage_offset out"):
+        gw.func.jvp(lambda x: x.as_strided((2,), (1,), 0), (x,), (gw.ones(3),))
+    _, t = gw.func.jvp(lambda x: x.as_strided((2,), (2,)), (x,), (gw.tensor([1.0, 2.0, 3.0]),))
+    assert t.tolist() == [1, 3]

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from gradwright import dtypes
 from gradwright.backends import common
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import layout, leave, share, writable
 from gradwright.engine.mode import inside, is_grad_enabled, is_inference_mode_enabled, recording, resumed
 from gradwright.engine.node import AccumulateGrad, NotDifferentiable
@@ -161,11 +164,22 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = 
             f"setStorage: sizes {_text(shape)}, strides {_text(steps)}, storage offset {start} requiring a storage of "
             f"{last + 1} elements are out of bounds for storage of {room}"
         )
+    if storage_offset is not None and isinstance(x.array, LevelArray) and _begins_within(x.array):
+        raise RuntimeError(
+            f"as_strided: storage_offset {start} counts from where the memory begins; the tensor begins further on. "
+            "A transform knows of memory what the tensor shows: leave storage_offset out, or clone() first"
+        )
     target = (shape, steps, start)
     out = apply(_strided, (x,), {"source": source, "target": target})
     if out._view is not None and x._view is not None:  # x may not show all of the memory that a write would change
         out._view.steps = ((), (_strided, {"source": _layout(out._view.base), "target": target}))
     return out
+
+
+def _begins_within(array: LevelArray) -> bool:
+    """Whether a tensor in forward mode begins elsewhere than its memory; each example of a batch has its own."""
+    plain = array.plain
+    return plain.ndim == array.ndim and isinstance(plain, np.ndarray) and _layout(wrap(plain))[2] > 0
 
 
 def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
