@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright import func
 from gradwright.engine.levels import innermost
 from gradwright.transform.batch import Batches
 from gradwright.transform.tangent import Tangents
@@ -123,6 +124,72 @@ def test_a_tensor_that_outlives_its_tangents_is_plain():
         y = level.dual(gw.tensor(X), gw.tensor(V)).sin()
     assert innermost((y,), [y.array]) is None
     assert np.allclose((y * 2).numpy(), 2 * np.sin(X))
+
+
+def outlives(way):
+    """x * x as something that a transform inside has made or written, which is read after the transform has ended."""
+
+    def made(x):
+        kept = []
+        _inside(lambda y: kept.append(y * x) or y.sum(), x)
+        return kept[0]
+
+    def written(x):
+        z = x.clone()
+        _inside(lambda y: z.mul_(y).sum(), x)
+        return z
+
+    def through_a_view(x):
+        z = x.clone()
+        parts = z[:2], z[2:]
+        _inside(lambda y: sum(part.mul_(y[k : k + len(part)]).sum() for k, part in zip((0, 2), parts, strict=True)), x)
+        return gw.cat(parts) + 0 * z
+
+    def written_after(x):
+        z = gw.ones_like(x)
+        _inside(lambda y: z.mul_(y).sum(), x)
+        return z.copy_(x * x)
+
+    def by_a_function(x):
+        return _Doubled.apply(made(x)) / 2
+
+    def by_a_level(x):
+        kept = []
+        _inside(lambda y: _inside(lambda w: kept.append(w * x) or w.sum(), y).sum(), x)
+        return kept[0]
+
+    return locals()[way]
+
+
+def _inside(f, x):
+    return func.jvp(f, (x,), (gw.ones_like(x),))[1] if _inside.forward else func.jet(f, (x,), ([x, x],))[1][0]
+
+
+class _Doubled(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+WAYS = ("made", "written", "through_a_view", "written_after", "by_a_function", "by_a_level")
+
+
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_outlives_its_level_has_the_history_that_it_has_outside(way, forward):
+    _inside.forward = forward
+    f, x = outlives(way), gw.tensor(X)
+    assert np.allclose(f(x).numpy(), X * X)
+    assert np.allclose(func.grad(lambda x: f(x).sin().sum())(x).numpy(), np.cos(X * X) * 2 * X)
+    assert np.allclose(func.jvp(f, (x,), (gw.tensor(V),))[1].numpy(), 2 * X * V)
+    assert np.allclose(func.jet(f, (x,), ([gw.tensor(V)],))[1][0].numpy(), 2 * X * V)
+    w = gw.tensor(X).requires_grad_()
+    f(w).backward(gw.tensor(V))
+    assert np.allclose(w.grad.numpy(), 2 * X * V)
 
 
 def test_a_batch_that_outlives_its_map_is_an_error():

@@ -12,7 +12,7 @@ from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
 from gradwright.engine.hooks import added
-from gradwright.engine.levels import LevelArray
+from gradwright.engine.levels import LevelArray, settle
 from gradwright.engine.memory import is_kept, unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
@@ -251,8 +251,7 @@ class Variable(metaclass=_AnyTensor):
 
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
     if isinstance(value, TensorBase):
-        if value._view is not None:
-            refresh(value)
+        _settled(value)
         return (value,)
     if isinstance(value, GradientEdge):
         return (value,)
@@ -263,9 +262,16 @@ def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
             continue
         if not isinstance(v, TensorBase):
             raise TypeError(f"{function}: {argument}[{i}] must be a Tensor, got {kind(v)}")
-        if v._view is not None:
-            refresh(v)
+        _settled(v)
     return tuple(value)
+
+
+def _settled(t: Any) -> None:
+    """Let a tensor have its history as it is now: as a view, and after the end of transforms."""
+    if t._view is not None:
+        refresh(t)
+    if isinstance(t.array, LevelArray):
+        settle(t)
 
 
 def _target(t: Any) -> tuple[Any, int | None]:

@@ -60,7 +60,10 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         raise not_for_complex(op)
     if half and not op.moves:
         return _in_single(op, inputs, static)
-    level = innermost(inputs, arrays) if others else None
+    level = None
+    if others:
+        level = innermost(inputs, arrays)
+        needs = any(x._node is not None for x in inputs)
     xp = backends.common(op.name, arrays).xp if others and level is None else _NUMPY
     for watch in mode.watches:
         watch.used(inputs)

@@ -299,6 +299,18 @@ def current(array: Any) -> Any:
     return array
 
 
+def settle(t: Any) -> Any:
+    """Let a tensor whose level has ended be what is left of it, with the history that this has; returns its array.
+
+    RuntimeError if nothing is left.
+    """
+    while isinstance(array := t.array, LevelArray) and not array.level.alive:
+        t.array = array.settled()
+        if array.tensor.requires_grad:
+            t._node = array.tensor._node
+    return array
+
+
 def detached(array: Any) -> Any:
     """The same values in the same memory, without history or tangents."""
     return array.detached() if isinstance(array, LevelArray) else array
@@ -343,7 +355,7 @@ def innermost(inputs: Sequence[Any], arrays: list[Any]) -> Level | None:
     found: Level | None = None
     for k, array in enumerate(arrays):
         if isinstance(array, LevelArray) and not array.level.alive:
-            array = arrays[k] = inputs[k].array = current(array)
+            array = arrays[k] = settle(inputs[k])
         if isinstance(array, LevelArray) and (found is None or array.level.number > found.number):
             found = array.level
     return found

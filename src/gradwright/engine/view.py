@@ -16,7 +16,7 @@ from numpy import ndarray
 from gradwright import backends
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import LevelArray, innermost, promote, reread
+from gradwright.engine.levels import LevelArray, innermost, promote, reread, settle
 from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, overwriting, share, unwritten, writable
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
@@ -281,7 +281,10 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
     """Whose history changes when ``out`` is written into ``x``, and to which; RuntimeError if that may not be."""
     new, old = out.array, x.array
     node = out._node
-    if new.__class__ is not old.__class__ and isinstance(new, LevelArray):
+    if isinstance(old, LevelArray):
+        settle(x if x._view is None else x._view.base)
+        old = settle(x)
+    if new.__class__ is not ndarray and isinstance(new, LevelArray):
         _come_to_level(x, out)
         new, old = out.array, x.array
     if new.shape != old.shape:

@@ -22,13 +22,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from numpy import ndarray
+
 from gradwright.contract import signature
 from gradwright.contract.containers import TENSORLESS, holds_tensors
 from gradwright.contract.declarations import Declarations, root
 from gradwright.contract.surrogate import declared
 from gradwright.engine import watch
 from gradwright.engine.base import TensorBase
-from gradwright.engine.levels import of_arguments
+from gradwright.engine.levels import of_arguments, settle
 from gradwright.engine.mode import PLAIN, listening, now, switch
 from gradwright.engine.node import ticket
 from gradwright.engine.version import noted
@@ -162,13 +164,13 @@ class Function(Declarations, metaclass=FunctionMeta):
             if isinstance(a, TensorBase):
                 if a._view is not None:
                     refresh(a)
+                array = a.array if a.array.__class__ is ndarray else settle(a)
                 made = a._node
                 nodes.append(made)
                 if made is not None:
                     before.append(made)
                 version = a._counter[0]
                 versions.append(version if version.__class__ is int else noted(version))
-                array = a.array
                 metas.append((array.shape, array.dtype))
             else:
                 if a.__class__ not in TENSORLESS and holds_tensors(a):

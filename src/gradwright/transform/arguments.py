@@ -9,6 +9,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.contract.trees import TreeSpec, named, tree_flatten, tree_leaves_with_path
 from gradwright.engine.base import TensorBase
+from gradwright.engine.levels import LevelArray, settle
 from gradwright.engine.view import refresh
 from gradwright.errors import kind
 
@@ -47,6 +48,14 @@ def chosen(args: Sequence[Any], argnums: Any) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     return tuple(found)
+
+
+def settled(tree: Any) -> Any:
+    """What a function has returned; transforms inside of it have ended, and of their tensors that is left."""
+    for t in flatten(tree)[0]:
+        if isinstance(t, TensorBase) and isinstance(t.array, LevelArray):
+            settle(t)
+    return tree
 
 
 class Inputs:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase
-from gradwright.transform.arguments import Inputs, differentiable, flatten, mapped, outputs, path_of, with_aux
+from gradwright.transform.arguments import Inputs, differentiable, flatten, mapped, outputs, path_of, settled, with_aux
 from gradwright.transform.tangent import Tangents
 from gradwright.transform.transpose import zeros
 
@@ -93,7 +93,7 @@ class Pushed:
         level = Tangents()
         with level.running():
             duals = [level.dual(x, t) for x, t in zip(inputs.leaves, tangents, strict=True)]
-            out = func(*inputs.with_leaves(duals))
+            out = settled(func(*inputs.with_leaves(duals)))
         out, aux = with_aux(API, out) if has_aux else (out, None)
         leaves, self.spec = outputs(API, out)
         pairs = [level.apart(t) for t in leaves]

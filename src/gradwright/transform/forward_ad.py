@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import current
+from gradwright.engine.levels import settle
 from gradwright.engine.mode import now, switch
 from gradwright.engine.view import refresh
 from gradwright.errors import kind, size
@@ -183,7 +183,7 @@ def _settle(t: Any) -> None:
     """Let a tensor hold what it is now: as a view, and after the end of levels."""
     if t._view is not None:
         refresh(t)
-    t.array = current(t.array)
+    settle(t)
 
 
 def _level(function: str, number: int | None) -> Duals | None:

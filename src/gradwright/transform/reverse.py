@@ -33,6 +33,7 @@ from gradwright.transform.arguments import (
     mapped,
     outputs,
     path_of,
+    settled,
     with_aux,
 )
 
@@ -52,7 +53,7 @@ class Pulled:
         own = [self._inner(api, inputs, k) for k in range(len(inputs.leaves))]
         self._edges = [GradientEdge(x._node, 0) for x in own]
         self._own = {x._node for x in own}
-        self.out: Any = inside(_record, _left, func, *inputs.with_leaves(own), **kwargs)
+        self.out: Any = settled(inside(_record, _left, func, *inputs.with_leaves(own), **kwargs))
         for node in self._own:
             if type(node) is AccumulateGrad:
                 node.end()

@@ -23,6 +23,7 @@ from gradwright.engine.mode import now
 from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.transform import series as rules
+from gradwright.transform.arguments import settled
 from gradwright.transform.functions import at_level, differentiable
 from gradwright.transform.moved import halted, moved, values_alone
 from gradwright.transform.overwritten import write
@@ -252,7 +253,7 @@ def jet(func: Callable[..., Any], primals: Sequence[Any], series: Sequence[Seque
     with level.running():
         inputs = [level.jet(x, [c if f == 1.0 else c / f for c, f in zip(terms, scale, strict=True)])
                   for x, terms in zip(primals, given, strict=True)]  # fmt: skip
-        out = func(*inputs)
+        out = settled(func(*inputs))
     leaves, spec = tree_flatten(out, open_dataclasses=True)
     for path, t in tree_leaves_with_path(out, open_dataclasses=True):
         if not isinstance(t, TensorBase):

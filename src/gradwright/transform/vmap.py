@@ -18,6 +18,7 @@ from gradwright.contract.trees import (
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.ops.shape import concat, permute_dims
+from gradwright.transform.arguments import settled
 from gradwright.transform.batch import Batches
 from gradwright.transform.draws import plan
 
@@ -163,7 +164,7 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
     out = None
     try:
         with level.running():
-            out = func(*spec.unflatten(given), **kwargs)
+            out = settled(func(*spec.unflatten(given), **kwargs))
         made = _out(level, name_of(func), out, out_dims)
     finally:
         written = level.restore(out)
