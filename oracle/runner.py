@@ -7,11 +7,12 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
 from typing import Any
 
 import torch
 
-from oracle import libraries, transforms
+from oracle import libraries
 from oracle.check import Options, check_samples, fault, new_record
 from oracle.entries import ENTRIES, name_of
 from oracle.forms import check_forms
@@ -40,7 +41,7 @@ def run_entry(entry: Any, options: Options) -> Record:
             libraries.check(record, entry, op, options.library, options.samples)
         elif options.transforms:
             if record.group not in ("modules", "optimizers"):
-                transforms.check(record, entry, op, options.samples)
+                import_module("oracle.transforms").check(record, entry, op, options.samples)
         elif record.group == "modules":
             check_module(record, entry, op, options)
         elif record.group == "optimizers":

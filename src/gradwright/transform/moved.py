@@ -16,6 +16,7 @@ from typing import Any
 from gradwright import backends, dtypes
 from gradwright.contract.containers import put_together, take_apart
 from gradwright.contract.contents import reachable
+from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
@@ -24,6 +25,7 @@ from gradwright.engine.mode import inside, now, recording, resumed
 from gradwright.function.outputs import unrecorded
 from gradwright.function.pushforward import begun, finished
 from gradwright.guards import outside_ctx
+from gradwright.ops.shape import alias
 from gradwright.ops.shape import copy as copied
 from gradwright.transform.functions import Again, differentiable, tensors_in
 from gradwright.transform.transpose import pruned, transposed
@@ -167,8 +169,10 @@ def _by_backward(cls: Any, values: Sequence[Any], tangents: Sequence[Any]) -> tu
 
 
 def _followed(x: Any) -> Any:
-    """``x``, or what shows the same, with a history."""
-    return x if x._node is not None and now().records else wrap(x.array, None, x._counter).requires_grad_()
+    """What shows the same, with a history of its own: two inputs may be one tensor, or made of one another."""
+    if x._node is None or not now().records:
+        return wrap(x.array, None, x._counter).requires_grad_()
+    return wrap(x.array, apply(alias, (x,), {})._node, x._counter)
 
 
 def _pulled(outs: Sequence[Any], inputs: Sequence[Any], ws: Sequence[Any]) -> Sequence[Any]:

@@ -44,6 +44,7 @@ class Pulled:
     Attributes:
         out: what it returned, with the tensors of the inside; ``aux`` what besides, if ``has_aux``.
         follows: whether what it returned, or its derivatives, may have a history from outside.
+        leads: the same, with what levels keep by themselves.
     """
 
     def __init__(self, api: str, func: Callable[..., Any], inputs: Inputs, kwargs: dict[str, Any],
@@ -62,6 +63,7 @@ class Pulled:
             self.out, self.aux = with_aux(api, self.out)
         nodes = [t._node for t in flatten(self.out)[0] if isinstance(t, TensorBase) and t._node is not None]
         self.follows = _from_outside(nodes)
+        self.leads = self.follows or (now().level is not None and _from_outside(nodes, keeps=False))
 
     def _inner(self, api: str, inputs: Inputs, k: int) -> Any:
         """A tensor over the memory of an input, with a history that begins here, or goes on outside from here."""
@@ -90,7 +92,7 @@ class Pulled:
             t = t if made is array else wrap(made, node, t._counter)
         if node is None or (node._seq < self._start and node not in self._own):
             return t
-        if now().records and _from_outside([node]):
+        if now().records and _from_outside([node], keeps=isinstance(array, LevelArray)):
             return t
         return share(wrap(t.array, None, t._counter), t)
 
@@ -135,13 +137,14 @@ def _zeros(x: Any) -> Any:
     return wrap(backends.namespace(x.array).zeros_like(x.array))
 
 
-def _from_outside(nodes: Iterable[Any]) -> bool:
+def _from_outside(nodes: Iterable[Any], keeps: bool = True) -> bool:
     """Whether these nodes lead to a leaf that somebody may still want the gradient of.
 
-    Inside a level that keeps by itself the histories of what was made before it, those do not count.
+    Inside a level that ``keeps`` by itself the histories of what was made before it, as arrays of levels do, those do
+    not count.
     """
     level = now().level
-    before = level.start if level is not None and level.encloses else 0
+    before = level.start if keeps and level is not None and level.encloses else 0
     stack = list(nodes)
     seen = set(stack)
     while stack:

@@ -221,7 +221,7 @@ class Tangents(Level):
         value, tangent = self.apart(other)
         if any(own is a for a in args):
             self._move(own, tangent)
-        elif tangent is not None:
+        elif tangent is not None and not isinstance(value.array, LevelArray):
             own.array = self.joined(wrap(self.apart(own)[0].array, value._node, own._counter), tangent)
         elif own._view is None:
             own.array = other.array

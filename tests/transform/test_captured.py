@@ -1,0 +1,84 @@
+"""Every nesting of transforms keeps what it captures: weights that require grad, and Functions without a jvp."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.func import grad, jacfwd, jacrev, jvp, vmap
+
+X = gw.tensor([0.5, 0.8], dtype=gw.float64)
+ONE = gw.ones(2, dtype=gw.float64)
+TRANSFORMS = {
+    "grad": lambda f: grad(lambda x: f(x).sum()),
+    "jvp": lambda f: lambda x: jvp(f, (x,), (ONE,))[1],
+    "jacrev": lambda f: lambda x: jacrev(f)(x).sum(-1),
+    "jacfwd": lambda f: lambda x: jacfwd(f)(x).sum(-1),
+    "vmap": lambda f: lambda x: vmap(f)(gw.stack([x, x]))[0],
+}
+NESTINGS = [names for k in (1, 2, 3) for names in product(TRANSFORMS, repeat=k)]
+
+
+def nested(names, f):
+    for name in reversed(names):
+        f = TRANSFORMS[name](f)
+    return f
+
+
+class Mul(gw.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+
+
+class Tanh(gw.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.tanh()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * (1 - y * y)
+
+
+@pytest.mark.parametrize("names", NESTINGS, ids="-".join)
+def test_captured_weights_have_their_gradients(names):
+    def run(inner, outer):
+        return nested(names, lambda x: (x * inner).sin() * outer)(X).sum()
+
+    weights = [gw.tensor(w, dtype=gw.float64, requires_grad=True) for w in ([1.3, 0.7], [0.6, -0.9])]
+    run(*weights).backward()
+    values = [w.detach() for w in weights]
+    for k, w in enumerate(weights):
+        slopes = []
+        for e in gw.eye(2, dtype=gw.float64) * 1e-5:
+            up, down = ([v + s * e if i == k else v for i, v in enumerate(values)] for s in (1, -1))
+            slopes.append(((run(*up) - run(*down)) / 2e-5).item())
+        got = np.zeros(2) if w.grad is None else w.grad.numpy()
+        np.testing.assert_allclose(got, slopes, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("names", NESTINGS, ids="-".join)
+@pytest.mark.parametrize(("function", "same"), [
+    (Tanh.apply, gw.tanh),
+    (lambda x: Mul.apply(x, x), gw.square),
+    (lambda x: Mul.apply(x, x * x), lambda x: x**3),
+    (lambda x: Mul.apply(x.sin(), Mul.apply(x, x.exp())), lambda x: x.sin() * x * x.exp()),
+], ids=["tanh", "square", "cube", "nested"])  # fmt: skip
+def test_functions_without_a_jvp_are_what_they_compute(names, function, same):
+    np.testing.assert_allclose(nested(names, function)(X).numpy(), nested(names, same)(X).numpy(), rtol=1e-9, atol=1e-9)
