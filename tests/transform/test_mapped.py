@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright import vmap
+from gradwright import func, vmap
 from gradwright.autograd import Function, grad
 
 
@@ -322,3 +322,36 @@ def test_a_declared_vmap_of_a_forward_by_numbers_that_saves_by_itself():
     with pytest.warns(gw.errors.GradientWarning, match="Save on ctx in a setup_context"):
         out = vmap(gw.func.grad(lambda x: Sine.apply(x).sum()))(x)
     close(grad(out.sum(), x)[0], -X.sin())
+
+
+class KeepsIntermediate(gw.autograd.Function):
+    """exp(2 x), by e = exp(x), which is neither an input nor an output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        e = x.exp()
+        ctx.save_for_backward(e)
+        ctx.e = e
+        return e * e
+
+    @staticmethod
+    def backward(ctx, g):
+        (e,) = ctx.saved_tensors
+        return g * (e + ctx.e) * e
+
+
+SECOND = {
+    "vmap of jacfwd of jacrev": lambda h, x: func.vmap(func.hessian(h))(x).diagonal(dim1=1, dim2=2),
+    "vmap of jacrev of jacrev": lambda h, x: func.vmap(func.jacrev(func.jacrev(h)))(x).diagonal(dim1=1, dim2=2),
+    "vmap of jacfwd of jacfwd": lambda h, x: func.vmap(func.jacfwd(func.jacfwd(h)))(x).diagonal(dim1=1, dim2=2),
+    "vmap of jvp of grad": lambda h, x: func.vmap(lambda y: func.jvp(func.grad(h), (y,), (gw.ones_like(y),))[1])(x),
+    "vmap of grad of jvp": lambda h, x: func.vmap(func.grad(lambda y: func.jvp(h, (y,), (gw.ones_like(y),))[1]))(x),
+    "grad of vmap of grad": lambda h, x: func.grad(lambda y: func.vmap(func.grad(h))(y).sum())(x),
+}
+
+
+@pytest.mark.parametrize("way", SECOND)
+def test_second_derivatives_of_a_function_that_keeps_an_intermediate(way):
+    x = gw.tensor([[1.0, 2.0], [0.5, 0.0]], dtype=gw.float64)
+    found = SECOND[way](lambda y: KeepsIntermediate.apply(y).sum(), x)
+    assert gw.allclose(found, 4 * (2 * x).exp())

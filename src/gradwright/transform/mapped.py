@@ -96,7 +96,7 @@ def _here(cls: Any, args: Sequence[Any], made: Any = None) -> Any:
         _running.reset(token)
 
 
-_running: ContextVar[Any] = ContextVar("the level of the Function that runs, and its outputs if they are there")
+_running: ContextVar[Any] = ContextVar("the level of the Function whose forward is next, and its outputs", default=None)
 
 
 def _batches(level: Any, made: Any) -> Any:
@@ -126,15 +126,19 @@ def _alone(cls: Any) -> Any:
 
 
 def _forward(cls: Any, *args: Any) -> Any:
-    level, made = _running.get()
+    running = _running.get()
+    if running is None:  # it is run again, where its intermediates have to have a history
+        return cls.forward(*args)
+    level, made = running
     if made is not None and cls.setup_context is not Function.setup_context:
         return made
-    before = now()
+    before, token = now(), _running.set(None)
     try:
         switch(before.but(level=level))
         outs = cls.forward(*args)
     finally:
         switch(before)
+        _running.reset(token)
     if made is not None:  # what it saved on ctx has the values that are there
         mine: list[Any] = []
         theirs: list[Any] = []
