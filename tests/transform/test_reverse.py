@@ -348,10 +348,12 @@ def test_errors_are_pytorch_s(name, torch):
         (lambda: func.vjp(lambda x: {"a": x > 0}, X), r'outputs\["a"\]'),
         (lambda: func.vjp(lambda x: {"a": x}, X)[1]({"a": V[:2]}), r'cotangents\["a"\]'),
         (lambda: func.linearize(lambda d: d["a"], {"a": X})[1]({"a": V[:2]}), r'tangents\[0\]\["a"\]'),
+        (lambda: func.vjp(lambda x: {"a": x}, X)[1]({"a": 1.0}), r'Tensor as cotangents\["a"\], but got'),
+        (lambda: func.linearize(lambda d: d["a"], {"a": X})[1]({"a": 1.0}), r'Tensor as tangents\[0\]\["a"\], but got'),
     ],
 )
 def test_errors_name_the_path(program, path):
-    with pytest.raises((RuntimeError, ValueError), match=path):
+    with pytest.raises((RuntimeError, TypeError, ValueError), match=path):
         program()
 
 

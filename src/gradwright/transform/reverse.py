@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import dtypes
 from gradwright.engine import calls
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
@@ -24,6 +24,7 @@ from gradwright.engine.mode import Mode, inside, now, recording, resumed, switch
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import is_severed, refresh
+from gradwright.errors import kind
 from gradwright.ops.shape import alias
 from gradwright.transform.arguments import (
     Inputs,
@@ -36,6 +37,7 @@ from gradwright.transform.arguments import (
     settled,
     with_aux,
 )
+from gradwright.transform.transpose import zeros
 
 
 class Pulled:
@@ -114,7 +116,7 @@ class Pulled:
         if given:
             found = calls.grad([t for t, _ in given], self._edges, [c for _, c in given], retain_graph, create_graph,
                                allow_unused=True)  # fmt: skip
-        return [_zeros(x) if g is None else self.outward(g) if level is not None or create_graph else g
+        return [zeros(x) if g is None else self.outward(g) if level is not None or create_graph else g
                 for x, g in zip(self._inputs.leaves, found, strict=True)]  # fmt: skip
 
 
@@ -131,10 +133,6 @@ def _record() -> None:
 
 def _left(before: Mode) -> Mode:
     return resumed(before).but(inference=before.inference)
-
-
-def _zeros(x: Any) -> Any:
-    return wrap(backends.namespace(x.array).zeros_like(x.array))
 
 
 def _from_outside(nodes: Iterable[Any], keeps: bool = True) -> bool:
@@ -193,7 +191,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                 f"function. cotangents: {structure}, primal output: {spec}"
             )
         for k, (t, c) in enumerate(zip(leaves, given, strict=True)):
-            if isinstance(c, TensorBase) and c.array.shape != t.array.shape:
+            _tensor(api, cotangents, "cotangents", k, c)
+            if c.array.shape != t.array.shape:
                 raise RuntimeError(
                     f"Mismatch in shape: {path_of(cotangents, 'cotangents', k)} has a shape of "
                     f"{dtypes.Size(c.array.shape)} and the output a shape of {dtypes.Size(t.array.shape)}"
@@ -203,6 +202,13 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     results = spec.unflatten([pulled.outward(t) for t in leaves]), vjp_fn
     return (*results, mapped(pulled.outward, pulled.aux)) if has_aux else results
+
+
+def _tensor(api: str, tree: Any, name: str, k: int, t: Any) -> None:
+    """TypeError unless a leaf of what the function that was returned is given is a tensor."""
+    if not isinstance(t, TensorBase):
+        raise TypeError(f"{api}: expected a Tensor as {path_of(tree, name, k)}, but got {kind(t)}: make it a tensor of "
+                        "the shape and dtype of what it stands beside")  # fmt: skip
 
 
 def checked(api: str, out: Any) -> tuple[list[Any], Any]:
@@ -297,13 +303,14 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """
     inputs = Inputs("linearize(f, *primals)", primals)
     out, pull = vjp(func, *primals)
-    _, push = vjp(lambda w: pull(w, create_graph=True), mapped(_zeros, out))
+    _, push = vjp(lambda w: pull(w, create_graph=True), mapped(zeros, out))
 
     def jvp_fn(*tangents: Any) -> Any:
         leaves, spec = flatten(tangents)
         if spec != inputs.spec:
             raise RuntimeError(f"Expected the tangents {spec} to have the same argspec as the primals {inputs.spec}")
         for k, (x, t) in enumerate(zip(inputs.leaves, leaves, strict=True)):
+            _tensor("linearize(f, *primals)", tangents, "tangents", k, t)
             if t.array.shape != x.array.shape or t.array.dtype != x.array.dtype:
                 differ = "shape" if t.array.shape != x.array.shape else "dtype"
                 raise RuntimeError(

@@ -7,9 +7,8 @@ the others. An example's entries then come first; where its own index arrays sta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
@@ -100,7 +99,7 @@ def _write_view(call: Call) -> Any:
     flat = _parts(base) if complex_ else base
     if value_complex:
         value = _parts(value) if value.array.size // max(call.size, 1) < where.size else value.real
-    flat, value = (t.reshape(call.size, _count(t.array.shape[1:])) for t in (flat, value))
+    flat, value = (t.reshape(call.size, prod(t.array.shape[1:])) for t in (flat, value))
     place = wrap(backends.namespace(base.array).asarray(where, device=base.array.device))
     out = apply(table["put"], (flat, value, place), {"key": (_ALL, HERE)})
     if not complex_:
@@ -110,10 +109,6 @@ def _write_view(call: Call) -> Any:
 
 def _parts(x: Any) -> Any:
     return apply(table["view_as_real"], (x,), {})
-
-
-def _count(shape: Sequence[int]) -> int:
-    return int(np.prod(shape, dtype=np.int64))
 
 
 def _otherwise(places: Sequence[Any], own: Sequence[bool]) -> Any:

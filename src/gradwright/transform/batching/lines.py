@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from gradwright.engine.apply import apply
@@ -74,10 +75,7 @@ def _places_along(call: Call) -> Any:
     out = call.of([indices], axis=call.static["axis"] % len(shape) + 1, shape=(call.size, *shape))
     if call.op.name == "last_along":
         return out
-    count = 1
-    for n in shape:
-        count *= n
-    return out % max(count, 1)
+    return out % max(prod(shape), 1)
 
 
 @rule("searchsorted")
@@ -88,15 +86,8 @@ def _searchsorted(call: Call) -> Any:
     if not lines:
         return call.of([edges, x])
     x = call.all_first()[1]
-    flat = x.reshape(call.size, _count(x.array.shape[1:]))
+    flat = x.reshape(call.size, prod(x.array.shape[1:]))
     return call.of([edges, flat]).reshape(x.array.shape)
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for n in shape:
-        count *= n
-    return count
 
 
 @rule("bincount")
@@ -123,8 +114,3 @@ def _vector_norm(call: Call) -> Any:
         axes = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         return call.of([x], axis=tuple([a % n + 1 for a in axes]))
     return call.of([x.reshape(call.size, 1)], axis=(1,), keepdims=False)
-
-
-def summed(x: Any, axis: int) -> Any:
-    """The sum along an axis."""
-    return apply(table["sum"], (x,), {"axis": (axis,), "keepdims": False})
