@@ -266,3 +266,33 @@ def test_a_backward_by_numbers_runs_for_one_row_after_another(chunk_size):
     x, y = func.jacrev(lambda x, y: (x * y.sum()).sin() * y, (0, 1))(X, V)
     close(a, x)
     close(b, y)
+
+
+def test_a_hook_that_writes_a_row_of_a_batch_into_what_lives_on_is_refused():
+    sums, w = gw.zeros(2), gw.tensor([1.0, 2.0], requires_grad=True)
+
+    def f(x):
+        y = x * x
+        y.register_hook(sums.add_)
+        return y
+
+    with pytest.raises(RuntimeError, match="lives on after the function"):
+        func.jacrev(f)(gw.tensor([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="lives on after the function"):
+        gw.autograd.grad(f(w), w, gw.eye(2), is_grads_batched=True)
+    assert sums.tolist() == [0.0, 0.0]
+
+
+def test_a_gradient_that_backward_fills_in_place_is_no_such_thing():
+    class Filled(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            out = gw.zeros(2)
+            out[:] = g * 2
+            return out
+
+    assert func.jacrev(Filled.apply)(gw.tensor([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 2.0]]

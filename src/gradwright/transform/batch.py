@@ -160,6 +160,17 @@ class Batches(Level):
         self._promoted.clear()
         return found
 
+    def passed(self, run: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+        """The gradients that a backward pass at this level finds; RuntimeError if it writes to what lives on."""
+        found: Sequence[Any] = ()
+        try:
+            with self.running():
+                found = run()
+        finally:
+            written = self.restore(found)
+        refuse(written)
+        return found
+
     def write(self, array: Any, value: Any) -> None:
         """Put values into the memory of the batch."""
         mine = isinstance(value, Batch) and value.level is self
@@ -169,6 +180,15 @@ class Batches(Level):
     def call(self, function: Any, inputs: Sequence[Any]) -> Any:
         """What a Function returns for all examples: by its vmap, or by its forward and backward, mapped."""
         return called(self, function, inputs)
+
+
+def refuse(written: str) -> None:
+    """RuntimeError if something that lives on was written to: where, as `Batches.restore` returns it."""
+    if written:
+        raise RuntimeError(
+            f"vmap: a tensor that lives on after the function has values written to it that are others in each example "
+            f"({written}). It is as it was before. Make it in the function and return it, or hand it in, mapped."
+        )
 
 
 def _line() -> Place | None:
@@ -190,8 +210,8 @@ def batched_grad(outs: Sequence[Any], ins: Sequence[Any], cotangents: Sequence[A
 
     def run() -> tuple[Any, ...]:
         level = Batches(cotangents[0].array.shape[0])
-        with level.running():
-            found = calls.grad(outs, ins, [level.batch(g) for g in cotangents], retain_graph, **asked)
+        given = [level.batch(g) for g in cotangents]
+        found = level.passed(partial(calls.grad, outs, ins, given, retain_graph, **asked))
         return tuple([None if t is None else first_of(level, t) for t in found])
 
     results: tuple[Any, ...] = inside(partial(set_recording, create_graph), resumed, run)

@@ -72,8 +72,8 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
     def run() -> list[Any]:
         level = Batches(basis[0].array.shape[0])
         try:
-            with level.running():
-                found = pulled.back(leaves, [level.batch(b) for b in basis], retain_graph=True)
+            given = [level.batch(b) for b in basis]
+            found = level.passed(partial(pulled.back, leaves, given, retain_graph=True))
         except Asked:
             warn(
                 "jacrev: the backward of a Function asks for numbers, so it is run for one row after another, which is "

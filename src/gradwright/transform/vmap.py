@@ -19,7 +19,7 @@ from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.ops.shape import concat, permute_dims
 from gradwright.transform.arguments import settled
-from gradwright.transform.batch import Batches
+from gradwright.transform.batch import Batches, refuse
 from gradwright.transform.draws import plan
 
 RANDOMNESS = ("error", "different", "same")
@@ -168,11 +168,7 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
         made = _out(level, name_of(func), out, out_dims)
     finally:
         written = level.restore(out)
-    if written:
-        raise RuntimeError(
-            f"vmap: a tensor that lives on after the function has values written to it that are others in each example "
-            f"({written}). It is as it was before. Make it in the function and return it, or hand it in, mapped."
-        )
+    refuse(written)
     return made
 
 
