@@ -305,6 +305,8 @@ def settle(t: Any) -> Any:
     RuntimeError if nothing is left.
     """
     while isinstance(array := t.array, LevelArray) and not array.level.alive:
+        if t._view is not None:
+            settle(t._view.base)
         t.array = array.settled()
         if array.tensor.requires_grad:
             t._node = array.tensor._node

@@ -279,11 +279,8 @@ def assign_all(pairs: list[tuple[Any, TensorBase]], *more: Call) -> None:
 
 def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, Any]:
     """Whose history changes when ``out`` is written into ``x``, and to which; RuntimeError if that may not be."""
-    new, old = out.array, x.array
-    node = out._node
-    if isinstance(old, LevelArray):
-        settle(x if x._view is None else x._view.base)
-        old = settle(x)
+    new, node = out.array, out._node
+    old = x.array if x.array.__class__ is ndarray else settle(x)
     if new.__class__ is not ndarray and isinstance(new, LevelArray):
         _come_to_level(x, out)
         new, old = out.array, x.array
