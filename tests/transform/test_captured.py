@@ -82,3 +82,51 @@ def test_captured_weights_have_their_gradients(names):
 ], ids=["tanh", "square", "cube", "nested"])  # fmt: skip
 def test_functions_without_a_jvp_are_what_they_compute(names, function, same):
     np.testing.assert_allclose(nested(names, function)(X).numpy(), nested(names, same)(X).numpy(), rtol=1e-9, atol=1e-9)
+
+
+def doubled_in_place(x):
+    y = x * x
+    with gw.no_grad():
+        y.mul_(2)
+    return y * x
+
+
+@pytest.mark.parametrize("names", [n for n in NESTINGS if len(n) < 3], ids="-".join)
+def test_a_write_without_history_is_that_of_each_example(names):
+    one_by_one = gw.stack([nested(names, doubled_in_place)(x) for x in (X, X + 1)])
+    if "vmap" not in names:
+        batch = vmap(nested(names, doubled_in_place))(gw.stack([X, X + 1]))
+        np.testing.assert_allclose(batch.numpy(), one_by_one.numpy())
+
+
+class Once(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    @gw.autograd.function.once_differentiable
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * x.cos()
+
+
+@pytest.mark.parametrize("twice", [
+    lambda: jacrev(jacrev(Once.apply))(X),
+    lambda: grad(lambda x: jacrev(lambda x: Once.apply(x) * x)(x).sum())(X),
+    lambda: grad(lambda x: vmap(grad(Once.apply))(x).sum())(X),
+])  # fmt: skip
+def test_once_differentiable_is_once_at_every_level(twice):
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        twice()
+    first = vmap(grad(Once.apply))(X)
+    np.testing.assert_allclose(first.numpy(), np.cos(X.numpy()))
+    assert not first.requires_grad
+
+
+def test_what_is_captured_is_not_handed_out_as_a_batch():
+    captured = gw.zeros(2, dtype=gw.float64)
+    with pytest.raises(RuntimeError, match="lives on after the function"):
+        vmap(captured.add_)(gw.stack([X, X]))
+    assert captured.tolist() == [0, 0]

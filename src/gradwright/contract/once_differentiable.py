@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.levels import LevelArray
 from gradwright.engine.mode import now, recording, switch
 from gradwright.engine.node import Node, ticket
 
@@ -26,15 +28,25 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             result = fn(ctx, *grads)
         finally:
             switch(before)
-        if not before.records:
+        if not before.records and before.level is None:
             return result
         many = result if isinstance(result, tuple) else (result,)
-        stop = _Once(ctx, grads)
-        many = tuple(wrap(r.array, stop) if isinstance(r, TensorBase) else r for r in many)
+        ends = [*ctx._next, *[g._node for g in grads if g is not None and g._node is not None]]
+        stop = partial(_stopped, who=type(ctx).__name__, ends=ends if before.records else [])
+        many = tuple(stop(r) if isinstance(r, TensorBase) else r for r in many)
         return many if isinstance(result, tuple) else many[0]
 
     backward.once = True  # type: ignore[attr-defined]
     return backward
+
+
+def _stopped(t: Any, who: str, ends: Sequence[Node]) -> Any:
+    """``t`` with a history, here and at the levels outside, that leads to where its own does and to ``ends``: no way."""
+    array = t.array
+    if isinstance(array, LevelArray):
+        array = array.of(partial(_stopped, who=who, ends=ends))
+    own = [*ends] if t._node is None else [*ends, t._node]
+    return wrap(array, _Once(who, own) if own else None)
 
 
 class _Once(Node):
@@ -42,12 +54,11 @@ class _Once(Node):
 
     __slots__ = ("_mask", "_who")
 
-    def __init__(self, ctx: Any, grads: Sequence[Any]) -> None:
-        cotangents = [g._node for g in grads if g is not None and g._node is not None]
+    def __init__(self, who: str, ends: Sequence[Node]) -> None:
         self._seq = ticket()
-        self._next, self._mask = (*ctx._next, *cotangents), (*ctx._mask, *[True] * len(cotangents))
+        self._next, self._mask = tuple(ends), (True,) * len(ends)
         self._hooks, self._saved = None, ()
-        self._who = type(ctx).__name__
+        self._who = who
 
     def _run(self, xp: Any, g: Any) -> Any:
         raise RuntimeError(

@@ -363,6 +363,12 @@ def innermost(inputs: Sequence[Any], arrays: list[Any]) -> Level | None:
     return found
 
 
+def further_inside(out: Any, x: Any) -> Level | None:
+    """The innermost level that ``out`` belongs to, if it is further inside than those of ``x``."""
+    level, own = (innermost((t,), [t.array]) for t in (out, x))
+    return level if level is not None and (own is None or own.number < level.number) else None
+
+
 def followed(t: Any) -> bool:
     """Whether a tensor has a history, or a tangent."""
     return t.requires_grad or (isinstance(t.array, LevelArray) and t.array.followed)

@@ -16,7 +16,7 @@ from numpy import ndarray
 from gradwright import backends
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.engine.levels import LevelArray, innermost, promote, reread, settle
+from gradwright.engine.levels import LevelArray, further_inside, promote, reread, settle
 from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, overwriting, share, unwritten, writable
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
@@ -279,11 +279,13 @@ def assign_all(pairs: list[tuple[Any, TensorBase]], *more: Call) -> None:
 
 def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, Any]:
     """Whose history changes when ``out`` is written into ``x``, and to which; RuntimeError if that may not be."""
-    new, node = out.array, out._node
-    old = x.array if x.array.__class__ is ndarray else settle(x)
-    if new.__class__ is not ndarray and isinstance(new, LevelArray):
-        _come_to_level(x, out)
-        new, old = out.array, x.array
+    node = out._node
+    if isinstance(x.array, LevelArray):
+        settle(x)
+    if isinstance(out.array, LevelArray) and (level := further_inside(out, x)) is not None:
+        check_writable(x, node is not None)
+        promote(x, level)
+    new, old = out.array, x.array
     if new.shape != old.shape:
         raise RuntimeError(f"output with shape {size(old.shape)} doesn't match the broadcast shape {size(new.shape)}")
     if is_kept(old) or is_kept(new):
@@ -299,14 +301,6 @@ def _taken_over(x: Any, out: TensorBase, uniform: bool = False) -> tuple[Any, An
         _retain(target, node)
         return target, node
     return x, x._node
-
-
-def _come_to_level(x: Any, out: TensorBase) -> None:
-    """If ``out`` belongs to a transform that ``x`` does not belong to, let ``x`` be of that, too."""
-    level = innermost((out,), [out.array])
-    if level is not None and level is not innermost((x,), [x.array]):
-        check_writable(x, out._node is not None)
-        promote(x, level)
 
 
 def is_of_leaf(x: Any) -> bool:

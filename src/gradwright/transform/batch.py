@@ -13,9 +13,8 @@ from typing import Any
 from weakref import ref
 
 from gradwright import backends
-from gradwright.contract.trees import tree_flatten
 from gradwright.engine import calls
-from gradwright.engine.base import TensorBase, ticket, wrap
+from gradwright.engine.base import ticket, wrap
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import inside, resumed
@@ -142,15 +141,13 @@ class Batches(Level):
         self._promoted.append((ref(t), t.array, t._node, _line()))
         return Batch(self, self.outside(_repeated, wrap(t.array, t._node, t._counter), self.size))
 
-    def restore(self, kept: Any) -> str:
+    def restore(self, kept: Sequence[Any] = ()) -> str:
         """Let tensors that hold values of the batch since they were written to, and live on, be as they were before.
 
-        Returns where the first of them was written to; "" if there is none but those in the tree ``kept``.
+        Returns where the first of them was written to; "" if there is none but those ``kept``, or viewed there.
         """
-        if not self._promoted:
-            return ""
-        leaves = [t for t in tree_flatten(kept, open_dataclasses=True)[0] if isinstance(t, TensorBase)]
-        own = {id(t) for t in leaves} | {id(t._view.base) for t in leaves if t._view is not None}
+        tensors = [t for t in kept if isinstance(t, TensorBase)]
+        own = {id(t) for t in tensors} | {id(t._view.base) for t in tensors if t._view is not None}
         found = ""
         for held, array, node, place in reversed(self._promoted):
             t = held()

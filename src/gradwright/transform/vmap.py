@@ -167,7 +167,8 @@ def _mapped(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dim
             out = settled(func(*spec.unflatten(given), **kwargs))
         made = _out(level, name_of(func), out, out_dims)
     finally:
-        written = level.restore(out)
+        out = None  # what was made inside has gone with it
+        written = level.restore()
     refuse(written)
     return made
 
@@ -183,7 +184,7 @@ def _tried(func: Callable[..., Any], leaves: Sequence[Any], spec: TreeSpec, dims
         with level.running():
             func(*spec.unflatten(given), **kwargs)
     finally:
-        level.restore(())
+        level.restore()
     return level
 
 
