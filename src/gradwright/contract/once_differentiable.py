@@ -41,7 +41,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _stopped(t: Any, who: str, ends: Sequence[Node]) -> Any:
-    """``t`` with a history, here and at the levels outside, that leads to where its own does and to ``ends``: no way."""
+    """``t`` with a history, at all levels, that leads to where its own does and to ``ends``, and cannot be passed."""
     array = t.array
     if isinstance(array, LevelArray):
         array = array.of(partial(_stopped, who=who, ends=ends))
