@@ -136,13 +136,8 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     enclosed = not create_graph and _from_outside(roots)
     targets = [_target(t) for t in ins]
-    found = engine.run(
-        roots,
-        keep_graph=keep,
-        create_graph=create_graph or enclosed,
-        targets=[node for node, _ in targets],
-        accumulate=False,
-    )
+    found = engine.run(roots, keep_graph=keep, create_graph=create_graph or enclosed,
+                       targets=[node for node, _ in targets], accumulate=False)  # fmt: skip
     if untaken.found is not None:
         tell(outs, roots)
     results: list[Any] = []
@@ -234,19 +229,6 @@ def _given(g: Any) -> Any:
     if isinstance(g, TensorBase):
         return g
     return wrap(unwritten(g))
-
-
-class _AnyTensor(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, TensorBase)
-
-
-class Variable(metaclass=_AnyTensor):
-    """What PyTorch's old ``Variable(t)`` is today: a tensor over the same memory. Every tensor is an instance of it."""
-
-    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
-        out = data.detach()
-        return out.requires_grad_() if requires_grad else out
 
 
 def _sequence(function: str, argument: str, value: Any) -> tuple[Any, ...]:
