@@ -14,7 +14,7 @@ from weakref import ref
 
 from gradwright import backends
 from gradwright.engine import calls
-from gradwright.engine.base import ticket, wrap
+from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.levels import Level, LevelArray
 from gradwright.engine.mode import inside, resumed
