@@ -5,7 +5,8 @@ import numpy as np
 import gradwright as gw
 from gradwright.autograd import Function
 from gradwright.autograd import forward_ad as fw
-from gradwright.transform.functions import Again, differentiable, tensors_in
+from gradwright.transform.arguments import differentiable
+from gradwright.transform.functions import Again, tensors_in
 
 X, V = np.array([0.5, -1.0, 2.0]), np.array([1.0, 3.0, -2.0])
 

@@ -244,6 +244,19 @@ def leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
     return set(route)
 
 
+def reaches(roots: Iterable[Node], before: int) -> bool:
+    """Whether a history that ends in these nodes began before a sequence number."""
+    seen = set(roots)
+    found = list(seen)
+    for node in found:  # which grows
+        if node._seq < before:
+            return True
+        fresh = [target for target in node._next if target not in seen]
+        seen.update(fresh)
+        found += fresh
+    return False
+
+
 def walk(roots: Iterable[Node]) -> list[Node]:
     """Every node of the graph below ``roots``, last made first."""
     seen = set(roots)

@@ -163,18 +163,8 @@ def grad(
 def _from_outside(roots: Sequence[tuple[Any, Any]]) -> bool:
     """Whether a pass must be recorded as it runs in a transform, and passes what has a history from outside of that."""
     level = now().level
-    if level is None or not level.encloses or not level.records_outside:
-        return False
-    seen = {node for node, _ in roots}
-    stack = list(seen)
-    while stack:
-        node = stack.pop()
-        if node._seq < level.start:
-            return True
-        fresh = [target for target in node._next if target not in seen]
-        seen.update(fresh)
-        stack += fresh
-    return False
+    return bool(level and level.encloses and level.records_outside
+                and engine.reaches([node for node, _ in roots], level.start))  # fmt: skip
 
 
 def _batched(

@@ -213,7 +213,7 @@ class BackwardNode(Declaring, Node):
         for t in grads:
             if t is not None and t._counter[0] != 0:  # `as_tensor` has just made them
                 check_cotangent(self, t, 0, g)
-        if now().level is not None:
+        if mode.level is not None:
             return own_tensors(checked, grads)
         del result
         arrays = own(checked, grads)

@@ -93,8 +93,8 @@ class Inputs:
 
 
 def differentiable(t: Any) -> bool:
-    """Whether a tensor is of floating-point or complex numbers."""
-    return dtypes.of(t.array.dtype).category >= dtypes.FLOAT
+    """Whether a value is a tensor of floating-point or complex numbers."""
+    return isinstance(t, TensorBase) and dtypes.of(t.array.dtype).category >= dtypes.FLOAT
 
 
 def outputs(api: str, out: Any) -> tuple[list[Any], TreeSpec]:

@@ -27,6 +27,7 @@ from gradwright.transform.given_tensors import (
     tensors_of,
     vector,
 )
+from gradwright.transform.jacobians import bases
 from gradwright.transform.transpose import zeros
 
 _MODES = ("forward-mode", "reverse-mode")
@@ -301,8 +302,9 @@ def _by_columns(outs: Sequence[Any], xs: Sequence[Any]) -> list[tuple[Any, ...]]
 
 
 def _unit_batch(t: Any) -> Any:
-    """Tensors like ``t`` of which one entry is 1 and all others 0, for each of its entries, along a new first dim."""
-    return stack(*_units(t), axis=0)
+    """`_units`, along a new first dim."""
+    ((units,),) = bases((t,), (t.array.size,), None)
+    return units
 
 
 def _units(t: Any) -> Iterator[Any]:

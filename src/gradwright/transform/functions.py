@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from gradwright import dtypes
 from gradwright.backends.generator import shared
 from gradwright.contract.containers import take_apart
 from gradwright.engine.base import TensorBase, wrap
@@ -80,8 +79,3 @@ def tensors_in(value: Any) -> list[Any]:
     found: list[Any] = []
     take_apart(value, found)
     return found
-
-
-def differentiable(t: Any) -> bool:
-    """Whether a value is a tensor of floating-point or complex numbers."""
-    return isinstance(t, TensorBase) and dtypes.of(t.array.dtype).category >= dtypes.FLOAT

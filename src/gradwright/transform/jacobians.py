@@ -54,7 +54,7 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
         leaves, spec = checked("jacrev", pulled.out)
         no_complex("jacrev", leaves, "outputs")
         sizes = [t.array.size for t in leaves]
-        chunks = [_rows(pulled, leaves, basis) for basis in _bases(leaves, sizes, chunk_size)]
+        chunks = [_rows(pulled, leaves, basis) for basis in bases(leaves, sizes, chunk_size)]
         found = []
         for rows, x in zip(zip(*chunks, strict=True), inputs.leaves, strict=True):
             whole = rows[0] if len(rows) == 1 else _joined(rows)
@@ -106,7 +106,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, 
         no_complex("jacfwd", inputs.leaves, "inputs")
         check_primals(inputs)
         sizes = [x.array.size for x in inputs.leaves]
-        (basis,) = _bases(inputs.leaves, sizes, None)
+        (basis,) = bases(inputs.leaves, sizes, None)
         level = Batches(sum(sizes), randomness)
         with level.running():
             pushed = Pushed(func, inputs, [level.batch(b) for b in basis], has_aux)
@@ -139,7 +139,7 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Cal
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def _bases(leaves: Sequence[Any], sizes: Sequence[int], chunk_size: int | None) -> Iterator[list[Any]]:
+def bases(leaves: Sequence[Any], sizes: Sequence[int], chunk_size: int | None) -> Iterator[list[Any]]:
     """The rows of a unit matrix over all entries of these tensors, cut into their shapes, a chunk at a time."""
     total = sum(sizes)
     for start in range(0, max(total, 1), chunk_size or max(total, 1)):

@@ -25,8 +25,8 @@ from gradwright.engine.strict import warn
 from gradwright.function import of_containers
 from gradwright.function.function import Function
 from gradwright.ops.shape import stack
+from gradwright.transform.arguments import differentiable
 from gradwright.transform.batching.rules import first
-from gradwright.transform.functions import differentiable
 from gradwright.transform.transpose import zeros
 
 

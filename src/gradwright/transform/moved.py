@@ -27,7 +27,8 @@ from gradwright.function.pushforward import begun, finished
 from gradwright.guards import outside_ctx
 from gradwright.ops.shape import alias
 from gradwright.ops.shape import copy as copied
-from gradwright.transform.functions import Again, differentiable, tensors_in
+from gradwright.transform.arguments import differentiable
+from gradwright.transform.functions import Again, tensors_in
 from gradwright.transform.transpose import pruned, transposed
 
 halted: ContextVar[float] = ContextVar("the number of the innermost level where nothing moves", default=-1)

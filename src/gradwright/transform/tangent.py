@@ -28,21 +28,22 @@ from gradwright.engine.view import View
 from gradwright.function import of_containers
 from gradwright.op import Op, Rule, table
 from gradwright.ops.shape import sum_to
-from gradwright.transform.functions import at_level, differentiable
+from gradwright.transform.arguments import differentiable
+from gradwright.transform.functions import at_level
 from gradwright.transform.moved import halted, moved, values_alone
 from gradwright.transform.overwritten import write
 from gradwright.transform.plan import planned
 from gradwright.transform.transpose import transposed, zeros
 
 
-class Dual(LevelArray):
-    """A value, ``tensor``, and its tangent, both tensors of the levels outside."""
+class Moving(LevelArray):
+    """A value, ``tensor``, and what says how it moves, tensors of the levels outside: left alone, it is that value."""
 
-    __slots__ = ("tangent",)
+    __slots__ = ()
     followed = True
 
-    def __init__(self, level: Tangents, tensor: Any, tangent: Any) -> None:
-        self.level, self.began, self.tensor, self.tangent = level, level.began, tensor, tangent
+    def __init__(self, level: Movement, tensor: Any) -> None:
+        self.level, self.began, self.tensor = level, level.began, tensor
         array = tensor.array
         self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
 
@@ -59,6 +60,25 @@ class Dual(LevelArray):
         """The value alone, without history, in the same memory."""
         return self.tensor.detach().array
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.level.alive and not self.level.halted():
+            raise self._refuses("numpy()")
+        array = self.tensor.array
+        return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
+
+    def __bool__(self) -> bool:
+        return bool(self.tensor)
+
+
+class Dual(Moving):
+    """A value and its tangent."""
+
+    __slots__ = ("tangent",)
+
+    def __init__(self, level: Tangents, tensor: Any, tangent: Any) -> None:
+        super().__init__(level, tensor)
+        self.tangent = tangent
+
     @property
     def parts(self) -> tuple[Any, ...]:
         """The value and the tangent."""
@@ -74,12 +94,6 @@ class Dual(LevelArray):
             "first, if that is meant; else compute with tensors, or in a Function with a jvp."
         )
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.level.alive and not self.level.halted():
-            raise self._refuses("numpy()")
-        array = self.tensor.array
-        return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
-
     def item(self) -> Any:
         """The one number in it, which does not move, as it has no history either."""
         return self.tensor.item()
@@ -87,9 +101,6 @@ class Dual(LevelArray):
     def tolist(self) -> Any:
         """Its numbers in lists."""
         return self.tensor.tolist()
-
-    def __bool__(self) -> bool:
-        return bool(self.tensor)
 
     def __int__(self) -> int:
         return int(self.tensor)
@@ -107,16 +118,28 @@ class Dual(LevelArray):
         return f"Dual({self.tensor!r}, tangent={self.tangent!r})"
 
 
-class Tangents(Level):
-    """Forward mode while it is on.
+class Movement(Level):
+    """A level at which values move.
 
-    ``stops``: whether nothing has a tangent that is computed where the user has switched recording off, so that both
-    modes differentiate the same function.
+    ``stops``: whether nothing moves that is computed where the user has switched recording off, so that both modes
+    differentiate the same function.
     """
 
     def __init__(self, stops: bool = True) -> None:
         super().__init__()
         self._stops = stops
+
+    def halted(self) -> bool:
+        """Whether values alone are computed, in the forward of a Function."""
+        return halted.get() >= self.number
+
+    def moves(self) -> bool:
+        """Whether results move."""
+        return not self.halted() and not (self._stops and now().stopped >= self.number)
+
+
+class Tangents(Movement):
+    """Forward mode while it is on."""
 
     def dual(self, x: Any, tangent: Any) -> Any:
         """A tensor of this level: ``x`` with a tangent."""
@@ -125,14 +148,6 @@ class Tangents(Level):
     def joined(self, x: Any, tangent: Any) -> Dual:
         """The array of such a tensor; the tangent lies in memory as the value does, so that views of both are views."""
         return Dual(self, x, laid_as(x, tangent))
-
-    def halted(self) -> bool:
-        """Whether values alone are computed, in the forward of a Function."""
-        return halted.get() >= self.number
-
-    def moves(self) -> bool:
-        """Whether results have tangents."""
-        return not self.halted() and not (self._stops and now().stopped >= self.number)
 
     def apart(self, t: Any) -> tuple[Any, Any]:
         """The value of a tensor, and its tangent of this level, or None."""

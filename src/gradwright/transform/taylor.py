@@ -13,58 +13,35 @@ from functools import partial
 from math import factorial
 from typing import Any
 
-from gradwright import backends, dtypes
+from gradwright import dtypes
 from gradwright.contract.containers import put_together, take_apart
 from gradwright.contract.trees import named, tree_flatten, tree_leaves_with_path
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, ticket, wrap
-from gradwright.engine.levels import Level, LevelArray
-from gradwright.engine.mode import now
 from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.transform import series as rules
-from gradwright.transform.arguments import settled
-from gradwright.transform.functions import at_level, differentiable
-from gradwright.transform.moved import halted, moved, values_alone
+from gradwright.transform.arguments import differentiable, settled
+from gradwright.transform.functions import at_level
+from gradwright.transform.moved import moved, values_alone
 from gradwright.transform.overwritten import write
-from gradwright.transform.tangent import pushed
+from gradwright.transform.tangent import Movement, Moving, pushed
 from gradwright.transform.transpose import zeros
 
 
-class Jet(LevelArray):
-    """A value, ``tensor``, and the coefficients of t, t**2, ... beside it: x(t) = value + terms[0] t + ..."""
+class Jet(Moving):
+    """A value and the coefficients of t, t**2, ... beside it: x(t) = value + terms[0] t + ..."""
 
     __slots__ = ("terms",)
-    followed = True
 
     def __init__(self, level: Taylor, tensor: Any, *terms: Any) -> None:
-        self.level, self.began, self.tensor, self.terms = level, level.began, tensor, terms
-        array = tensor.array
-        self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
-
-    def settled(self) -> Any:
-        """The value alone."""
-        return self.tensor.array
-
-    def values(self) -> Any:
-        """The value alone."""
-        array = self.tensor.array
-        return array.values() if isinstance(array, LevelArray) else array
-
-    def detached(self) -> Any:
-        """The value alone, without history, in the same memory."""
-        return self.tensor.detach().array
+        super().__init__(level, tensor)
+        self.terms = terms
 
     @property
     def parts(self) -> tuple[Any, ...]:
         """The value and the coefficients."""
         return (self.tensor, *self.terms)
-
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.level.alive and not self.level.halted():
-            raise self._refuses("numpy()")
-        array = self.tensor.array
-        return array.__array__() if isinstance(array, LevelArray) else backends.to_host(array)
 
     def item(self) -> Any:
         """The one number in it, in the forward of a Function."""
@@ -78,11 +55,8 @@ class Jet(LevelArray):
             "first, if that is meant; else compute with tensors, or in a Function."
         )
 
-    def __bool__(self) -> bool:
-        return bool(self.tensor)
 
-
-class Taylor(Level):
+class Taylor(Movement):
     """Series up to t**``order`` while it is on; none where the user has switched recording off, as in forward mode."""
 
     def __init__(self, order: int) -> None:
@@ -98,24 +72,16 @@ class Taylor(Level):
         array = t.array
         return (array.tensor, array.terms) if array.__class__ is Jet and array.level is self else (t, None)
 
-    @property
-    def _stopped(self) -> bool:
-        return now().stopped >= self.number or self.halted()
-
-    def halted(self) -> bool:
-        """Whether values alone are computed, in the forward of a Function."""
-        return halted.get() >= self.number
-
     def read(self, op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         """What ``op`` makes of series."""
         self.began = ticket()
-        return self.outside(self._read, op, [self.apart(x) for x in inputs], static, self._stopped)
+        return self.outside(self._read, op, [self.apart(x) for x in inputs], static, self.moves())
 
-    def _read(self, op: Op, pairs: list[tuple[Any, Any]], static: dict[str, Any], stopped: bool) -> Any:
+    def _read(self, op: Op, pairs: list[tuple[Any, Any]], static: dict[str, Any], move: bool) -> Any:
         out = apply(op, [x for x, _ in pairs], static)
         names = op.names_of(len(pairs))
         moves = [None if n not in op.rules else terms for n, (_, terms) in zip(names, pairs, strict=True)]
-        if stopped or not self.order or all(terms is None for terms in moves):
+        if not move or not self.order or all(terms is None for terms in moves):
             return [o.array for o in out] if op.several else out.array
         series = [[x, *(terms or [None] * self.order)] for (x, _), terms in zip(pairs, moves, strict=True)]
         found = rules.of(op)
@@ -150,7 +116,7 @@ class Taylor(Level):
 
     def _through(self, function: Any, inputs: Sequence[Any]) -> Any:
         pairs = [self.apart(x) if differentiable(x) else (x, None) for x in inputs]
-        if self._stopped or not self.order or all(terms is None for _, terms in pairs):
+        if not self.moves() or not self.order or all(terms is None for _, terms in pairs):
             return self.outside(function.apply, *[x for x, _ in pairs])
         outs, slopes = self.outside(_moved, function, pairs, self.order)
         many: list[Any] = []

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from gradwright import backends, dtypes
+from gradwright.engine.backward import reaches
 from gradwright.engine.base import ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.levels import LevelArray
@@ -57,24 +58,9 @@ def pruned(t: Any, start: int) -> Any:
     array = t.array
     if isinstance(array, LevelArray):
         array = array.of(partial(pruned, start=start))
-    node = t._node if _leads_back(t._node, start) else None
+    node = t._node if t._node is not None and reaches((t._node,), start) else None
     if array is t.array and node is t._node:
         return t
     made = wrap(array, node, t._counter)
     made._view = t._view and View(t._view.base, (), "function")
     return made
-
-
-def _leads_back(node: Any, start: int) -> bool:
-    """Whether the history that ends in a node began before ``start``."""
-    stack, seen = [node], {node}
-    while stack:
-        node = stack.pop()
-        if node is None:
-            continue
-        if node._seq < start:
-            return True
-        fresh = [n for n in node._next if n not in seen]
-        seen.update(fresh)
-        stack += fresh
-    return False
