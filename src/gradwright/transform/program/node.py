@@ -1,0 +1,158 @@
+"""Programs: what a traced run leaves. A `Program` takes NumPy arrays and gives NumPy arrays; it changes nothing else.
+
+Its nodes are calls of functions of `xp` on values that never change, in the order in which they were made. What a call
+of a compiled function does beside (which tensors are read, written or made) is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright.engine.source_line import Place
+
+INPUT, CONSTANT, PICK, CHECK, HOST, INDEX = "input", "constant", "pick", "check", "host", "getitem"
+"""The operations that are not functions of `xp`:
+
+- ``input``: no arguments; the k-th array that the program is given is that of its k-th input.
+- ``constant``: ``args = (array,)``, a NumPy array that nobody writes.
+- ``getitem``: ``args = (x, key)``; a basic index (a view): ints, slices, None and Ellipsis alone.
+- ``pick``: ``args = (node, k)``: the k-th of the results of a node that has several.
+- ``check``: ``args = (x, expected)``: no value; `Departed` is raised if ``x`` is not ``expected``, a NumPy array that is
+  equal to it in all entries (NaN equals NaN), dtype and shape.
+  ``x`` may also be a bool or a number that a function has returned.
+- ``host``: ``args = (function, *values)``: what a Python function makes of the values: an array, or anything else.
+"""
+VARIABLE = frozenset({
+    "at", "at_index", "bincount", "nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values",
+    "histogram", "argwhere", "extract",
+})  # fmt: skip
+"""Functions whose result may have another shape for other values; then `Departed` is raised."""
+
+
+class Node:
+    """One call.
+
+    Attributes:
+        op: the name of a function of NumPy's namespace (``gradwright.backends.numpy.namespace``), with dots
+            (``"add"``, ``"linalg.inv"``), or one of those above.
+        args, kwargs: its arguments: nodes, Python values, and tuples, lists and dictionaries of these.
+        shape, dtype: of its value; None if that is no array.
+        place: the user's line, or None.
+        name: the operation of gradwright's that it is part of, such as "tanh", or "".
+        value: what it was in the traced run; None once that is over.
+    """
+
+    __slots__ = ("args", "dtype", "kwargs", "name", "number", "op", "place", "shape", "value")
+
+    def __init__(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any,
+                 place: tuple[Any, int] | None = None, name: str = "") -> None:  # fmt: skip
+        self.op, self.args, self.kwargs, self.value, self.place, self.name = op, args, kwargs, value, place, name
+        is_array = isinstance(value, (np.ndarray, np.generic))
+        self.shape: Any = value.shape if is_array else None
+        self.dtype: Any = value.dtype if is_array else None
+        self.number = 0
+
+    @property
+    def line(self) -> str:
+        """The user's line that it comes from."""
+        return str(Place(*self.place)) if self.place else ""
+
+    def nodes(self) -> Iterator[Node]:
+        """Those among its arguments, wherever they stand in them; one as often as it stands there."""
+        return _nodes((self.args, self.kwargs))
+
+    def with_args(self, change: Callable[[Node], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Its arguments, with what ``change`` makes of each node in place of that node."""
+        return mapped(self.args, change), mapped(self.kwargs, change)
+
+    def __repr__(self) -> str:
+        def short(node: Node) -> Any:
+            return _Name(f"%{node.number}")
+
+        args, kwargs = self.with_args(short)
+        given = ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in kwargs.items())])
+        kind = f": {self.dtype} {list(self.shape)}" if self.shape is not None else ""
+        return f"%{self.number} = {self.op}({given}){kind}"
+
+
+class _Name(str):
+    __repr__ = str.__str__
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for v in value:
+            yield from _nodes(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from _nodes(v)
+
+
+def mapped(value: Any, change: Callable[[Node], Any]) -> Any:
+    """``value`` with what ``change`` makes of each node in it."""
+    if isinstance(value, Node):
+        return change(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)([mapped(v, change) for v in value])
+    if isinstance(value, dict):
+        return {k: mapped(v, change) for k, v in value.items()}
+    return value
+
+
+class Departed(Exception):
+    """A value that Python had read in the traced run is another one now, so this program is not what would be done."""
+
+    def __init__(self, node: Node, found: Any) -> None:
+        super().__init__(node, found)
+        self.node, self.found = node, found
+
+
+class Program:
+    """Arrays in, arrays out.
+
+    Attributes:
+        nodes: all of them, arguments before those that take them.
+        inputs: the nodes of its inputs.
+        outputs: the nodes of its results.
+        writes: for each output the number of the input whose memory gets its values, or None for one that is new memory
+            at every call (which shares none with inputs, constants or other outputs).
+    """
+
+    def __init__(self, nodes: list[Node], inputs: list[Node], outputs: list[Node], writes: Sequence[int | None]) -> None:
+        self.nodes, self.inputs, self.outputs, self.writes = nodes, inputs, outputs, list(writes)
+        for k, node in enumerate(nodes):
+            node.number = k
+
+    def users(self) -> dict[Node, list[Node]]:
+        """For each node those that take it."""
+        found: dict[Node, list[Node]] = {node: [] for node in self.nodes}
+        for node in self.nodes:
+            for one in dict.fromkeys(node.nodes()):
+                found[one].append(node)
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.nodes)) + f"\nreturn {', '.join(f'%{n.number}' for n in self.outputs)}"
+
+
+class Runner:
+    """A program made ready: what `plan` and `c` are.
+
+    ``runner(arrays)`` takes one NumPy array for each input, of the shape, dtype and strides that it had when the runner
+    was made (0-d inputs are arrays, not scalars), and returns a list: for each output a new array, or None where
+    ``program.writes`` names an input, which is written then. All writes are made after everything that can raise
+    (checks, host calls, a library's errors): if it raises, nothing is written.
+
+    One thread runs it at a time; its caller sees to that.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        raise NotImplementedError
