@@ -59,7 +59,7 @@ class Interpreted(Runner):
     """Call by call, keeping every value: for each node, it is what ``values`` has under it after a call."""
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        return quietly(self._run, arrays)  # type: ignore[no-any-return]
+        return quietly(self._run, arrays)
 
     def _run(self, arrays: Sequence[Any]) -> list[Any]:
         self.values = values = dict(zip(self.program.inputs, arrays, strict=True))

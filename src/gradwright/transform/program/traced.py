@@ -133,7 +133,7 @@ class Traced:
     @property
     def shape(self) -> tuple[int, ...]:
         """The length of each axis."""
-        return self.node.shape  # type: ignore[no-any-return]
+        return self.node.shape
 
     @property
     def dtype(self) -> Any:
@@ -163,7 +163,7 @@ class Traced:
     @property
     def strides(self) -> tuple[int, ...]:
         """The distances of entries in memory, in bytes, as they lie in the traced run."""
-        return self.node.value.strides  # type: ignore[no-any-return]
+        return self.node.value.strides
 
     @property
     def device(self) -> Any:
