@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.backends import to_host
+from gradwright.backends import is_array, library, namespace, to_host
 from gradwright.backends.devices import device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
@@ -145,13 +145,15 @@ def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
 
 
 def _array(drawn: Any) -> Any:
-    """What was drawn as an array; under vmap it is one already."""
-    return drawn if isinstance(drawn, LevelArray) else np.asarray(drawn)
+    """What was drawn as an array; in a transform or a trace it is one already."""
+    return drawn if hasattr(drawn, "_apply") else np.asarray(drawn)
 
 
 def _host(array: Any) -> Any:
-    """The values of an array as NumPy's; under vmap as they are."""
-    return array.values() if isinstance(array, LevelArray) else to_host(array)
+    """The values of an array as NumPy's; in a transform or a trace as they are."""
+    if isinstance(array, LevelArray):
+        return array.values()
+    return array if library(array).outer else to_host(array)
 
 
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
@@ -197,8 +199,9 @@ rand_like, randn_like = like(rand, "rand_like"), like(randn, "randn_like")
 
 
 def _chances(function: str, p: Any) -> Any:
-    all_of = to_host(below(p))
-    if p.size and not (all_of.min() >= 0 and all_of.max() <= 1):
+    all_of = below(p)
+    if p.size and namespace(all_of).may_hold(~((all_of >= 0) & (all_of <= 1))):
+        all_of = to_host(all_of)
         raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true, but got {all_of.min()} to "
                            f"{all_of.max()}")  # fmt: skip
     return p
@@ -224,7 +227,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     """
     parts = [_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
     spread = below(parts[1])
-    if np.any(np.less(spread, 0)):
+    if (is_array(spread) and namespace(spread).may_hold(spread < 0)) or (not is_array(spread) and spread < 0):
         raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(spread)}")
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
@@ -240,7 +243,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson random numbers of the rates in ``input``, of its size and dtype."""
     x = tensor_arg("poisson", input)
     rates = _host(x.array)
-    if rates.size and to_host(below(rates)).min() < 0:
+    if namespace(below(rates)).may_hold(below(rates) < 0):
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
     return _drawn("poisson", _beside(x, _source(generator).poisson(rates)), x)
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradwright import backends, creation, dtypes, random, xp
 from gradwright.backends import to_host
 from gradwright.backends.devices import CPU, device, device_of
-from gradwright.engine import calls, overwrite
+from gradwright.engine import calls
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.hooks import RemovableHandle
@@ -38,6 +38,7 @@ from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
 from gradwright.ops import arithmetic, piecewise
+from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
 
 

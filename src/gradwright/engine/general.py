@@ -41,6 +41,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     mode = now()
     if mode.interpreter is not None:
         return mode.interpreter(op, inputs, static)
+    for watch in mode.watches:
+        watch.used(inputs)
     arrays = []
     needs = complex_ = half = others = False
     for x in inputs:
@@ -65,8 +67,6 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         level = innermost(inputs, arrays)
         needs = any(x._node is not None for x in inputs)
     xp = backends.common(op.name, arrays).xp if others and level is None else _NUMPY
-    for watch in mode.watches:
-        watch.used(inputs)
     try:
         if level is not None and not mode.watches:
             result = level.read(op, inputs, static)

@@ -48,8 +48,12 @@ class Watch:
     def used(self, tensors: Sequence[Any]) -> None:
         """An operation is about to read these tensors; a user's Function reads what it hands to `compute`."""
 
-    def drawing(self, source: Any) -> None:
-        """Random numbers are about to be drawn from a source of ours."""
+    def drawing(self, source: Any) -> Any:
+        """Random numbers are about to be drawn from a source of ours; by what is returned, if that is not None."""
+
+    def setting(self, options: dict[str, Any], name: str) -> Any:
+        """What an optimiser is to take for one of its options; NotImplemented if that is what it is."""
+        return NotImplemented
 
     def parted(self, t: Any, how: str) -> None:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
@@ -97,6 +101,12 @@ def writing(t: Any) -> None:
         watch.writing(t)
 
 
+def used(*tensors: Any) -> None:
+    """Tell all watches of tensors whose arrays are about to be read."""
+    for watch in now().watches:
+        watch.used(tensors)
+
+
 def drawing(source: Any) -> Any:
     """NumPy's generator behind ``source``, from which random numbers are about to be drawn; all hear of it.
 
@@ -107,9 +117,16 @@ def drawing(source: Any) -> Any:
         return mode.level.generator(source)
     if mode.listener is not None and not mode.records:
         mode.listener.drawing(source)
+    generator = None
     for watch in mode.watches:
-        watch.drawing(source)
-    return source.generator()
+        generator = watch.drawing(source) or generator
+    return source.generator() if generator is None else generator
+
+
+def setting(options: dict[str, Any], name: str) -> Any:
+    """What the newest watch takes for an option of an optimiser; NotImplemented if that is what it is."""
+    watches = now().watches
+    return watches[-1].setting(options, name) if watches else NotImplemented
 
 
 def parted(t: Any, how: str) -> None:

@@ -139,8 +139,8 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
-    first time, works on a copy. ``short`` is the short way of it (see `gradwright.engine.overwrite`), which only single
-    operations have.
+    first time, works on a copy. ``short`` is the short way of it (see `gradwright.reading.overwrite`), which only
+    single operations have.
     """
     composite = False
 
@@ -172,7 +172,7 @@ def _is_composite(out: Any, start: int, given: Sequence[Any]) -> bool:
 
 
 def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Callable[[Any, Any], Any]:
-    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.engine.overwrite`)."""
+    """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.reading.overwrite`)."""
 
     def call(self: Any, other: Any) -> Any:
         if short is not None and short(self, other):

@@ -11,7 +11,6 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
-from gradwright.engine import overwrite
 from gradwright.engine.apply import apply, direct
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.levels import LevelArray, followed
@@ -29,6 +28,7 @@ from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
+from gradwright.reading import overwrite
 from gradwright.reading.require import require, within
 from gradwright.reading.torch import NUMBER, counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.engine import overwrite
 from gradwright.face import activation as v
 from gradwright.face import arithmetic as a
 from gradwright.face import compare as c
 from gradwright.face import elementwise as e
 from gradwright.face.forms import aside, inplace, store
+from gradwright.reading import overwrite
 from gradwright.reading.torch import tensor_arg
 
 

@@ -23,6 +23,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.memory import writable
 from gradwright.engine.version import bump_all
 from gradwright.engine.view import check_writable
+from gradwright.engine.watch import used
 from gradwright.interpreter.at_once import at_once
 from gradwright.optim.rules import Ruled, check_state, number_dtype, plain, start_of, whole
 
@@ -35,11 +36,13 @@ class Fused(Ruled):
         if group["differentiable"]:
             super()._advance(group)
             return
+        used(*params, *[p._grad for p in params])
         options = plain(group)
-        places, others = self._places(params, *self._kept(**options))
-        if others:
-            super()._advance({**group, "params": others})
-            params = [p for p in params if is_numpy(p.array)]
+        for p in params:
+            if not is_numpy(p.array):
+                self._advance_one(p, options, False)
+        params = [p for p in params if is_numpy(p.array)]
+        places = self._places(params, *self._kept(**options))
         if mode.now() is not mode.UNRECORDED:  # somebody looks on
             for p in params:
                 check_writable(p, False)
@@ -55,24 +58,19 @@ class Fused(Ruled):
     @no_grad()
     def _begin(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> None:
         """Make the state of parameters before the first step."""
-        for p in self._places(params, numbers, arrays)[1]:
-            self.state[p] = self._held(p, numbers, arrays)
+        for p in params:
+            if not is_numpy(p.array):
+                self.state[p] = self._held(p, numbers, arrays)
+        self._places([p for p in params if is_numpy(p.array)], numbers, arrays)
 
     def _places(self, params: list[Any], numbers: dict[str, float], arrays: dict[str, float]) -> Any:
-        """The places of parameters, as numbers in blocks, and the parameters that are not NumPy's.
-
-        New blocks are made for strangers.
-        """
+        """The places of parameters, as numbers in blocks; new blocks are made for strangers."""
         places: dict[int, tuple[Block, int]] = vars(self).setdefault("_where", {})
         names = (*numbers, *arrays)
         strangers = [
             p for p in params
             if (place := places.get(id(p))) is None or place[0].names != names or not place[0].knows(place[1])
         ]  # fmt: skip
-        others = [p for p in strangers if not is_numpy(p.array)]
-        if others:
-            apart = set(map(id, others))
-            params, strangers = ([p for p in some if id(p) not in apart] for some in (params, strangers))
         for block in _laid_out(strangers, numbers, arrays):
             places.update((id(p), (block, i)) for i, p in enumerate(block.params))
         found: dict[Block, list[int]] = {}
@@ -84,7 +82,7 @@ class Fused(Ruled):
                     starts[block] = block.starts(numbers, arrays)
                 block.settle(i, self.state, starts[block])
             found.setdefault(block, []).append(i)
-        return found, others
+        return found
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from gradwright import dtypes, xp
 from gradwright.backends import namespace
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.view import assign_all
+from gradwright.engine.watch import setting, used
 from gradwright.errors import size
 from gradwright.optim.optimizer import Stepping, number
 
@@ -87,6 +88,7 @@ class Ruled(Stepping):
         for name, start in starts.items():
             value = held.get(name)
             if isinstance(value, TensorBase):
+                used(value)
                 found[name] = value if namespace(value.array) is space else wrap(space.asarray(value.array))
             else:
                 dtype = number_dtype() if name in numbers else p.dtype
@@ -96,6 +98,7 @@ class Ruled(Stepping):
 
     def _advance_one(self, p: Any, options: dict[str, Any], recorded: bool) -> None:
         """A step for one parameter, of tensors; gradients flow through it if it is ``recorded``."""
+        used(p, p._grad)
         if p.is_complex() and not self._takes_complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         numbers, arrays = self._kept(tuple(p.shape), **options)
@@ -127,7 +130,8 @@ class Ruled(Stepping):
 
 def plain(options: dict[str, Any]) -> dict[str, Any]:
     """Options in which what may be a tensor of one element is a Python number."""
-    return {name: value if name == "params" else number(value) for name, value in options.items()}
+    taken = {name: value if name == "params" else setting(options, name) for name, value in options.items()}
+    return {name: number(options[name]) if value is NotImplemented else value for name, value in taken.items()}
 
 
 def whole(rule: Callable[..., Any], maximize: bool, decays: str, forms: tuple[Any, ...]) -> Callable[..., Any]:

@@ -9,10 +9,10 @@ from typing import Any
 
 from gradwright import backends, creation, dtypes, linalg
 from gradwright.backends.quiet import quietly
-from gradwright.engine import overwrite
 from gradwright.engine.base import wrap
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.join import stack
+from gradwright.reading import overwrite
 from gradwright.reading.require import require
 from gradwright.tensor import Tensor
 

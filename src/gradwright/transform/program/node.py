@@ -20,9 +20,9 @@ INPUT, CONSTANT, PICK, CHECK, HOST, INDEX = "input", "constant", "pick", "check"
 - ``constant``: ``args = (array,)``, a NumPy array that nobody writes.
 - ``getitem``: ``args = (x, key)``; a basic index (a view): ints, slices, None and Ellipsis alone.
 - ``pick``: ``args = (node, k)``: the k-th of the results of a node that has several.
-- ``check``: ``args = (x, expected)``: no value; `Departed` is raised if ``x`` is not ``expected``, a NumPy array that is
-  equal to it in all entries (NaN equals NaN), dtype and shape.
-  ``x`` may also be a bool or a number that a function has returned.
+- ``check``: ``args = (x, expected)``: no value; `Departed` is raised if ``x`` is not ``expected``, a NumPy array equal
+  to it in all entries (NaN equals NaN), dtype and shape. ``x`` may also be a bool or a number that a function
+  has returned.
 - ``host``: ``args = (function, *values)``: what a Python function makes of the values: an array, or anything else.
 """
 VARIABLE = frozenset({
@@ -104,7 +104,7 @@ def mapped(value: Any, change: Callable[[Node], Any]) -> Any:
     return value
 
 
-class Departed(Exception):
+class Departed(Exception):  # noqa: N818 - no error: another program is taken
     """A value that Python had read in the traced run is another one now, so this program is not what would be done."""
 
     def __init__(self, node: Node, found: Any) -> None:
@@ -123,7 +123,8 @@ class Program:
             at every call (which shares none with inputs, constants or other outputs).
     """
 
-    def __init__(self, nodes: list[Node], inputs: list[Node], outputs: list[Node], writes: Sequence[int | None]) -> None:
+    def __init__(self, nodes: list[Node], inputs: list[Node], outputs: list[Node],
+                 writes: Sequence[int | None]) -> None:  # fmt: skip
         self.nodes, self.inputs, self.outputs, self.writes = nodes, inputs, outputs, list(writes)
         for k, node in enumerate(nodes):
             node.number = k

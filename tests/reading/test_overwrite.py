@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright.engine import overwrite
+from gradwright.reading import overwrite
 
 OPERATORS = [operator.iadd, operator.isub, operator.imul, operator.itruediv]
 OTHERS = {

@@ -1,0 +1,223 @@
+"""One program of a function: which calls it stands for, its inputs gathered, and its outputs handed on.
+
+Both are text written for the program and compiled: a call of a small program takes as long as its Python does.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gradwright.contract.trees import tree_unflatten
+from gradwright.engine.base import TensorBase, made
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.view import refresh
+from gradwright.transform.program.record import Record, Source
+from gradwright.transform.program.trace import hooks_of, look, place
+
+_number = count().__next__
+
+
+class Entry:
+    """A recorded run, made ready to be done again.
+
+    Attributes:
+        record: what was recorded.
+        runner: its program, made ready.
+        leaves: of the arguments, those that are no tensors, by place.
+        gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
+        commit: from outputs and leaves to what the function returns; does all else that it did.
+        checked: whether a run of it has been compared with an eager one.
+        quick: whether the leaves of its arguments are the arguments themselves.
+    """
+
+    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], quick: bool) -> None:
+        self.record, self.runner, self.quick = record, runner, quick
+        self.checked = False
+        text = _Text(record, leaves)
+        lines = text.gather() + text.commit()
+        self.text = "\n".join(lines)
+        filename = f"<gradwright compiled call {_number()}>"
+        linecache.cache[filename] = (len(self.text), None, self.text.splitlines(keepends=True), filename)
+        exec(compile(self.text, filename, "exec"), text.scope)  # noqa: S102 - the text is written here
+        self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]
+        self.commit: Callable[[Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
+
+    def moved(self, leaves: Sequence[Any]) -> str:
+        """Why `gather` has returned None, for people."""
+        for source in self.record.sources:
+            if source.kind in ("argument", "tensor", "grad"):
+                t = leaves[source.at] if source.kind == "argument" else source.tensor
+                what = _differs(source.look, getattr(t, "_grad", None) if source.kind == "grad" else t)
+                if what:
+                    return f"{source.what()}: {what}"
+            elif source.kind == "setting" and source.setting.read() is None:  # type: ignore[union-attr]
+                return f"the option {source.setting.key!r} of an optimiser"  # type: ignore[union-attr]
+        for t, state, _ in self.record.looks:
+            if what := _differs(state, t):
+                return f"a tensor of shape {list(t.shape)} from outside: {what}"
+        return "which tensors share memory, or an argument that is no tensor"
+
+
+def _differs(old: Any, t: Any) -> str:
+    if not isinstance(t, TensorBase):
+        return "it is None now" if t is None else f"it is an object of {type(t).__name__} now"
+    names = "class", "shape", "dtype", "strides", "history", "absence of a .grad", "hooks"
+    pairs = zip(names, old, look(t), strict=True)
+    return ", ".join(f"{name} {new!r} in place of {was!r}" for name, was, new in pairs if was != new)
+
+
+class _Text:
+    """The two functions as text, and what their names stand for."""
+
+    def __init__(self, record: Record, leaves: Sequence[Any]) -> None:
+        self.record = record
+        self.fixed = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, TensorBase)]
+        self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
+        self.scope: dict[str, Any] = {
+            "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
+            "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place, "refresh": refresh,
+            "unflatten": tree_unflatten, "same": _same, "up_to_date": up_to_date,
+        }  # fmt: skip
+
+    def name(self, value: Any, stem: str = "v") -> str:
+        """A name for a value."""
+        found = f"{stem}{len(self.scope)}"
+        self.scope[found] = value
+        return found
+
+    # -- before --
+
+    def gather(self) -> list[str]:
+        """The function `Entry.gather`."""
+        record, last = self.record, self.name([None] * len(self.record.sources), "last")
+        lines = [f"if not same(leaves[{k}], {self.name(x)}): return None" for k, x in self.fixed]
+        lines.append("moved = False")
+        arrays = []
+        for k, source in enumerate(record.sources):
+            arrays.append(f"a{k}")
+            if source.kind == "array":
+                lines.append(f"a{k} = {self.name(source.array)}")
+            elif source.kind == "setting":
+                lines += self._setting(source, f"a{k}")
+            else:
+                lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", f"{last}[{k}]")
+        checks = []
+        for k, (t, state, unit) in enumerate(record.looks):
+            lines += self._tensor(state, f"s{k}", self.name(t), f"b{k}", None)
+            if unit is not None:
+                checks.append(f"if place(b{k}) != place(a{unit}): return None")
+        written = [f"a{k}" for k in record.written]
+        if written and len(arrays) > 1:
+            checks.append(f"if not apart([{', '.join(arrays)}]): return None")
+        if checks:
+            lines += ["if moved:", *(f"    {line}" for line in checks)]
+        taken = [k for k in self.tensors if all(s.kind != "argument" or s.at != k for s in record.sources)]
+        lines += [f"if not isinstance(leaves[{k}], TensorBase): return None" for k in taken]
+        keep = f"    {last}[:] = [{', '.join(arrays)}]"
+        lines += ["if moved:", keep, f"return [{', '.join(arrays)}]"]
+        return ["def gather(leaves):", *(f"    {line}" for line in lines), ""]
+
+    def _where(self, source: Source) -> str:
+        if source.kind == "argument":
+            return f"leaves[{source.at}]"
+        name = self.name(source.tensor, "tensor")
+        return f"{name}._grad" if source.kind == "grad" else name
+
+    def _setting(self, source: Source, array: str) -> list[str]:
+        setting: Any = source.setting
+        place, held = self.name(setting.container), np.array(setting.value)
+        value = f"{place}.get({setting.key!r})"
+        lines = [f"value = {value}"]
+        if setting.index is not None:
+            lines.append(f"value = value[{setting.index}] if value.__class__ is tuple "
+                         f"and len(value) == {len(setting.container[setting.key])} else None")  # fmt: skip
+        lines += ["if value.__class__ is not float or value == 0: return None", f"{array} = {self.name(held)}"]
+        return [*lines, f"if {array} != value: {array}[()] = value"]
+
+    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, last: str | None) -> list[str]:
+        cls, shape, dtype, strides, history, no_grad, hooks = state
+        lines = [f"{t} = {where}", f"if {t}.__class__ is not {self.name(cls)}: return None"]
+        if history == "none":
+            lines.append(f"if {t}._node is not None: return None")
+        else:
+            word = "is not" if history == "leaf" else "is"
+            no = " or node is None" if history == "made" else ""
+            lines += [f"node = {t}._node", f"if node.__class__ {word} AccumulateGrad{no}: return None"]
+            if hooks:
+                lines.append(f"if hooks_of(node) != {self.name(hooks)}: return None")
+            else:
+                lines.append("if node._hooks is not None and hooks_of(node): return None")
+        if history == "leaf" or not no_grad:
+            lines.append(f"if getattr({t}, '_grad', None) is {'not None' if no_grad else 'None'}: return None")
+        lines += [f"{array} = {t}.array"]
+        known = f"{array} is not {last} or " if last else ""
+        checks = [
+            f"{array} = up_to_date({t})",
+            f"if {array}.__class__ is not ndarray or {array}.shape != {shape!r}: return None",
+            f"if {array}.dtype != {self.name(dtype)} or {array}.strides != {strides!r}: return None",
+            "moved = True",
+        ]
+        return [*lines, f"if {known}{t}._view is not None:" if known else "if True:", *(f"    {c}" for c in checks)]
+
+    def _apart(self, arrays: Sequence[Any]) -> bool:
+        """Whether memory that is written is that of one input alone."""
+        return not any(
+            np.may_share_memory(arrays[at], other)
+            for at in self.record.written for k, other in enumerate(arrays) if k != at
+        )  # fmt: skip
+
+    # -- after --
+
+    def commit(self) -> list[str]:
+        """The function `Entry.commit`."""
+        record = self.record
+        lines: list[str] = []
+        for k, out in enumerate(record.outputs):
+            lines += [
+                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]", f"m{k}._node = None", f"m{k}._counter = [0]",
+                f"m{k}._view = None",
+            ]  # fmt: skip
+        for t, writes, at in record.versions:
+            lines += [f"counter = {self.name(t)}._counter", f"counter[0] += {writes}"]
+            lines.append(f"counter[1:] = ({self.name(at)},)")
+        for t, leaf in record.grads:
+            lines.append(f"{self.name(t)}._grad = {'None' if leaf is None else self._given(leaf)}")
+        result = [self._given(x) for x in record.result]
+        if record.spec.is_leaf():
+            lines.append(f"return {result[0]}")
+        else:
+            lines.append(f"return unflatten([{', '.join(result)}], {self.name(record.spec)})")
+        return ["def commit(outputs, leaves):", *(f"    {line}" for line in lines), ""]
+
+    def _given(self, leaf: tuple[str, Any]) -> str:
+        kind, value = leaf
+        if kind == "made":
+            return f"m{value}"
+        if kind == "argument":
+            return f"leaves[{value}]"
+        return f"{self.name(value)}._grad" if kind == "grad" else self.name(value)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether an argument that is no tensor is what it was."""
+    if a is b:
+        return True
+    if type(a) is not type(b) or isinstance(a, np.ndarray):
+        return False
+    if isinstance(a, float):
+        return (a == b and str(a) == str(b)) or (a != a and b != b)
+    return bool(a == b)
+
+
+def up_to_date(t: Any) -> Any:
+    """The NumPy array of a tensor, whose history is read anew; an array even where it holds a scalar."""
+    if t._view is not None:
+        refresh(t)
+    if isinstance(t.array, np.generic):
+        t.array = np.asarray(t.array)
+    return t.array

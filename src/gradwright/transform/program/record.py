@@ -1,0 +1,201 @@
+"""What a traced run leaves: a program, where its inputs are read, and what is done with its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.backends.devices import device
+from gradwright.engine.base import TensorBase
+from gradwright.transform.arguments import flatten
+from gradwright.transform.program.node import Program
+from gradwright.transform.program.trace import Setting, Trace, Unit, Untraceable
+from gradwright.transform.program.traced import Traced
+
+_PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), slice, range, np.dtype, np.generic,
+          dtypes.dtype, device)  # fmt: skip
+
+
+class Source:
+    """Where an input of a program is read.
+
+    Attributes:
+        kind: "argument" (``at``: its place among the leaves of the arguments), "grad" (the ``.grad`` of a tensor),
+            "tensor", "array" (the array itself), or "setting".
+        tensor: the tensor, or that whose ``.grad`` it is.
+        setting: the setting.
+        array: what it was in the traced run.
+        look: how the tensor that holds it was before (`look`).
+        owns: that tensor.
+    """
+
+    def __init__(self, kind: str, array: Any, tensor: Any = None, at: int = 0, setting: Setting | None = None) -> None:
+        self.kind, self.array, self.at, self.setting = kind, array, at, setting
+        self.tensor = tensor
+        self.look: Any = None
+        self.owns: Any = None
+
+    def what(self) -> str:
+        """What it is, for people."""
+        if self.kind == "setting":
+            return f"the option {self.setting.key!r} of an optimiser"  # type: ignore[union-attr]
+        if self.kind == "argument":
+            return f"argument {self.at}"
+        shape = list(self.array.shape)
+        return f"{'the .grad of ' * (self.kind == 'grad')}a tensor of shape {shape} from outside"
+
+
+class Record:
+    """A traced run, for others like it.
+
+    Attributes:
+        program: arrays in, arrays out.
+        sources: where each of its inputs is read.
+        grads: for tensors, what their ``.grad`` is afterwards: None, or a leaf as in ``result``.
+        versions: tensors whose memory is written, and how often that was.
+        made: for each tensor that is made, the number of the output that it holds.
+        result: the leaves of what is returned: pairs of a kind and a value; "made" and "same" are tensors.
+        spec: their tree.
+    """
+
+    program: Program
+    sources: list[Source]
+    grads: list[Any]
+    versions: list[Any]
+    made: list[Any]
+    outputs: list[int]
+    result: list[Any]
+    spec: Any
+    looks: list[Any]
+    draws: list[Any]
+
+    @property
+    def written(self) -> list[int]:
+        """The inputs whose memory is written."""
+        return [k for k in self.program.writes if k is not None]
+
+
+def record(trace: Trace, result: Any, leaves: Sequence[Any]) -> Record:
+    """Make a record of a traced run that has returned ``result``; ``leaves`` are those of its arguments.
+
+    Raises `Untraceable`.
+    """
+    return _Recorder(trace, leaves).record(result)
+
+
+class _Recorder:
+    def __init__(self, trace: Trace, leaves: Sequence[Any]) -> None:
+        self.trace = trace
+        self.known = trace.before.known
+        self.arguments = {id(x): k for k, x in reversed([*enumerate(leaves)]) if isinstance(x, TensorBase)}
+        self.outputs: list[Any] = []
+        self.writes: list[int | None] = []
+        self.made: dict[int, tuple[Any, int]] = {}
+        self.owner = {id(s.grad): s.tensor for s in trace.before.states if s.grad is not None}
+        self.looks: dict[int, tuple[Any, Any, int | None]] = {}
+
+    def record(self, result: Any) -> Record:
+        trace, out = self.trace, Record()
+        inputs, out.sources = self._inputs()
+        self._written(inputs)
+        out.grads, out.versions = self._effects()
+        found, out.spec = flatten(result)
+        out.result = [self._leaf(x) for x in found]
+        out.made = [t for t, _ in self.made.values()]
+        out.outputs = [k for _, k in self.made.values()]
+        out.looks = list(self.looks.values())
+        out.draws = list(trace.sources)
+        out.program = trace.notes.program(inputs, self.outputs, self.writes)
+        return out
+
+    def _inputs(self) -> tuple[list[Traced], list[Source]]:
+        inputs, sources = [], []
+        for unit in self.trace.units:
+            if unit.tensor is None:
+                continue
+            inputs.append(unit.start)
+            sources.append(self._source(unit))
+            for t, _ in unit.showing:
+                if id(t) in self.known and sources[-1].owns is not t:
+                    self._look_at(t, len(inputs) - 1)
+        for setting in self.trace.settings.values():
+            inputs.append(setting.start)
+            sources.append(Source("setting", None, setting=setting))
+        return inputs, sources
+
+    def _source(self, unit: Unit) -> Source:
+        t = next((t for t, _ in unit.showing if id(t) in self.arguments), unit.tensor)
+        if id(t) in self.arguments:
+            out = Source("argument", unit.array, t, at=self.arguments[id(t)])
+        elif id(t) in self.owner:
+            out = Source("grad", unit.array, self.owner[id(t)])
+        elif id(t) in self.known:
+            out = Source("tensor", unit.array, t)
+        else:
+            return Source("array", unit.array)
+        out.owns = t
+        out.look = self.known[id(t)].look
+        return out
+
+    def _look_at(self, t: Any, unit: int | None = None) -> None:
+        self.looks.setdefault(id(t), (t, self.known[id(t)].look, unit))
+
+    def _written(self, inputs: list[Traced]) -> None:
+        at = {id(x): k for k, x in enumerate(inputs)}
+        units = [u for u in self.trace.units if u.tensor is not None]
+        for unit in units:
+            new = unit.now()
+            if new is unit.start:
+                continue
+            for other in units:
+                if other is not unit and np.shares_memory(other.array, unit.array):
+                    raise Untraceable("a tensor is written that shows a part of the memory of another one that is read")
+            self.outputs.append(new)
+            self.writes.append(at[id(unit.start)])
+
+    def _effects(self) -> tuple[list[Any], list[Any]]:
+        grads, versions, seen = [], [], set()
+        shown = {id(t) for unit in self.trace.units for t, _ in unit.showing}
+        for state in self.trace.before.states:
+            t = state.tensor
+            if t._node is not state.node:
+                raise Untraceable("a tensor from outside of the function gets a history, or requires grad from now on")
+            if t.array is not state.array and id(t) not in shown:
+                raise Untraceable("a tensor from outside of the function is given other memory (its .data is set)")
+            if t._counter is not state.counter:
+                raise Untraceable("a tensor from outside of the function shares memory with another one from now on")
+            if (delta := int(state.counter[0]) - int(state.version)) and id(state.counter) not in seen:
+                seen.add(id(state.counter))
+                versions.append((t, delta, state.counter[1] if len(state.counter) > 1 else None))
+            grad = getattr(t, "_grad", None)
+            if grad is not state.grad:
+                self._look_at(t)
+                grads.append((t, None if grad is None else self._leaf(grad)))
+        return grads, versions
+
+    def _leaf(self, x: Any) -> tuple[str, Any]:
+        if not isinstance(x, TensorBase):
+            if isinstance(x, _PLAIN):
+                return "value", x
+            raise Untraceable(f"it returns an object of {type(x).__name__}: tensors, numbers, text, and lists, tuples, "
+                              "dictionaries and dataclasses of them can be made again")  # fmt: skip
+        if id(x) in self.arguments:
+            return "argument", self.arguments[id(x)]
+        if id(x) in self.known:
+            owner = self.owner.get(id(x))
+            return ("tensor", x) if owner is None else ("grad", owner)
+        if id(x) not in self.made:
+            self._check_alone(x)
+            self.made[id(x)] = x, len(self.outputs)
+            self.outputs.append(x.array)
+            self.writes.append(None)
+        return "made", [*self.made].index(id(x))
+
+    def _check_alone(self, x: Any) -> None:
+        part = getattr(x, "_part", None)
+        others = [] if part is None else [t for t in part.memory.tensors() if t is not x]
+        if any(id(t) in self.known or id(t) in self.made for t in others):
+            raise Untraceable("it returns a view of a tensor that it was given, or two views of one memory")

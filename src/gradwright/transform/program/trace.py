@@ -1,0 +1,286 @@
+"""Tracing: an ordinary run of a function of tensors that leaves a program, and what it did beside.
+
+While a trace is on, every tensor that an operation meets holds a traced array. The memory of those there were before
+is an input each; what is written goes into new arrays, which are copied into that memory when the run has ended well.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright import backends
+from gradwright.backends.numpy import NUMPY
+from gradwright.engine.base import FIXED, TensorBase, ticket, wrap
+from gradwright.engine.levels import LevelArray
+from gradwright.engine.memory import leave, share
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.source_line import Place, here
+from gradwright.engine.version import Lent
+from gradwright.engine.watch import Watch
+from gradwright.transform.program.node import HOST
+from gradwright.transform.program.traced import Notes, Traced
+
+
+class Untraceable(Exception):  # noqa: N818 - no error: the function is run eagerly
+    """The function is run eagerly instead, and this says why."""
+
+
+class Unit:
+    """Memory that a traced run has read or written: an input of the program.
+
+    Attributes:
+        array: the NumPy array; None of what was made in the run.
+        tensor: the one through which it was met.
+        start: what it held, traced.
+        showing: the tensors over it, with the arrays that they held.
+    """
+
+    def __init__(self, array: Any, tensor: Any, start: Traced) -> None:
+        self.array, self.tensor, self.start = array, tensor, start
+        self.showing: list[tuple[Any, Any]] = []
+
+    def now(self) -> Any:
+        """What it holds now, traced."""
+        first = self.showing[0][0]
+        part = getattr(first, "_part", None)
+        return first.array if part is None else part.memory.array
+
+
+class Setting:
+    """A number that a program reads anew at every call: an entry of a dictionary, or of a tuple in it."""
+
+    def __init__(self, container: dict[str, Any], key: str, index: int | None, value: float, start: Traced) -> None:
+        self.container, self.key, self.index, self.value, self.start = container, key, index, value, start
+
+    def read(self) -> Any:
+        """The number as it is; None if it is no number that may stand in its place."""
+        value = self.container.get(self.key)
+        if self.index is not None:
+            value = value[self.index] if type(value) is tuple and len(value) > self.index else None
+        return value if type(value) is float and value != 0 else None
+
+
+def look(t: Any) -> tuple[Any, ...]:
+    """What of a tensor a program depends on, beside its values."""
+    array, node = t.array, t._node
+    strides = array.strides if array.__class__ is np.ndarray else ()
+    history = "none" if node is None else "leaf" if type(node) is AccumulateGrad else "made"
+    hooks = () if node is None else hooks_of(node)
+    return type(t), array.shape, array.dtype, strides, history, getattr(t, "_grad", None) is None, hooks
+
+
+def hooks_of(node: Any) -> tuple[Any, ...]:
+    """The hooks of a node."""
+    hooks = node._hooks
+    if hooks is None:
+        return ()
+    kinds = hooks.tensor, hooks.pre, hooks.post, hooks.accumulated
+    return tuple(f for kind in kinds for f in kind.values()) + tuple(map(id, hooks.retained))
+
+
+class State:
+    """How a tensor was before a run."""
+
+    __slots__ = ("array", "counter", "grad", "look", "node", "tensor", "version")
+
+    def __init__(self, t: Any) -> None:
+        self.tensor, self.array, self.node, self.counter = t, t.array, t._node, t._counter
+        self.grad = getattr(t, "_grad", None)
+        self.version = t._counter[0]
+        self.look = look(t)
+
+    def restore(self) -> None:
+        """Let it be so again."""
+        t = self.tensor
+        t.array, t._node, t._counter = self.array, self.node, self.counter
+        if getattr(t, "_grad", None) is not self.grad:
+            t._grad = self.grad
+        t._counter[0] = self.version
+
+
+class Before:
+    """What tensors there were before a run, and how they were."""
+
+    def __init__(self) -> None:
+        tensors = [t for t in gc.get_objects() if issubclass(type(t), TensorBase)]
+        tensors = [t for t in tensors if getattr(t, "array", None) is not None]
+        self.states = [State(t) for t in tensors]
+        self.known = {id(t): state for t, state in zip(tensors, self.states, strict=True)}
+        self.start = ticket()
+        """Nodes with a smaller number were made before."""
+
+
+class Trace(Watch):
+    """A traced run.
+
+    Attributes:
+        notes: the nodes.
+        units: the memory that was met, in order.
+        settings: the numbers that are read at every call.
+        sources: what random numbers were drawn from, with the state before.
+    """
+
+    def __init__(self, before: Before) -> None:
+        self.notes = Notes()
+        self.before = before
+        self.units: list[Unit] = []
+        self.settings: dict[tuple[int, str, int | None], Setting] = {}
+        self.sources: dict[Any, bytes] = {}
+        self.leaves: dict[int, Any] = {}
+        self._places: dict[tuple[Any, ...], Unit] = {}
+        self._entered: set[int] = set()
+
+    # -- what a watch is told --
+
+    def used(self, tensors: Sequence[Any]) -> None:
+        """Let all tensors that an operation reads hold traced arrays."""
+        for t in tensors:
+            self.adopt(t)
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        """Note which operation runs."""
+        for x in inputs:
+            if isinstance(x, TensorBase):
+                self.adopt(x)
+        before, self.notes.name = self.notes.name, name
+        try:
+            return call()
+        finally:
+            self.notes.name = before
+
+    def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
+        """Let a leaf and its gradient hold traced arrays before another is added."""
+        if node._seq < self.before.start and type(node) is not AccumulateGrad:
+            raise Untraceable(f"a backward pass, at {_line()}, goes on into a graph made outside of the function")
+        if type(node) is AccumulateGrad:
+            leaf = node.variable
+            self.leaves[id(leaf)] = leaf
+            self.adopt(leaf)
+            if getattr(leaf, "_grad", None) is not None:
+                self.adopt(leaf._grad)
+        return call()
+
+    def writing(self, t: Any) -> None:
+        """A tensor is about to be written."""
+        self.adopt(t)
+
+    def setting(self, container: dict[str, Any], key: str) -> Any:
+        """The number ``container[key]``, or the numbers in a tuple there, as tensors that are read at every call."""
+        value = container[key]
+        if isinstance(value, TensorBase):
+            self.adopt(value)
+            return value
+        if type(value) is tuple and value and all(type(v) is float and v != 0 for v in value):
+            return tuple(self._setting(container, key, k, v) for k, v in enumerate(value))
+        return self._setting(container, key, None, value) if type(value) is float and value != 0 else NotImplemented
+
+    def _setting(self, container: dict[str, Any], key: str, index: int | None, value: float) -> Any:
+        at = id(container), key, index
+        found = self.settings.get(at)
+        if found is None:
+            start = self.notes.input(np.array(value))
+            found = self.settings[at] = Setting(container, key, index, value, start)
+        return wrap(found.start)
+
+    def drawing(self, source: Any) -> Any:
+        """What draws from a source, noted."""
+        self.sources.setdefault(source, source.get_state())
+        return Drawing(self.notes, source)
+
+    # -- memory --
+
+    def adopt(self, t: Any) -> None:
+        """Let a tensor hold a traced array: an input of the program, if it was there before; else what it is."""
+        array = t.array
+        if array.__class__ is Traced or isinstance(array, LevelArray) or id(t) in self._entered:
+            return
+        if backends.library(array) is not NUMPY:
+            raise Untraceable(f"a tensor on {t.device}, at {_line()}: programs are made of NumPy's arrays")
+        if isinstance(array, np.generic):
+            array = t.array = np.asarray(array)
+        unit = self._unit(t, array)
+        unit.showing.append((t, array))
+        if len(unit.showing) > 1:
+            t.array = unit.now()
+            share(t, unit.showing[0][0])
+        else:
+            t.array = unit.start
+
+    def _unit(self, t: Any, array: Any) -> Unit:
+        at = place(array)
+        found = self._places.get(at)
+        if found is None:
+            known = t._counter is not FIXED and (id(t) in self.before.known or isinstance(t._counter[0], Lent))
+            if known:
+                start = self.notes.input(array.copy(order="K"))
+            else:
+                start = Traced(self.notes, self.notes.constant(array))
+            found = self._places[at] = Unit(array, t if known else None, start)
+            self.units.append(found)
+        return found
+
+    def restore(self, counters: bool = True) -> None:
+        """Let all tensors hold what they held before the run, which has ended.
+
+        With ``counters`` all else that is known of them is as it was, too, and so are the sources of random numbers.
+        """
+        self.notes.open = False
+        for unit in self.units:
+            for t, array in unit.showing:
+                leave(t)
+                t.array = array
+                if type(t._node) is AccumulateGrad:
+                    t._node._array = array
+        if not counters:
+            return
+        for state in self.before.states:
+            state.restore()
+        for source, drawn in self.sources.items():
+            source.set_state(drawn)
+
+
+def place(array: Any) -> tuple[Any, ...]:
+    """Where and how an array lies in memory."""
+    at = array.__array_interface__["data"][0] if array.size else id(array)
+    return at, array.shape, array.strides, array.dtype
+
+
+def _line() -> str:
+    found = here(3)
+    return str(Place(*found)) if found else "an unknown line"
+
+
+class Drawing:
+    """NumPy's generator in a trace: what it draws is drawn anew at every call."""
+
+    def __init__(self, notes: Notes, source: Any) -> None:
+        self._notes, self._source = notes, source
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            values = [self._notes.noted(a) for a in args]
+            call = Draw(self._source, name, kwargs)
+            value = call(*[v.value if hasattr(v, "value") else v for v in values])
+            return self._notes.hold(self._notes.enter(HOST, (call, *values), {}, value), value)
+
+        return draw
+
+
+class Draw:
+    """One draw of random numbers."""
+
+    def __init__(self, source: Any, name: str, kwargs: dict[str, Any]) -> None:
+        self.source, self.name, self.kwargs = source, name, kwargs
+
+    def __call__(self, *args: Any) -> Any:
+        return getattr(self.source.generator(), self.name)(*args, **self.kwargs)
+
+    def __repr__(self) -> str:
+        return f"<draw {self.name}>"

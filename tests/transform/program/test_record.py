@@ -1,0 +1,80 @@
+"""What a traced run leaves: inputs, writes, gradients and results, each as an eager run would have it."""
+
+import pytest
+
+import gradwright as gw
+from gradwright.transform.program.record import record
+from gradwright.transform.program.trace import Before, Trace, Untraceable
+
+
+def recorded(function, *args):
+    trace = Trace(Before())
+    try:
+        with trace:
+            for t in args:
+                trace.adopt(t)
+            result = function(*args)
+        return record(trace, result, args)
+    finally:
+        trace.restore()
+
+
+def test_inputs_know_where_they_are_read():
+    w = gw.tensor([1.0], requires_grad=True)
+    w.grad = gw.tensor([5.0])
+    found = recorded(lambda x: (w * x).sum().backward(), gw.tensor([2.0]))
+    assert [s.kind for s in found.sources] == ["argument", "tensor", "grad"]
+    assert found.program.writes == [2]
+    assert not found.made
+    assert not found.grads
+
+
+def test_a_new_gradient_is_made():
+    w = gw.tensor([1.0], requires_grad=True)
+    found = recorded(lambda x: (w * x).sum().backward(), gw.tensor([2.0]))
+    assert [(t is w, leaf) for t, leaf in found.grads] == [(True, ("made", 0))]
+
+
+def test_writes_are_counted():
+    w = gw.zeros(2)
+
+    def step():
+        w.add_(1)
+        w.add_(1)
+
+    found = recorded(step)
+    assert [(t is w, n) for t, n, _ in found.versions] == [(True, 2)]
+
+
+def test_a_learning_rate_is_an_input():
+    w = gw.tensor([1.0], requires_grad=True)
+    w.grad = gw.tensor([1.0])
+    optimizer = gw.optim.SGD([w], lr=0.5)
+    found = recorded(optimizer.step)
+    assert [s.what() for s in found.sources if s.kind == "setting"] == ["the option 'lr' of an optimiser"]
+
+
+x = gw.tensor([1.0, 2.0])
+
+
+@pytest.mark.parametrize(("function", "why"), [
+    (lambda: x[1:], "view"),
+    (lambda: object(), "an object of object"),
+    (lambda: [y := x * 2, y[1:]], "two views of one memory"),
+])  # fmt: skip
+def test_what_cannot_be_made_again_is_refused(function, why):
+    with pytest.raises(Untraceable, match=why):
+        recorded(function)
+
+
+def test_a_write_beside_another_view_is_refused():
+    base = gw.zeros(4)
+    part = base[1:]
+
+    def step():
+        part.add_(1)
+        return base * 1
+
+    with pytest.raises(Untraceable, match="shows a part of the memory"):
+        recorded(step)
+    assert base.tolist() == [0, 0, 0, 0]
