@@ -8,6 +8,7 @@
       StrictError         what would be a GradientWarning, under strict
       FileError           a file that cannot be loaded
       LayoutError         a picture that cannot be laid out
+      NotProvedError      a formula that balls cannot run, or where they leave open what it does
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
         CapturedTensor    a Function's forward uses a tensor that is no argument of it
@@ -81,6 +82,10 @@ class FileError(RuntimeError):
 
 class LayoutError(RuntimeError):
     """Raised where a picture of a graph is asked for and there is nothing to say where its nodes stand."""
+
+
+class NotProvedError(RuntimeError):
+    """Raised where a proof comes to a step that balls cannot take; it says which, and what would help."""
 
 
 class StrictError(RuntimeError):

@@ -1,0 +1,111 @@
+"""The error of a rule as a ball: what the formula's own derivative is, less what the backward pass says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradwright.contract.trees import tree_flatten
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.calls import grad
+from gradwright.engine.node import AccumulateGrad
+from gradwright.errors import NotProvedError
+from gradwright.verify.proof import series
+from gradwright.verify.proof.balls import Balls, boxed, each, spread
+from gradwright.verify.proof.space import BALLS
+
+assert BALLS  # its arrays are known
+
+Call = Callable[..., Any]
+"""A function of tensors, which returns tensors, in containers too."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Of one input: the derivative of the formula, what the rule says, and the difference; arrays of series."""
+
+    index: int
+    formula: Any
+    rule: Any
+    error: Any
+
+
+def _leaf(array: Any) -> Any:
+    t = wrap(array)
+    t._node = AccumulateGrad(t)
+    return t
+
+
+def _tensors(arrays: Sequence[Any], moving: Sequence[int], make: Callable[[Any], Any]) -> list[Any]:
+    return [make(a) if k in moving else wrap(a) for k, a in enumerate(arrays)]
+
+
+def _found(value: Any) -> list[Any]:
+    return [t for t in tree_flatten(value, open_dataclasses=True)[0] if isinstance(t, TensorBase)]
+
+
+def compared(call: Call, arrays: Sequence[Any], moving: Sequence[int], cotangent: Callable[[Any], Balls], *,
+             elementwise: bool = False) -> list[Compared]:  # fmt: skip
+    """For each input that moves the error of the backward pass of ``call`` at these arrays, balls among them.
+
+    Args:
+        call: takes tensors over the arrays.
+        arrays: ball arrays and NumPy's; their balls have no slopes.
+        moving: which inputs to differentiate by.
+        cotangent: of a result, made from its array: the numbers that come from above.
+        elementwise: whether each entry of the result depends on one entry of each input alone, all of one shape.
+
+    Raises NotProvedError where balls cannot run it.
+    """
+    outs = _found(call(*(leaves := _tensors(arrays, moving, _leaf))))
+    which = [k for k, t in enumerate(outs) if t._node is not None]
+    if not which:
+        raise NotProvedError("not proved: no result has a derivative by these inputs")
+    gs = {k: cotangent(outs[k].array) for k in which}
+    grads = grad([outs[k] for k in which], [leaves[i] for i in moving], [wrap(g) for g in gs.values()],
+                 allow_unused=True)  # fmt: skip
+    return [_of_input(call, arrays, i, g, gs, elementwise) for i, g in zip(moving, grads, strict=True)]
+
+
+def _of_input(call: Call, arrays: Sequence[Any], i: int, found: Any, gs: dict[int, Balls],
+              elementwise: bool) -> Compared:  # fmt: skip
+    x = arrays[i]
+    rule = boxed(spread(series.constant(0), x.shape)) if found is None else found.array.value
+
+    def along(seed: Any) -> Any:
+        moved = Balls(x.value, seed, x.dtype)
+        outs = _found(call(*[wrap(moved if k == i else a) for k, a in enumerate(arrays)]))
+        total: Any = None
+        for k, g in gs.items():
+            term = _inner(g.value, outs[k].array)
+            term = term if elementwise else boxed(np.add.reduce(term, axis=None, initial=series.constant(0)))
+            total = term if total is None else boxed(total + term)
+        return total
+
+    def derivative(one: Any) -> Any:
+        if elementwise:
+            return along(spread(one, x.shape))
+        out = np.empty(x.shape, object)
+        for at in np.ndindex(x.shape):
+            seed = np.full(x.shape, None, object)
+            for k in np.ndindex(x.shape):
+                seed[k] = one if k == at else series.constant(0)
+            out[at] = along(seed)[()]
+        return out
+
+    formula = derivative(series.constant(1))
+    if x.dtype.kind == "c":
+        formula = boxed(formula + derivative(series.constant(1j)) * boxed(series.constant(1j)))
+    return Compared(i, formula, rule, boxed(formula - rule))
+
+
+def _inner(g: Any, out: Balls) -> Any:
+    """dL = Re(conj(g) dy), entry by entry."""
+    slope = out.slopes()
+    if out.dtype.kind != "c":
+        return boxed(g * slope)
+    of = lambda x, part: series.series([getattr(c, part) for c in series.coefficients(x)])
+    return each(lambda a, b: of(a, "real") * of(b, "real") + of(a, "imag") * of(b, "imag"), g, slope)

@@ -1,0 +1,172 @@
+"""Functions of balls: signs and sizes, the elementary functions, and SciPy's special ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright.errors import NotProvedError
+from gradwright.verify.proof import series, special
+from gradwright.verify.proof.balls import balls, chosen, common, compared, each, paired, through
+from gradwright.verify.proof.shapes import broadcast_arrays, broadcast_to, uncertain
+from gradwright.verify.proof.truths import settled
+
+
+def absolute(x: Any) -> Any:
+    """|x|: at 0, where it has a kink, the hull of both sides."""
+    if not uncertain(x):
+        return np.abs(x)
+    if x.dtype.kind == "c":
+        a, b = x.real, x.imag
+        return sqrt(a * a + b * b)
+    return chosen(x < 0, -x, x)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1."""
+    if not uncertain(x):
+        return np.sign(x)
+    if x.dtype.kind == "c":
+        return x / absolute(x)
+    return chosen(x == 0, chosen(x < 0, balls(-1.0), balls(1.0)) * 0.0, chosen(x < 0, balls(-1.0), balls(1.0)))
+
+
+def signbit(x: Any) -> Any:
+    """Whether x is negative; a ball has no negative zero."""
+    return x < 0 if uncertain(x) else np.signbit(x)
+
+
+def copysign(x: Any, y: Any) -> Any:
+    """|x| with the sign of y."""
+    return chosen(compared("<", y, 0.0), -absolute(balls(x)), absolute(balls(x)))
+
+
+def _of_finite(value: bool) -> Callable[[Any], Any]:
+    def call(x: Any) -> Any:
+        if not uncertain(x):
+            return (np.isfinite if value else np.isnan)(x)
+        known = each(lambda e: float(value) if series.start(e).is_finite() else 0.5, balls(x).value)
+        return settled(known.astype(float), "whether a ball is finite")
+
+    return call
+
+
+isfinite, isnan = _of_finite(True), _of_finite(False)
+
+
+def isinf(x: Any) -> Any:
+    """Whether x is infinite."""
+    return ~isfinite(x) if uncertain(x) else np.isinf(x)
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate."""
+    if not uncertain(x) or x.dtype.kind != "c":
+        return x
+    return x.real + x.imag * balls(-1j)
+
+
+# Functions of one and of two.
+
+
+def elementary(name: str) -> Callable[[Any], Any]:
+    """An elementary function by its name in the array API."""
+    f = series.ELEMENTARY[name]
+    return lambda x: through(f, balls(x))
+
+
+sqrt, _log, _exp = map(elementary, ("sqrt", "log", "exp"))
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y): by the sign that is certain of one of them."""
+    y, x = broadcast_arrays(balls(y), balls(x))
+
+    def one(a: Any, da: Any, b: Any, db: Any) -> tuple[Any, Any]:
+        half = series.arb.pi() / 2
+        s, c = series.start(a), series.start(b)
+        if c > 0:
+            top, under, sign, offset = (a, da), (b, db), 1, half * 0
+        elif s > 0 or s < 0:
+            top, under, sign, offset = (b, db), (a, da), -1, half if s > 0 else -half
+        else:
+            return series.unknown(), series.unknown()
+        q = series.divided(top[0], under[0])
+        dq = series.divided(top[1] - q * under[1], under[0])
+        value, slope = series.through(series.ELEMENTARY["atan"], q, dq)
+        return value * sign + offset, slope * sign
+
+    return paired(one, y.value, y.slopes(), x.value, x.slopes(), dtype=common(y, x))
+
+
+def hypot(x: Any, y: Any) -> Any:
+    """sqrt(x**2 + y**2)."""
+    return sqrt(balls(x) * x + balls(y) * y)
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(e**x + e**y)."""
+    return _log(_exp(balls(x)) + _exp(balls(y)))
+
+
+class Special:
+    """SciPy's special functions of balls; parameters (orders, degrees) are numbers, or whole-number arrays."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        kind = special.bessel(name)
+        if kind is not None:
+            letter, scaled, order = kind
+            if order is None:
+                return lambda order, x: _bessel(letter, scaled, int(order), x)
+            return lambda x: _bessel(letter, scaled, order, x)
+        if name in special.OF_ONE:
+            return lambda x: through(special.OF_ONE[name], balls(x))
+        if name.startswith("eval_"):
+            return partial(_polynomial, name.removeprefix("eval_"))
+        if name in _SPECIAL:
+            return _SPECIAL[name]
+        raise NotProvedError(f"not proved: the special function {name} has no balls here")
+
+
+def _bessel(letter: str, scaled: bool, order: int, x: Any) -> Any:
+    out = through(special.of_order(letter, scaled, order), balls(x))
+    return out * _exp(-absolute(balls(x))) if letter == "i" and scaled else out
+
+
+def _polynomial(name: str, n: Any, *rest: Any) -> Any:
+    *parameters, x = rest
+    degrees = np.broadcast_to(np.asarray(n), np.broadcast_shapes(np.shape(n), x.shape))
+    x = broadcast_to(x, degrees.shape)
+    one = lambda k, v, s: series.through(special.polynomial(name, int(k), *parameters), v, s)
+    return paired(one, degrees, x.value, x.slopes(), dtype=x.dtype)
+
+
+def _with_parameter(f: Callable[[Any], series.Taylor]) -> Callable[[Any, Any], Any]:
+    """A function of a parameter, which may not move, and x."""
+
+    def call(parameter: Any, x: Any) -> Any:
+        p, x = broadcast_arrays(balls(parameter), balls(x))
+        if p.moves().any():
+            raise NotProvedError("not proved: the derivative by the order of a special function")
+        one = lambda a, v, s: series.through(f(series.start(a)), v, s)
+        return paired(one, p.value, x.value, x.slopes(), dtype=x.dtype)
+
+    return call
+
+
+def _airy(x: Any) -> tuple[Any, Any]:
+    return through(special.airy(0), balls(x)), through(special.airy(1), balls(x))
+
+
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "airy": _airy,
+    "zeta": _with_parameter(special.zeta),
+    "gammainc": _with_parameter(lambda a: special.gammainc(a, False)),
+    "gammaincc": _with_parameter(lambda a: special.gammainc(a, True)),
+    "spherical_jn": lambda order, x: through(special.spherical_jn(int(order)), balls(x)),
+}

@@ -1,0 +1,151 @@
+"""Point proofs: at given points, the distance of a rule from the derivative of its formula, with a rigorous bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradwright.contract.surrogate import reason_of
+from gradwright.engine.base import TensorBase
+from gradwright.errors import NotProvedError
+from gradwright.op import Op
+from gradwright.verify.proof import series
+from gradwright.verify.proof.balls import balls
+from gradwright.verify.proof.errors_of_rules import Compared, compared
+from gradwright.verify.proof.library import working
+from gradwright.verify.proof.truths import conditions
+from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
+
+BITS = 192
+DOUBLES = 2.0**-49
+"""The relative size of errors that constants make which are only doubles: a few units in their last place."""
+
+WIDE = 1e-14
+"""A bound that is larger, relative to the derivative, proves nothing of interest."""
+
+_STEPS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
+
+
+def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **static: Any) -> Proof:
+    """Whether the backward of ``f`` is the derivative of its forward at these inputs, with a bound on the error.
+
+    ``f`` runs twice on balls, midpoints with a rigorous radius, in place of numbers: once forward with a slope beside
+    each number, which is the derivative by the formula, and once forward and backward, which is the rule. Where the
+    two balls do not meet the rule is disproved; else no error is larger than the largest distance between them.
+
+    Args:
+        f: an operation of `gradwright.op`, a `custom_op`, a `Function`, or any function of tensors that is written in
+            tensors: what calls NumPy inside, or branches on a value, is not proved.
+        inputs: its arguments. Tensors and arrays of floating point are taken as exact numbers, and differentiated by;
+            if some tensors require grad, by those alone. All else is handed on as it is.
+        bits: with how many bits balls compute.
+        name: what the proof calls it.
+        static: further arguments of ``f``.
+
+    >>> import gradwright as gw
+    >>> print(prove(gw.tanh, gw.tensor([0.5, -2.0], dtype=gw.float64)))
+    tanh: proved at these inputs: error below ...
+
+    Raises ImportError without python-flint: ``pip install 'gradwright[proof]'``.
+    """
+    label = name or name_of(f)
+    if reason := reason_of(f):
+        meant = f"its gradient is declared to be no derivative: {reason}"
+        return Proof(label, NOT_PROVED, "at these inputs", reason=meant)
+    call, arrays, moving = read(f, inputs, static)
+    elementwise = isinstance(f, Op) and f.kind == "elementwise"
+    return settle(label, "at these inputs", bits, partial(at_points, call, arrays, moving, elementwise))
+
+
+def name_of(f: Any) -> str:
+    """What a function is called."""
+    return str(getattr(f, "name", None) or getattr(f, "__name__", None) or f)
+
+
+def read(f: Any, inputs: Sequence[Any], static: dict[str, Any]) -> tuple[Callable[..., Any], list[Any], list[int]]:
+    """The call, as a function of tensors for the array arguments; those arrays; and which to differentiate by."""
+    run = f.apply if isinstance(f, type) and hasattr(f, "apply") else f
+    spots = [k for k, x in enumerate(inputs) if isinstance(x, (TensorBase, np.ndarray, np.generic))]
+    arrays = [np.asarray(x.array) if isinstance(x := inputs[k], TensorBase) else np.asarray(x) for k in spots]
+    asked = [k for k, s in enumerate(spots) if getattr(inputs[s], "requires_grad", False)]
+    moving = asked or [k for k, a in enumerate(arrays) if a.dtype.kind in "fc"]
+    if isinstance(f, Op):
+        names = f.names_of(len(arrays))
+        moving = [k for k in moving if names[k] in f.rules]
+
+    def call(*tensors: Any) -> Any:
+        given = list(inputs)
+        for k, t in zip(spots, tensors, strict=True):
+            given[k] = t
+        return run(*given, **static)
+
+    return call, arrays, moving
+
+
+def settle(name: str, where: str, bits: int, work: Callable[[], list[Compared]]) -> Proof:
+    """The proof that a comparison makes; what balls could not run is not proved."""
+    with working(bits=bits), conditions() as left:
+        try:
+            found = work()
+        except NotProvedError as e:
+            return Proof(name, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "))
+        except _STEPS as e:
+            return Proof(name, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
+        return judged(name, where, found, left)
+
+
+def at_points(call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int],
+              elementwise: bool) -> list[Compared]:  # fmt: skip
+    """The comparison at exact points, with cotangents that are random, and the same every time."""
+    given = [balls(a) if a.dtype.kind in "fc" else a for a in arrays]
+    if elementwise and len({a.shape for a in given}) > 1:
+        elementwise = False
+    generator = np.random.default_rng(5)
+    return compared(call, given, moving, partial(cotangent, generator), elementwise=elementwise)
+
+
+def cotangent(generator: Any, out: Any) -> Any:
+    """Random cotangents of a result, exact in few bits."""
+    parts = np.round(generator.uniform(0.5, 2.0, (2, *out.shape)) * generator.choice([-1.0, 1.0], (2, *out.shape)), 3)
+    return balls(parts[0] + 1j * parts[1] if out.dtype.kind == "c" else parts[0])
+
+
+def judged(name: str, where: str, found: Sequence[Compared], left: Sequence[str]) -> Proof:
+    """What the errors of all inputs say together."""
+    worst, widest, least, at, doubles = 0.0, 0.0, 0.0, "", False
+    for one in found:
+        for place in np.ndindex(one.error.shape):
+            error, size = (series.start(one.error[place]), series.start(one.formula[place]))
+            here = f"in the derivative by input {one.index}" + (f" at {list(place)}" if place else "")
+            if not error.is_finite():
+                reason = f"{here} there is a pole, or what the balls cannot tell from one"
+                return Proof(name, NOT_PROVED, where, reason=_with_open(reason, left))
+            low, high = upper(error.abs_lower()), upper(error.abs_upper())
+            if low > DOUBLES * upper(abs(size).abs_upper() if size != 0 else series.arb(0)):
+                if not left and low > least:
+                    least, at = low, here
+            elif low > 0:
+                doubles = True
+            worst = max(worst, high)
+            widest = max(widest, high / (1 + upper(abs(size).abs_upper())))
+    if left:
+        return Proof(name, NOT_PROVED, where, reason=_with_open("the inputs lie on a kink or a jump", left))
+    if least:
+        return Proof(name, DISPROVED, where, worst, least, at)
+    if widest > WIDE:
+        return Proof(name, NOT_PROVED, where, reason=f"the balls have become as wide as {worst:.2g}: take more bits")
+    return Proof(name, PROVED, where, worst, doubles=doubles)
+
+
+def _with_open(reason: str, left: Sequence[str]) -> str:
+    conditions = ", ".join(left[:3])
+    return f"{reason} ({conditions} is open): take points away from it" if left else f"{reason}: take other points"
+
+
+def upper(x: Any) -> float:
+    """A float not below a ball of a size."""
+    value = float(x.upper()) if hasattr(x, "upper") else float(x)
+    return float(np.nextafter(value, np.inf)) if value else 0.0

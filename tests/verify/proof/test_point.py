@@ -1,0 +1,143 @@
+"""Point proofs: right rules are proved, wrong ones disproved, and what balls cannot run is neither."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gradwright as gw
+from gradwright.autograd import Function
+from gradwright.op import op, table
+from gradwright.verify import prove
+from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED
+from gradwright.verify.testing import draw
+
+X = gw.tensor([0.5, -2.0], dtype=gw.float64)
+
+
+@op(kind="elementwise")
+def sech(xp, x):
+    """1/cosh."""
+    return 2 / (xp.exp(x) + xp.exp(-x))
+
+
+sech.vjp(x=lambda xp, g, x, out: -g * out * xp.tanh(x))
+
+
+def cubed(error=0.0):
+    """A Function whose derivative has this relative error."""
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x, k):
+            ctx.save_for_backward(x)
+            ctx.k = k
+            return x * x * x * k
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return (3.0 + 3.0 * error) * x * x * g * ctx.k, None
+
+    return Cube
+
+
+@gw.autograd.custom_op
+def soft(x: gw.Tensor, *, b: float = 2.0) -> gw.Tensor:
+    return gw.log(1 + gw.exp(x * b)) / b
+
+
+soft.vjp(x=lambda xp, g, x, b: g / (1 + xp.exp(-b * x)))
+
+
+@pytest.mark.parametrize(("f", "inputs", "static"), [
+    (gw.tanh, (X,), {}), (sech, (X,), {}), (cubed(), (X, 2.0), {}), (soft, (X,), {"b": 3.0}),
+    (lambda x: gw.nn.functional.softmax(x @ x.T, dim=1), (gw.tensor([[0.5, 1.0], [-1.0, 2.0]], dtype=gw.float64),), {}),
+])  # fmt: skip
+def test_what_is_right_is_proved_with_a_bound(f, inputs, static):
+    found = prove(f, *inputs, **static)
+    assert found.status == PROVED
+    assert found.bound < 1e-40
+
+
+@given(st.floats(-14, -1), st.sampled_from([-1, 1]))
+def test_what_is_wrong_is_disproved(power, sign):
+    error = sign * 10.0**power
+    found = prove(cubed(error), X, 2.0)
+    assert found.status == DISPROVED
+    assert found.least == pytest.approx(abs(error) * 3 * 4 * 2, rel=1.5)
+    assert "input 0 at [" in found.at
+
+
+def test_a_double_for_a_constant_shows_and_is_said():
+    found = prove(gw.exp2, X)
+    assert found.status == PROVED
+    assert found.doubles
+    assert 1e-18 < found.bound < 1e-16
+
+
+class Numbers(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return gw.from_numpy(np.sin(x.numpy()))
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+
+@pytest.mark.parametrize(("f", "x", "words"), [
+    (Numbers, X, "reads numbers"),
+    (lambda x: x if x.sum().item() > 0 else -x, X, "reads numbers"),
+    (gw.relu, gw.tensor([0.0, 1.0], dtype=gw.float64), "kink"),
+    (gw.abs, gw.tensor([0.0], dtype=gw.float64), "kink"),
+    (gw.floor, gw.tensor([1.0], dtype=gw.float64), "at a jump"),
+    (gw.log, gw.tensor([0.0], dtype=gw.float64), "pole"),
+    (gw.sqrt, gw.tensor([-1.0], dtype=gw.float64), "pole"),
+    (gw.sort, gw.tensor([1.0, 1.0], dtype=gw.float64), "order"),
+    (gw.linalg.svdvals, gw.eye(2, dtype=gw.float64), "no linalg.svd"),
+    (lambda x: x.detach() * 1.0, X, "no result has a derivative"),
+])  # fmt: skip
+def test_what_cannot_be_known_is_not_proved_and_says_why(f, x, words):
+    found = prove(f, x)
+    assert found.status == NOT_PROVED
+    assert words in found.reason
+
+
+def test_a_surrogate_is_not_proved():
+    straight = gw.autograd.surrogate("straight-through")(cubed())
+    assert "no derivative: straight-through" in prove(straight, X, 2.0).reason
+
+
+def test_inputs_that_require_grad_are_those_differentiated_by():
+    class Half(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, 2.0 * g * x
+
+    assert prove(Half, X.clone().requires_grad_(), X).status == PROVED
+    assert prove(Half, X, X).status == DISPROVED
+
+
+UNKNOWN = {"nextafter", "slogdet", "cofactor", "nonsingular", "pinv", "matrix_exp", "qr", "svdvals"}
+POLES = {("exponential", 0), ("polygamma", 2)}
+
+
+@pytest.mark.parametrize("name", [n for n, one in table.items() if one.rules and one.kind == "elementwise"])
+def test_every_elementwise_rule_is_proved_at_its_samples(name):
+    for sample in table[name].samples:
+        arrays, static = draw(sample)
+        found = prove(table[name], *arrays, **static)
+        if found.status != PROVED:
+            assert name in UNKNOWN or (name, static.get("base", static.get("n"))) in POLES, str(found)
+        else:
+            assert found.bound < (1e-14 if found.doubles else 1e-40), str(found)
