@@ -118,6 +118,7 @@ if _typing.TYPE_CHECKING:
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
+    from gradwright.transform.program.compile import compile
     from gradwright.transform.value_and_grad import value_and_grad
     from gradwright.transform.vmap import vmap
 
@@ -142,6 +143,7 @@ _LATER = {
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
     **dict.fromkeys(("load", "save"), "gradwright.serialization"),
     **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
+    "compile": "gradwright.transform.program.compile",
 }
 __getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
 

@@ -1,10 +1,9 @@
-"""`compile`: whole training steps, each as the eager one."""
+"""Compiled training steps, each as the eager one."""
 
 import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.transform.program import compiled
 
 OPTIMIZERS = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop",
               "Adafactor"]  # fmt: skip
@@ -35,9 +34,72 @@ def trained(name, wrap):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_training_step_with_a_schedule_and_dropout(name):
     _, losses, weights = trained(name, lambda step: step)
-    step, found, ours = trained(name, compiled.compile)
-    assert step.programs.reason is None
-    assert step.programs.traced == 1
+    step, found, ours = trained(name, gw.compile)
+    assert not step.programs.reason
+    assert len(step.programs.traced) == 1
     np.testing.assert_allclose(found, losses, rtol=1e-12)
     for a, b in zip(ours, weights, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_what_varies_is_told_after_some_traces():
+    step = gw.compile(lambda x, k: x * k)
+    x = gw.ones(2)
+    for k in range(9):
+        assert step(x, float(k)).tolist() == [k, k]
+    with pytest.warns(UserWarning, match="an argument that is no tensor"):
+        assert step(x, 9.0).tolist() == [9, 9]
+    assert step(x, 10.0).tolist() == [10, 10]
+
+
+def test_a_branch_on_values_has_a_program_for_each_side():
+    step = gw.compile(lambda x: x * 2 if x.sum() > 0 else x * 3)
+    up, down = gw.ones(2), -gw.ones(2)
+    for _ in range(3):
+        assert step(up).tolist() == [2, 2]
+        assert step(down).tolist() == [-3, -3]
+    assert not step.programs.reason
+    assert len(step.programs.traced) == 2
+
+
+def test_a_run_that_raises_leaves_all_as_it_was():
+    w = gw.zeros(2)
+
+    def step(x):
+        w.add_(1)
+        return gw.linalg.inv(x)
+
+    step = gw.compile(step)
+    for _ in range(4):
+        step(gw.eye(2))
+    assert w.tolist() == [4, 4]
+    with pytest.raises(gw.linalg.LinAlgError):
+        step(gw.zeros(2, 2))
+    assert w.tolist() == [4, 4]
+    assert w._version == 4
+
+
+def test_results_do_not_alias():
+    step = gw.compile(lambda x: x * 2)
+    kept = [step(gw.full((3,), float(k))) for k in range(6)]
+    assert [y[0].item() for y in kept] == [0, 2, 4, 6, 8, 10]
+
+
+def test_gradients_add_up_over_calls():
+    w = gw.tensor([1.0, 2.0], requires_grad=True)
+    step = gw.compile(lambda x: (w * x).sum().backward())
+    for k in range(6):
+        step(gw.full((2,), 2.0))
+        assert w.grad.tolist() == [2 * (k + 1)] * 2
+    w.grad = None
+    step(gw.ones(2))
+    assert w.grad.tolist() == [1, 1]
+
+
+def test_in_a_transform_it_is_the_function():
+    f = gw.compile(lambda x: (x**3).sum())
+    x = gw.tensor([1.0, 2.0], dtype=gw.float64)
+    for _ in range(4):
+        f(x)
+    assert gw.func.grad(f)(x).tolist() == [3.0, 12.0]
+    assert gw.vmap(f)(gw.stack([x, x])).tolist() == [9.0, 9.0]

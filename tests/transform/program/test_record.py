@@ -25,7 +25,7 @@ def test_inputs_know_where_they_are_read():
     found = recorded(lambda x: (w * x).sum().backward(), gw.tensor([2.0]))
     assert [s.kind for s in found.sources] == ["argument", "tensor", "grad"]
     assert found.program.writes == [2]
-    assert not found.made
+    assert not found.outputs
     assert not found.grads
 
 

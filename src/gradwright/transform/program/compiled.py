@@ -3,139 +3,172 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
+from gradwright.transform.program import comparison
 from gradwright.transform.program.entry import Entry
-from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.node import Departed
-from gradwright.transform.program.record import record
+from gradwright.transform.program.node import Departed, Program
+from gradwright.transform.program.record import Record, record
 from gradwright.transform.program.trace import Before, Trace, Untraceable
 
 
+class CompileWarning(UserWarning):
+    """A compiled function runs eagerly, which is right but slow; the text says why and what helps."""
+
+
 class Programs:
-    """The programs of a function.
+    """The programs of a function, and how its calls find theirs.
 
     Attributes:
         function: the function.
-        make: what makes a program ready.
-        check: when runs are compared with eager ones: "first" or "always".
-        entries: for each grad mode, default dtype and tree of arguments, the programs that there are.
-        reason: why it runs eagerly from now on; None while it does not.
-        traced: how often it was traced.
+        make: from a program to what runs it.
+        exact: whether numbers must be the eager run's to the bit.
+        check: when runs are compared with eager ones: "first", "always" or "never".
+        strict: whether it is an error if the function cannot be compiled.
+        entries: for each grad mode, default dtype and tree of arguments the programs that there are, newest first.
+        reason: why it runs eagerly from now on; "" while it does not.
+        traced: how often it was traced, and why again.
     """
 
     limit = 8
 
-    def __init__(self, function: Callable[..., Any], make: Callable[..., Any], check: str) -> None:
-        self.function, self.make, self.check = function, make, check
+    def __init__(self, function: Callable[..., Any], make: Callable[[Program], Any], *, exact: bool = False,
+                 check: str = "first", strict: bool = False) -> None:  # fmt: skip
+        self.function, self.make, self.exact, self.check, self.strict = function, make, exact, check, strict
         self.entries: dict[Any, list[Entry]] = {}
-        self.reason: str | None = None
-        self.calls = self.traced = 0
-        self.last: tuple[Any, Any, Any, Any] = (None, None, None, None)
+        self.reason = ""
+        self.traced: list[str] = []
+        self.begun = False
         self.lock = Lock()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call returns; one thread at a time."""
+        """What a call returns.
+
+        It is eager in a trace, in a transform, under a watch (a profiler, anomaly mode), and while another thread, or
+        this one further out, runs it.
+        """
         mode = now()
-        if self.reason is not None or not (mode is PLAIN or mode is UNRECORDED) or not self.lock.acquire(False):
+        if self.reason or not (mode is PLAIN or mode is UNRECORDED) or not self.lock.acquire(False):
             return self.function(*args, **kwargs)
         try:
-            return self._called(mode, args, kwargs)
+            return self._called(mode is PLAIN, args, kwargs)
         finally:
             self.lock.release()
 
-    def _called(self, mode: Any, args: Any, kwargs: Any) -> Any:
+    def _called(self, records: bool, args: Any, kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
-        key = mode is PLAIN, dtypes.default(), repr(spec)
-        entries = self.entries.setdefault(key, [])
+        entries = self.entries.setdefault((records, dtypes.default(), spec), [])
         why = ""
         for entry in entries:
             arrays = entry.gather(leaves)
             if arrays is None:
                 why = entry.moved(leaves)
                 continue
+            draws = {source: source.get_state() for source in entry.record.draws}
             try:
                 if self.check == "always" or not entry.checked:
                     return self._compared(entry, arrays, leaves, args, kwargs)
-                return entry.commit(entry.runner(arrays), leaves)
+                return entry.commit(entry.runner(arrays), leaves, arrays)
             except Departed as e:
-                why = str(e)
-        self.calls += 1
-        if self.calls == 1:
+                why = f"a value that Python reads, at {e.node.line}"
+                for source, state in draws.items():
+                    source.set_state(state)
+        if not self.begun:  # what is made at the first call is there at the next
+            self.begun = True
             return self.function(*args, **kwargs)
-        if self.traced >= self.limit:
-            why = f"it was traced {self.traced} times, the last time since this varies: {why}"
-            return self._given_up(why, args, kwargs)
-        return self._traced(entries, leaves, args, kwargs)
+        if len(self.traced) >= self.limit:
+            return self._eager(f"it was traced {self.limit} times; what varied last: {why}", args, kwargs)
+        self.traced.append(why)
+        return self._traced(entries, leaves, spec, args, kwargs)
 
-    def _given_up(self, reason: str, args: Any, kwargs: Any) -> Any:
+    def _eager(self, reason: str, args: Any, kwargs: Any) -> Any:
         self.reason = reason
-        warn(f"compile: {self.function.__name__} runs eagerly from now on: {reason}")
+        name = getattr(self.function, "__qualname__", type(self.function).__name__)
+        if self.strict:
+            raise RuntimeError(f"compile(fullgraph=True): {name} cannot be compiled: {reason}")
+        warn(f"compile: {name} runs eagerly from now on: {reason}", CompileWarning)
         return self.function(*args, **kwargs)
 
-    def _traced(self, entries: list[Entry], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        self.traced += 1
+    def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         trace, found = Trace(Before()), None
         try:
             with trace:
                 for x in leaves:
                     if isinstance(x, TensorBase):
                         trace.adopt(x)
-                result = self.function(*args, **kwargs)
-            found = record(trace, result, leaves)
+                found = record(trace, self.function(*args, **kwargs), leaves)
         except Untraceable as e:
             reason = str(e)
         finally:
-            trace.restore(counters=found is None)
+            trace.restore(random=found is None)
         if found is None:
-            return self._given_up(reason, args, kwargs)
-        for node, at in zip(found.program.outputs, found.program.writes, strict=True):
+            return self._eager(reason, args, kwargs)
+        entry = self._entry(found, leaves, spec)
+        arrays = entry.gather(leaves)
+        if arrays is None:
+            trace.rewind()
+            return self._eager(f"it is not as it was before the traced run: {entry.moved(leaves)}", args, kwargs)
+        entries.insert(0, entry)
+        values: list[Any] = [np.array(node.value) for node in found.program.outputs]
+        result = entry.commit(values, leaves, arrays)
+        for value, at in zip(values, found.program.writes, strict=True):
             if at is not None:
-                found.sources[at].array[...] = node.value
-        for t, k in zip(found.made, found.outputs, strict=True):
-            t.array = np.array(found.program.outputs[k].value)
-        entries.insert(0, Entry(found, self.make(found.program), leaves, True))
+                arrays[at][...] = value
         return result
 
+    def _entry(self, found: Record, leaves: Sequence[Any], spec: Any) -> Entry:
+        def again(leaves: Sequence[Any]) -> Any:
+            args, kwargs = tree_unflatten(leaves, spec)
+            return self.function(*args, **kwargs)
+
+        for history in found.histories:
+            history.runner, history.function = self.make(history.program), again
+        return Entry(found, self.make(found.program), leaves)
+
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        made = entry.record
-        states = {source: source.get_state() for source in made.draws}
+        """The result of an eager run, before which the program was run on copies; it is believed if they agree."""
+        program = entry.record.program
+        states = {source: source.get_state() for source in entry.record.draws}
+
+        def again() -> None:
+            for source, state in states.items():
+                source.set_state(state)
+
+        before = [a.copy(order="K") for a in arrays]
         copies = [a.copy(order="K") for a in arrays]
         outputs = entry.runner(copies)
-        found = [copies[at] if at is not None else out for out, at in zip(outputs, made.program.writes, strict=True)]
-        for source, state in states.items():
-            source.set_state(state)
+        found = [out if at is None else copies[at] for out, at in zip(outputs, program.writes, strict=True)]
+        again()
         result = self.function(*args, **kwargs)
-        values = flatten(result)[0]
-        expected: list[Any] = [arrays[at] if at is not None else None for at in made.program.writes]
-        for (kind, k), x in zip(made.result, values, strict=True):
-            if kind == "made":
-                expected[made.outputs[k]] = x.array
-        for t, leaf in made.grads:
-            if leaf is not None and leaf[0] == "made":
-                expected[made.outputs[leaf[1]]] = t._grad.array
-        for k, (a, b) in enumerate(zip(found, expected, strict=True)):
-            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=f"output {k}")
+        after = {source: source.get_state() for source in states}
+        gap = comparison.of_run(entry, found, result, arrays, self.exact,
+                                lambda: comparison.spreads(program, before, again))  # fmt: skip
+        for history in entry.record.histories:
+            gap = gap or comparison.of_backward(history, found, result, arrays, leaves, self.exact)
+        if gap is not None:
+            first = comparison.first_difference(self.make, program, before, self.exact, again)
+            self.disbelieve(gap, first)
+        for source, state in after.items():
+            source.set_state(state)
         entry.checked = True
         return result
 
-
-def compile(function: Any = None, *, backend: str = "auto", exact: bool = False, check: str = "first") -> Any:
-    """Compile."""
-    programs = Programs(function, Interpreted, check)
-
-    @wraps(function)
-    def compiled(*args: Any, **kwargs: Any) -> Any:
-        return programs.call(args, kwargs)
-
-    compiled.programs = programs  # type: ignore[attr-defined]
-    return compiled
+    def disbelieve(self, gap: Any, first: Any) -> None:
+        """Say how a compiled run differs from the eager one: an error where every run is checked."""
+        what = f"the compiled run differs from the eager one: {gap}. "
+        what += f"The first node that differs: {first}" if first else (
+            "Every node computes what it did in the traced run, so the function reads something else that changes"
+        )  # fmt: skip
+        if self.check == "always":
+            raise AssertionError(f"compile(check='always'): {what}")
+        self.reason = what
+        warn(f"compile: {what}. It runs eagerly from now on.", CompileWarning)

@@ -30,13 +30,12 @@ class Entry:
         runner: its program, made ready.
         leaves: of the arguments, those that are no tensors, by place.
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
-        commit: from outputs and leaves to what the function returns; does all else that it did.
+        commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
-        quick: whether the leaves of its arguments are the arguments themselves.
     """
 
-    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], quick: bool) -> None:
-        self.record, self.runner, self.quick = record, runner, quick
+    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any]) -> None:
+        self.record, self.runner = record, runner
         self.checked = False
         text = _Text(record, leaves)
         lines = text.gather() + text.commit()
@@ -45,7 +44,7 @@ class Entry:
         linecache.cache[filename] = (len(self.text), None, self.text.splitlines(keepends=True), filename)
         exec(compile(self.text, filename, "exec"), text.scope)  # noqa: S102 - the text is written here
         self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]
-        self.commit: Callable[[Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
+        self.commit: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
 
     def moved(self, leaves: Sequence[Any]) -> str:
         """Why `gather` has returned None, for people."""
@@ -179,9 +178,12 @@ class _Text:
         lines: list[str] = []
         for k, out in enumerate(record.outputs):
             lines += [
-                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]", f"m{k}._node = None", f"m{k}._counter = [0]",
-                f"m{k}._view = None",
+                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]", f"m{k}._counter = [0]", f"m{k}._view = None",
+                f"m{k}._node = {'None' if record.spent[k] is None else self.name(record.spent[k])}",
             ]  # fmt: skip
+        for history in record.histories:
+            made = ", ".join(f"m{k}" for k in range(len(record.outputs)))
+            lines.append(f"{self.name(history)}.attach([{made}], outputs, arrays, leaves)")
         for t, writes, at in record.versions:
             lines += [f"counter = {self.name(t)}._counter", f"counter[0] += {writes}"]
             lines.append(f"counter[1:] = ({self.name(at)},)")
@@ -192,7 +194,7 @@ class _Text:
             lines.append(f"return {result[0]}")
         else:
             lines.append(f"return unflatten([{', '.join(result)}], {self.name(record.spec)})")
-        return ["def commit(outputs, leaves):", *(f"    {line}" for line in lines), ""]
+        return ["def commit(outputs, leaves, arrays):", *(f"    {line}" for line in lines), ""]
 
     def _given(self, leaf: tuple[str, Any]) -> str:
         kind, value = leaf

@@ -11,6 +11,7 @@ from gradwright import dtypes
 from gradwright.backends.devices import device
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
+from gradwright.transform.program.history import Saved, trace_backward
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.trace import Setting, Trace, Unit, Untraceable
 from gradwright.transform.program.traced import Traced
@@ -56,7 +57,9 @@ class Record:
         sources: where each of its inputs is read.
         grads: for tensors, what their ``.grad`` is afterwards: None, or a leaf as in ``result``.
         versions: tensors whose memory is written, and how often that was.
-        made: for each tensor that is made, the number of the output that it holds.
+        outputs: for each tensor that is made, the number of the output that it holds.
+        spent: for each of them its history, if that has been run through.
+        histories: those of the others.
         result: the leaves of what is returned: pairs of a kind and a value; "made" and "same" are tensors.
         spec: their tree.
     """
@@ -65,8 +68,9 @@ class Record:
     sources: list[Source]
     grads: list[Any]
     versions: list[Any]
-    made: list[Any]
     outputs: list[int]
+    spent: list[Any]
+    histories: list[Any]
     result: list[Any]
     spec: Any
     looks: list[Any]
@@ -104,12 +108,30 @@ class _Recorder:
         out.grads, out.versions = self._effects()
         found, out.spec = flatten(result)
         out.result = [self._leaf(x) for x in found]
-        out.made = [t for t, _ in self.made.values()]
+        made = [t for t, _ in self.made.values()]
         out.outputs = [k for _, k in self.made.values()]
+        self._history(out, made, inputs)
         out.looks = list(self.looks.values())
         out.draws = list(trace.sources)
         out.program = trace.notes.program(inputs, self.outputs, self.writes)
         return out
+
+    def _history(self, out: Record, made: list[Any], inputs: list[Traced]) -> None:
+        out.spent, out.histories = trace_backward(self.trace, made, self.arguments)
+        at, written = {id(x.node): k for k, x in enumerate(inputs)}, set(self.writes)
+        for history in out.histories:
+            saved, history.saved = history.saved, []
+            for node in saved:
+                k = at.get(id(node))
+                if k is not None and k not in written and out.sources[k].look is not None:
+                    history.saved.append(Saved(k, True))
+                else:
+                    history.saved.append(Saved(len(self.outputs), False))
+                    self.outputs.append(node)
+                    self.writes.append(None)
+            history.sources = out.sources
+            history.places = [out.result.index(("made", k)) for k, _, _ in history.outputs]
+            history.pure = not (out.versions or out.grads or self.trace.sources)
 
     def _inputs(self) -> tuple[list[Traced], list[Source]]:
         inputs, sources = [], []

@@ -223,11 +223,8 @@ class Trace(Watch):
             self.units.append(found)
         return found
 
-    def restore(self, counters: bool = True) -> None:
-        """Let all tensors hold what they held before the run, which has ended.
-
-        With ``counters`` all else that is known of them is as it was, too, and so are the sources of random numbers.
-        """
+    def restore(self, random: bool = True) -> None:
+        """Let all tensors be as they were before the run, which has ended; and, if ``random``, what draws numbers."""
         self.notes.open = False
         for unit in self.units:
             for t, array in unit.showing:
@@ -235,10 +232,13 @@ class Trace(Watch):
                 t.array = array
                 if type(t._node) is AccumulateGrad:
                     t._node._array = array
-        if not counters:
-            return
         for state in self.before.states:
             state.restore()
+        if random:
+            self.rewind()
+
+    def rewind(self) -> None:
+        """Let random numbers be drawn again."""
         for source, drawn in self.sources.items():
             source.set_state(drawn)
 

@@ -64,6 +64,8 @@ class Notes:
         """``value`` with nodes in place of arrays."""
         if isinstance(value, Traced):
             return value.node
+        if isinstance(value, Node):
+            return value
         if isinstance(value, np.ndarray) and value.dtype != object:
             return self.constant(value)
         if isinstance(value, (tuple, list)):
@@ -93,7 +95,7 @@ class Notes:
 
     def program(self, inputs: Sequence[Traced], outputs: Sequence[Any], writes: Sequence[int | None]) -> Program:
         """The program of what was noted, with these outputs: traced arrays, or constants."""
-        nodes = [self.noted(x if isinstance(x, Traced) else np.asarray(x)) for x in outputs]
+        nodes = [self.noted(x if isinstance(x, (Traced, Node)) else np.asarray(x)) for x in outputs]
         return Program(self.nodes, [x.node for x in inputs], nodes, writes)
 
 

@@ -1,0 +1,173 @@
+"""A compiled run held against the eager one: each result, each write, each gradient, and the backward pass.
+
+Numbers may differ by rounding: by `BOUND` units in the last place of the largest entry. Where that is not enough it is
+measured what rounding does to them: the program is run on inputs moved by a unit in the last place each, and what that
+changes is allowed ten times. (Adam makes a whole step of a gradient that is nothing but rounding.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright.engine import backward as engine
+from gradwright.transform.arguments import flatten
+from gradwright.transform.program.interpreted import Interpreted, same
+from gradwright.transform.program.node import Node, Program
+
+BOUND = 2000
+
+
+class Difference:
+    """Two arrays that differ too much.
+
+    Attributes:
+        what: what they are, in words.
+        node: the node that computes it.
+        found, expected: the entry that differs most, compiled and eager.
+        bound: by how much it may.
+    """
+
+    def __init__(self, what: str, node: Node, found: Any, expected: Any, bound: float) -> None:
+        self.what, self.node, self.bound = what, node, bound
+        self.found, self.expected = found, expected
+
+    def __str__(self) -> str:
+        line = f", computed at {self.node.line}" if self.node.line else ""
+        return (f"{self.what} is {self.found} compiled and {self.expected} eagerly, which may differ by "
+                f"{self.bound:.1e}{line}")  # fmt: skip
+
+
+def difference(what: str, node: Node, found: Any, expected: Any, exact: bool, spread: float = 0.0) -> Difference | None:
+    """How an array differs from the one expected; None if it does not, or by rounding alone."""
+    a, b = np.asarray(found), np.asarray(expected)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return Difference(what, node, f"{a.dtype} {list(a.shape)}", f"{b.dtype} {list(b.shape)}", 0.0)
+    if same(a, b):
+        return None
+    if exact or a.dtype.kind not in "fc":
+        wrong, bound = ~((a == b) | ((a != a) & (b != b))), 0.0
+    else:
+        size = np.abs(b[np.isfinite(b)])
+        bound = float(size.max(initial=0)) * float(np.finfo(a.dtype).eps) * BOUND + 10 * spread
+        with np.errstate(all="ignore"):
+            wrong = ~((np.abs(a - b) <= bound) | (a == b) | ((a != a) & (b != b)))
+    if not wrong.any():
+        return None
+    with np.errstate(all="ignore"):
+        gap = np.where(wrong, np.nan_to_num(np.abs(a.astype(complex) - b), nan=np.inf), -1.0)
+    at = np.unravel_index(int(gap.argmax()), a.shape)
+    where = f"{what}[{', '.join(map(str, at))}]" if at else what
+    return Difference(where, node, a[at], b[at], bound)
+
+
+def spreads(program: Program, arrays: Sequence[Any], again: Callable[[], None]) -> list[float]:
+    """By how much each output moves if the inputs move by a unit in the last place.
+
+    ``again`` lets the same random numbers be drawn again.
+    """
+    rng = np.random.default_rng(0)
+    plain = _values(program, arrays, again)
+    found = [0.0] * len(program.outputs)
+    for _ in range(3):
+        moved = [_moved(a, rng) for a in arrays]
+        for k, (a, b) in enumerate(zip(_values(program, moved, again), plain, strict=True)):
+            if a.dtype.kind in "fc" and a.size and a.shape == b.shape:
+                with np.errstate(all="ignore"):
+                    gap = np.abs(a - b)
+                found[k] = max(found[k], float(gap[np.isfinite(gap)].max(initial=0)))
+    return found
+
+
+def _moved(a: Any, rng: Any) -> Any:
+    if a.dtype.kind not in "fc":
+        return a.copy()
+    return (a * (1 + rng.choice([-1, 1], a.shape) * np.finfo(a.dtype).eps)).astype(a.dtype)
+
+
+def _values(program: Program, arrays: Sequence[Any], again: Callable[[], None]) -> list[Any]:
+    again()
+    return Interpreted(Program(program.nodes, program.inputs, program.outputs, [None] * len(program.outputs)))(arrays)
+
+
+def first_difference(make: Any, program: Program, arrays: Sequence[Any], exact: bool,
+                     again: Callable[[], None]) -> Difference | None:  # fmt: skip
+    """The first node that a way of running a program computes otherwise than NumPy, call by call."""
+    nodes = [node for node in program.nodes if node.shape is not None]
+    whole = Program(program.nodes, program.inputs, nodes, [None] * len(nodes))
+    again()
+    found = make(whole)([a.copy(order="K") for a in arrays])
+    expected = _values(whole, [a.copy(order="K") for a in arrays], again)
+    for node, a, b in zip(nodes, found, expected, strict=True):
+        if gap := difference(f"%{node.number} = {node.op}", node, a, b, exact):
+            return gap
+    return None
+
+
+def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], exact: bool,
+           spread: Callable[[], list[float]]) -> Difference | None:  # fmt: skip
+    """The first of the results and effects of a run that differs from those of the eager run that has followed.
+
+    Args:
+        found: the outputs, and what was to be written.
+        result: what the eager run returned.
+        arrays: the inputs, written by now.
+    """
+    record = entry.record
+    expected: dict[int, tuple[str, Any]] = {}
+    for k, at in enumerate(record.program.writes):
+        if at is not None:
+            expected[k] = record.sources[at].what(), arrays[at]
+    leaves = flatten(result)[0]
+    if len(leaves) != len(record.result):
+        return Difference("the number of results", record.program.outputs[0], len(record.result), len(leaves), 0.0)
+    for j, ((kind, k), x) in enumerate(zip(record.result, leaves, strict=True)):
+        if kind == "made" and x is not None:
+            expected[record.outputs[k]] = f"result {j}" if len(leaves) > 1 else "the result", x.array
+    for t, leaf in record.grads:
+        grad = t._grad
+        if (grad is None) is not (leaf is None):
+            return Difference("a .grad", record.program.nodes[0], leaf and "a tensor", grad and "a tensor", 0.0)
+        if leaf is not None and leaf[0] == "made":
+            expected[record.outputs[leaf[1]]] = f"the .grad of a tensor of shape {list(t.array.shape)}", grad.array
+    measured: list[float] | None = None
+    for k, (what, b) in expected.items():
+        gap = difference(what, record.program.outputs[k], found[k], b, exact)
+        if gap and not exact:
+            measured = measured or spread()
+            gap = difference(what, record.program.outputs[k], found[k], b, exact, measured[k])
+        if gap:
+            return gap
+    return None
+
+
+def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], leaves: Sequence[Any],
+                exact: bool) -> Difference | None:  # fmt: skip
+    """The first of the gradients that differs from those of a pass through the graph of the eager run."""
+    results = flatten(result)[0]
+    rng = np.random.default_rng(0)
+    cotangents = [rng.standard_normal(shape).astype(dtype) for _, shape, dtype in history.outputs]
+    tensors = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
+    roots = [(results[k]._node, g) for k, g in zip(history.places, cotangents, strict=True)]
+    ends = [t._node for t in tensors]
+    expected = engine.run(roots, keep_graph=True, create_graph=False, targets=ends, accumulate=False)
+    saved = [arrays[s.at] if s.is_input else found[s.at] for s in history.saved]
+    given = [*cotangents, *saved]
+    ours = history.runner(given)
+    measured: list[float] | None = None
+    for k, (a, end) in enumerate(zip(ours, ends, strict=True)):
+        node = history.program.outputs[k]
+        what = f"the gradient by a tensor of shape {list(a.shape)}"
+        gap = difference(what, node, a, expected.get(end, np.zeros_like(a)), exact)
+        if gap and not exact:
+            measured = measured or spreads(history.program, given, _nothing)
+            gap = difference(what, node, a, expected.get(end, np.zeros_like(a)), exact, measured[k])
+        if gap:
+            return gap
+    return None
+
+
+def _nothing() -> None:
+    """No random numbers are drawn in a backward pass."""

@@ -1,0 +1,116 @@
+"""`compile`, as users call it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from gradwright.transform.program.compiled import Programs
+from gradwright.transform.program.interpreted import Interpreted
+from gradwright.transform.program.node import Program
+
+BACKENDS = ("auto", "plan", "c", "eager")
+_CHECKS = ("first", "always", "never")
+
+
+def compile(function: Any = None, *, backend: str = "auto", exact: bool = False, check: str = "first",
+            fullgraph: bool = False, dynamic: bool | None = None, mode: Any = None, options: Any = None,
+            disable: bool = False) -> Any:  # fmt: skip
+    """A function that does what ``function`` does, as a program that is made of one of its runs.
+
+    ``function`` is any function of tensors: a formula, a training step with its backward pass and optimiser, a module.
+    The first call runs it; the second one, too, and leaves a program; the third runs both and compares them: results,
+    gradients, everything written. From then on calls run the program. Whatever the function has read besides (tensors
+    outside, numbers, attributes, flags) is looked at before: if it is not as it was, the function is run again and
+    leaves another program; after eight, it runs eagerly, with a warning that says what varied.
+
+    Args:
+        function: a function or a module; without one, a decorator is returned. A module comes back as one of its class
+            that shares everything with it: parameters, buffers, hooks, mode.
+        backend: "c" (loops in C, by the system's compiler), "plan" (NumPy, with its memory laid out before), "auto"
+            (C where there is a compiler), "eager" (the function itself).
+        exact: numbers are the eager run's to the bit.
+        check: "first" (the first run of each program is compared), "always" (each run, for tests; one that differs
+            raises AssertionError), "never".
+        fullgraph: what cannot be compiled is a RuntimeError, not a run that is eager.
+        dynamic: whether a first dimension may vary in one program: None (once it has varied), True or False.
+        mode, options: PyTorch's; without effect.
+        disable: return ``function`` itself.
+
+    Returns:
+        A function with the same name and doc, and with ``explain()``, ``source()``, ``guards()`` and ``reset()``.
+
+    Raises:
+        TypeError: ``function`` cannot be called.
+        ValueError: ``backend`` or ``check`` is none of those.
+
+    >>> import gradwright as gw
+    >>> w = gw.tensor([1.0, 2.0], requires_grad=True)
+    >>> @gw.compile
+    ... def step(x):
+    ...     loss = ((w * x) ** 2).sum()
+    ...     loss.backward()
+    ...     with gw.no_grad():
+    ...         w.sub_(0.1 * w.grad)
+    ...     w.grad = None
+    ...     return loss
+    >>> [round(step(gw.ones(2)).item(), 4) for _ in range(4)]
+    [5.0, 3.2, 2.048, 1.3107]
+    """
+    if function is None:
+        def decorate(function: Any) -> Any:
+            return compile(function, backend=backend, exact=exact, check=check, fullgraph=fullgraph, dynamic=dynamic,
+                           disable=disable)  # fmt: skip
+
+        return decorate
+    if not callable(function):
+        raise TypeError(f"compile(): expected a function or a module, but got {type(function).__name__}")
+    if check not in _CHECKS:
+        raise ValueError(f"compile(): check must be one of {', '.join(map(repr, _CHECKS))}, but got {check!r}")
+    make = runner_of(backend, exact)
+    if disable or backend == "eager":
+        return function
+    if isinstance(function, type):
+        raise TypeError("compile(): expected a function or a module, but got a class: compile what it makes")
+    if hasattr(function, "forward") and hasattr(function, "_parameters"):
+        return _module(function, make, exact, check, fullgraph)
+    return _function(function, Programs(function, make, exact=exact, check=check, strict=fullgraph))
+
+
+def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
+    """What makes a program ready, by name."""
+    if backend not in BACKENDS:
+        raise ValueError(f"compile(): backend must be one of {', '.join(map(repr, BACKENDS))}, but got {backend!r}")
+    return Interpreted
+
+
+def _function(function: Callable[..., Any], programs: Programs) -> Any:
+    @wraps(function)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        return programs.call(args, kwargs)
+
+    compiled.programs = programs  # type: ignore[attr-defined]
+    return compiled
+
+
+def _module(module: Any, make: Any, exact: bool, check: str, strict: bool) -> Any:
+    """A module of the same class over the same attributes, whose call is compiled."""
+    cls = type(module)
+    plain = object.__new__(cls)
+    object.__setattr__(plain, "__dict__", module.__dict__)
+    programs = Programs(plain, make, exact=exact, check=check, strict=strict)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return programs.call(args, kwargs)
+
+    def deepcopy(self: Any, memo: Any) -> Any:
+        return compile(copy.deepcopy(plain, memo))
+
+    made = type(cls.__name__, (cls,), {"__call__": call, "__module__": cls.__module__, "__doc__": cls.__doc__,
+                                       "__qualname__": cls.__qualname__, "programs": programs,
+                                       "__deepcopy__": deepcopy})  # fmt: skip
+    out: Any = object.__new__(made)
+    object.__setattr__(out, "__dict__", module.__dict__)
+    return out

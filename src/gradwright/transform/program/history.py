@@ -1,0 +1,254 @@
+"""Results of a compiled function that have a history: one node, whose backward is a program as well.
+
+The backward pass of a traced run is traced with it. What of the run it needs becomes results of the first program,
+which the node saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradwright.engine import backward as engine
+from gradwright.engine.base import TensorBase, ticket
+from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output
+from gradwright.engine.nodes_of_ops import freed, modified
+from gradwright.transform.arguments import flatten
+from gradwright.transform.program.node import CONSTANT, INPUT, Program
+from gradwright.transform.program.node import Node as Call
+from gradwright.transform.program.trace import Trace, Untraceable
+from gradwright.transform.program.traced import Traced
+
+
+class Spent(Node):
+    """The history of a result whose graph the function itself has run backward through: nothing is left of it."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._seq, self._next, self._hooks, self._saved, self._name = ticket(), (), None, None, name
+        self._next = (self,)  # it is no leaf
+
+    def name(self) -> str:
+        """The name of the node in its place."""
+        return self._name
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        raise freed(self)
+
+
+class Saved:
+    """Where one of the values is that a backward program takes: an input of the first program, or an output of it."""
+
+    def __init__(self, at: int, is_input: bool) -> None:
+        self.at, self.is_input = at, is_input
+
+
+class History:
+    """What is known of the backward pass of a record.
+
+    Attributes:
+        tensors: for each end of the graph, the tensor outside whose node it is.
+        program: from the cotangents of ``outputs`` and what is saved to a cotangent for each end.
+        saved: what is saved.
+        outputs: which of the tensors made have this history, and their shapes and dtypes.
+        reached: for each end the outputs that lead to it.
+        places: where these stand among the leaves of what the function returns.
+        function: of the leaves of arguments, for passes that are recorded.
+        sources: of the inputs of the first program.
+        pure: whether it may be run once more.
+    """
+
+    tensors: list[Any]
+    program: Program
+    runner: Callable[..., Any]
+    saved: list[Saved]
+    outputs: list[tuple[int, tuple[int, ...], Any]]
+    reached: list[set[int]]
+    places: list[int]
+    function: Any
+    sources: Sequence[Any]
+    pure: bool
+
+    def holder(self, at: int, leaves: Sequence[Any]) -> Any:
+        """The tensor that holds an input of the first program."""
+        source = self.sources[at]
+        t = leaves[source.at] if source.kind == "argument" else source.tensor
+        return t._grad if source.kind == "grad" else t
+
+    def attach(self, made: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
+        """Give tensors that were made their history."""
+        node = CompiledBackward(self, outputs, arrays, leaves)
+        if len(self.outputs) == 1:
+            made[self.outputs[0][0]]._node = node
+            return
+        node._metas = [(shape, dtype) for _, shape, dtype in self.outputs]
+        for k, (at, _, _) in enumerate(self.outputs):
+            made[at]._node = Output(node, k)
+
+
+class CompiledBackward(Node):
+    """The node of a compiled function."""
+
+    __slots__ = ("_args", "_history", "_metas")
+    _metas: list[tuple[tuple[int, ...], Any]]
+
+    def __init__(self, history: History, outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
+        self._seq, self._hooks, self._history = ticket(), None, history
+        args = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
+        self._next = tuple([t._node for t in args])
+        self._args = leaves
+        saved: list[Any] = []
+        for one in history.saved:
+            if one.is_input:
+                t = history.holder(one.at, leaves)
+                saved.append((arrays[one.at], t._counter, +t._counter[0], t._node))
+            else:
+                saved.append((outputs[one.at], None, 0, None))
+        self._saved = tuple(saved)
+
+    @property
+    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+        return (True,) * len(self._next)
+
+    @property
+    def _several(self) -> int | None:  # type: ignore[override]
+        return len(self._history.outputs) if len(self._history.outputs) > 1 else None
+
+    def _run(self, xp: Any, g: Any) -> Sequence[Any]:
+        history = self._history
+        if self._saved is None:
+            raise freed(self)
+        given = g if isinstance(g, Bundle) else {0: g}
+        if any(isinstance(c, TensorBase) or (c.__class__ is not np.ndarray and not isinstance(c, np.generic))
+               for c in given.values()):  # fmt: skip
+            return self._again(given)
+        values = []
+        for array, counter, version, node in self._saved:
+            if counter is not None and counter[0] != version:
+                raise modified(self, "input", (array, counter, version, node))
+            values.append(array)
+        cotangents = [
+            np.asarray(given[k]) if k in given else np.zeros(shape, dtype)
+            for k, (_, shape, dtype) in enumerate(history.outputs)
+        ]
+        found = history.runner([*cotangents, *values])
+        return [x if given.keys() & reached else None for x, reached in zip(found, history.reached, strict=True)]
+
+    def _again(self, given: Any) -> Sequence[Any]:
+        """A pass that is recorded, or in a transform: through the graph of another run, which is eager."""
+        history = self._history
+        if not history.pure:
+            raise NotImplementedError(
+                "the backward pass of a compiled function is to be differentiated, but the function writes to tensors "
+                "or draws random numbers, so it cannot be run again for that. Compile the whole step, with its passes, "
+                "or call the function itself"
+            )
+        with enable_grad():
+            results = flatten(history.function(self._args))[0]
+        roots = [(results[k]._node, given[j]) for j, k in enumerate(history.places) if j in given]
+        found = engine.run(roots, keep_graph=True, create_graph=True, targets=self._next, accumulate=False)
+        return [found.get(node) for node in self._next]
+
+
+def trace_backward(trace: Trace, made: Sequence[Any], arguments: dict[int, int]) -> tuple[list[Any], list[History]]:
+    """Trace the backward pass of the results of a run.
+
+    Args:
+        made: the tensors that the run has made and returned.
+        arguments: the places of the tensors among the arguments, by id.
+
+    Returns:
+        A `Spent` for each of ``made`` of whose graph nothing is left, else None; and the `History` of the others, one
+        for those whose graphs have nodes in common, whose ``saved`` are nodes still.
+    """
+    start = trace.before.start
+    below = [[] if t._node is None else _below(t._node, start) for t in made]
+    spent = [Spent(t._node.name()) if any(_is_spent(n, start) for n in nodes) else None
+             for t, nodes in zip(made, below, strict=True)]  # fmt: skip
+    groups: list[tuple[list[int], set[Any]]] = []
+    for k, t in enumerate(made):
+        if t._node is not None and spent[k] is None:
+            inner = {n for n in below[k] if n._seq >= start}
+            mine = [group for group in groups if not inner.isdisjoint(group[1])]
+            groups = [group for group in groups if group not in mine]
+            groups.append(([*(j for js, _ in mine for j in js), k], inner.union(*(nodes for _, nodes in mine))))
+    return spent, [_history(trace, made, arguments, sorted(roots), below) for roots, _ in groups]
+
+
+def _history(trace: Trace, made: Sequence[Any], arguments: dict[int, int], roots: list[int], below: Any) -> History:
+    out, start = History(), trace.before.start
+    ends = list(dict.fromkeys(n for k in roots for n in below[k] if n._seq < start))
+    holders = {id(state.node): state.tensor for state in trace.before.states if state.node is not None}
+    holders |= {id(s.node): s.tensor for s in trace.before.states if id(s.tensor) in arguments}
+    if any(id(n) not in holders for n in ends):
+        raise Untraceable("its result has a history that goes on into a graph made outside of the function")
+    tensors = [holders[id(n)] for n in ends]
+    out.tensors = [arguments.get(id(t), t) for t in tensors]
+    out.outputs = [(k, made[k].array.shape, made[k].array.dtype) for k in roots]
+    out.reached = [{j for j, k in enumerate(roots) if n in below[k]} for n in ends]
+    mark = len(trace.notes.nodes)
+    given = [trace.notes.input(np.ones(shape, dtype)) for _, shape, dtype in out.outputs]
+    hooks = [n._hooks for n in ends]
+    for n in ends:
+        n._hooks = None
+    try:
+        found = engine.run([(made[k]._node, g) for k, g in zip(roots, given, strict=True)], keep_graph=True,
+                           create_graph=False, targets=ends, accumulate=False)  # fmt: skip
+    finally:
+        for n, hook in zip(ends, hooks, strict=True):
+            n._hooks = hook
+    grads = [found.get(n) for n in ends]
+    if any(g is None for g in grads):
+        raise Untraceable("a gradient of its result is None")
+    nodes = [trace.notes.noted(g if isinstance(g, Traced) else np.asarray(g)) for g in grads]
+    later, trace.notes.nodes = trace.notes.nodes[mark:], trace.notes.nodes[:mark]
+    out.saved, out.program = _apart(later, [g.node for g in given], nodes)
+    return out
+
+
+def _below(root: Any, start: int) -> list[Any]:
+    """The nodes of a run below one, and those outside that they lead to."""
+    found, seen = [root], {root}
+    for node in found:  # which grows
+        if node._seq >= start:
+            fresh = [n for n in dict.fromkeys(node._next) if n not in seen]
+            seen.update(fresh)
+            found += fresh
+    return [n for n in found if n._seq < start or type(n) is not AccumulateGrad]
+
+
+def _apart(later: list[Call], given: list[Call], results: list[Call]) -> tuple[list[Any], Program]:
+    """The nodes of a backward pass as a program, and those before it that it takes as its further inputs."""
+    own = set(map(id, later))
+    saved: dict[int, tuple[Call, Call]] = {}
+    copies: list[Call] = []
+    new: dict[int, Call] = {}
+
+    def taken(node: Call) -> Call:
+        if id(node) in own:
+            return new.get(id(node), node)
+        if node.op == CONSTANT:
+            if id(node) not in new:
+                new[id(node)] = Call(CONSTANT, node.args, {}, node.args[0], node.place, node.name)
+                copies.append(new[id(node)])
+            return new[id(node)]
+        if id(node) not in saved:
+            made = Call(INPUT, (), {}, node.value, node.place, node.name)
+            saved[id(node)] = node, made
+            copies.append(made)
+        return saved[id(node)][1]
+
+    for node in later:
+        node.args, node.kwargs = node.with_args(taken)
+    outputs = [taken(node) for node in results]
+    inputs = [*given, *(made for _, made in saved.values())]
+    return [node for node, _ in saved.values()], Program([*copies, *later], inputs, outputs, [None] * len(outputs))
+
+
+def _is_spent(node: Any, start: int) -> bool:
+    """Whether a pass of the run has freed what a node of it had saved; those that save nothing may not say so."""
+    return node._seq >= start and getattr(node, "_saved", ()) is None
