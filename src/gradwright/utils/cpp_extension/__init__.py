@@ -8,7 +8,7 @@ operations as one expression. Needs a C++17 compiler, and nanobind: ``pip instal
 from importlib import import_module
 from typing import Any
 
-from gradwright.utils.cpp_extension.cache import get_default_build_root
+from gradwright.building.cache import get_default_build_root
 from gradwright.utils.cpp_extension.compiler import check_compiler, include_paths
 from gradwright.utils.cpp_extension.load import load, load_inline
 

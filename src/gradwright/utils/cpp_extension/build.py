@@ -15,26 +15,23 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from gradwright.building.cache import Made, digest, fingerprint, get_default_build_root, latest, obtain
+from gradwright.building.compiler import CompileError, Compiler, cpu, native_flags
+from gradwright.building.progress import Progress
 from gradwright.interpreter.forks import cached_property
-from gradwright.utils.cpp_extension.cache import Made, digest, fingerprint, get_default_build_root, latest, obtain
 from gradwright.utils.cpp_extension.compiler import (
     INCLUDE,
     RUNTIME,
-    CompileError,
-    Compiler,
     check_compiler,
     common_flags,
-    cpu,
     find_compiler,
     include_paths,
     link_flags,
     nanobind,
-    native_flags,
     runtime_flags,
     vector_flags,
 )
 from gradwright.utils.cpp_extension.messages import Place, placed, shortened
-from gradwright.utils.cpp_extension.progress import Progress
 
 OBJECTS = ("nanobind.o", "runtime.o")
 """What the runtime is."""

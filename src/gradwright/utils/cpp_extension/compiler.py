@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import shlex
-import shutil
-import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import gradwright
+from gradwright.building.compiler import Compiler, find, version
 
 INCLUDE = Path(__file__).parent / "include"
 RUNTIME = INCLUDE / "gradwright" / "runtime.cpp"
@@ -34,70 +30,19 @@ _ADVICE = """Install one:
 or name one that is not on the PATH: export CXX=/path/to/c++"""
 
 
-class Compiler(NamedTuple):
-    """A C++ compiler.
-
-    Attributes:
-        command: the program, with arguments if ``CXX`` gives any.
-        identity: changes when another program is installed in its place, or in that of one that it stands for.
-    """
-
-    command: tuple[str, ...]
-    identity: str
-
-    def run(self, arguments: Sequence[str]) -> str:
-        """Run it; what it says, such as warnings. Raises CompileError with that if it fails."""
-        # in English, whatever the user's locale: messages are read
-        done = subprocess.run(
-            [*self.command, *arguments], check=False, capture_output=True, text=True, errors="replace",
-            env={**os.environ, "LC_ALL": "C"},
-        )  # fmt: skip
-        said = (done.stderr + done.stdout).strip()
-        if done.returncode:
-            raise CompileError(said or f"it ended with status {done.returncode}")
-        return said
-
-
-class CompileError(RuntimeError):
-    """What the compiler says of code that it does not compile."""
-
-
 def find_compiler() -> Compiler:
     """The compiler that ``CXX`` names, or else the first of c++, g++ and clang++ that there is.
 
     Raises RuntimeError that says what to install if there is none.
     """
-    named = shlex.split(os.environ.get("CXX", ""))
     if os.name != "posix":
         raise RuntimeError("C++ extensions are built with GCC or Clang, on Linux and macOS: on Windows, use WSL")
-    for command in [named] if named else [["c++"], ["g++"], ["clang++"]]:
-        path = shutil.which(command[0])
-        if path is not None:
-            return Compiler((path, *command[1:]), " ".join(dict.fromkeys(_programs([path, *command]))))
+    found = find("CXX", ("c++", "g++", "clang++"))
+    if found is not None:
+        return found
+    named = shlex.split(os.environ.get("CXX", ""))
     what = f"the C++ compiler that CXX names, {named[0]!r}, is not there" if named else "no C++ compiler was found"
     raise RuntimeError(f"{what}. {_ADVICE}")
-
-
-def _programs(command: Sequence[str]) -> Iterator[str]:
-    """The programs that a command names, each with what tells it from another in its place.
-
-    Of ``ccache g++`` these are both, and of each name all on the PATH: a ``g++`` that is ccache's looks for the next.
-    """
-    for path in dict.fromkeys(os.path.join(folder, word) for word in command for folder in os.get_exec_path()):
-        if os.path.isfile(path):
-            status = os.stat(path)
-            yield f"{os.path.realpath(path)} {status.st_size} {status.st_mtime_ns}"
-
-
-@cache
-def _version(compiler: Compiler) -> tuple[str, str, tuple[int, ...]]:
-    """The first line of what a compiler says of itself, its kind, and its version."""
-    command = [*compiler.command, "--version"]
-    said = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace").stdout
-    line = said.partition("\n")[0].strip()
-    found = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", line)
-    version = tuple(int(n) for n in found.groups(default="0")) if found else ()
-    return line, "clang" if "clang" in said.lower() else "gcc", version
 
 
 def check_compiler() -> str:
@@ -106,8 +51,8 @@ def check_compiler() -> str:
     Raises RuntimeError that says what to install if there is none, or it is too old for C++17.
     """
     compiler = find_compiler()
-    line, kind, version = _version(compiler)
-    if version and version < OLDEST[kind]:
+    line, kind, number = version(compiler)
+    if number and number < OLDEST[kind]:
         raise RuntimeError(
             f"{compiler.command[0]} is too old for C++17: it is {line}, and GCC {OLDEST['gcc'][0]} or Clang "
             f"{OLDEST['clang'][0]} is needed. {_ADVICE}"
@@ -143,15 +88,9 @@ def common_flags() -> list[str]:
 
 def vector_flags(compiler: Compiler) -> list[str]:
     """What lets Clang use the C library's vector forms of exp and its kind; GCC finds them declared in our headers."""
-    _, kind, version = _version(compiler)
+    _, kind, number = version(compiler)
     here = sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
-    return ["-fveclib=libmvec"] if here and kind == "clang" and version >= (12,) else []
-
-
-def native_flags() -> list[str]:
-    """What makes code for the CPU of this machine, as JIT-built extensions are."""
-    arm = platform.machine() in ("arm64", "aarch64")
-    return ["-mcpu=native" if arm else "-march=native"]
+    return ["-fveclib=libmvec"] if here and kind == "clang" and number >= (12,) else []
 
 
 def runtime_flags() -> list[str]:
@@ -168,14 +107,3 @@ def link_flags(flags: Sequence[str]) -> list[str]:
         return ["-bundle", "-undefined", "dynamic_lookup"]
     debugged = any(flag.startswith("-g") and flag != "-g0" for flag in flags)
     return ["-shared", *([] if debugged else ["-Wl,-s"]), "-Wl,--gc-sections", "-pthread"]
-
-
-@cache
-def cpu() -> str:
-    """The CPU of this machine, as far as code made for it is not for others."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
-    except OSError:
-        return f"{platform.machine()} {platform.processor()}"
-    told = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
-    return " ".join(line for line in lines if line.partition("\t")[0].partition(":")[0].strip() in told)

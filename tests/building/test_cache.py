@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from gradwright.utils.cpp_extension import cache, get_default_build_root
+from gradwright.building import cache
+from gradwright.utils.cpp_extension import get_default_build_root
 
 
 def maker(header: Path, made: list[Path], content: str = "built") -> Callable[[Path], cache.Made]:
@@ -258,7 +259,7 @@ def test_what_another_is_at_is_not_removed(tmp_path: Path, header: Path) -> None
 PRUNING = """
 import random, sys, time
 from pathlib import Path
-from gradwright.utils.cpp_extension import cache
+from gradwright.building import cache
 
 cache.KEPT, cache.UNUSED = 2, 0.0  # removed at once: the hardest for others
 def make(folder):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gradwright.utils.cpp_extension import progress
+from gradwright.building import progress
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,1 @@
+"""Building with the system's compiler: finding it, keeping what it makes, and telling of a build that takes long."""
