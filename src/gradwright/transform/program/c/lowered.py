@@ -1,0 +1,167 @@
+"""A program sorted into what C computes entry by entry, reductions, products, views, and calls that stay in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradwright.transform.program.c.ctypes_of import known
+from gradwright.transform.program.c.elements import Element, element
+from gradwright.transform.program.c.places import Place, in_order, is_view, view
+from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, PICK, Node, Program
+
+COPY = "copy"
+_REDUCTIONS = {
+    "sum": "sum", "max": "max", "min": "min", "prod": "prod", "any": "any", "all": "all", "amax": "max", "amin": "min",
+}  # fmt: skip
+
+
+class Reduction(NamedTuple):
+    """A reduction of a node over axes: ``kind`` is sum, prod, max, min, any or all; ``kept`` says which axes stay."""
+
+    kind: str
+    operand: Node
+    kept: tuple[bool, ...]
+
+
+class Product(NamedTuple):
+    """A matrix product of two nodes of one dtype, float32 or float64."""
+
+    left: Node
+    right: Node
+
+
+class Lowered:
+    """The nodes that a program's results need, each in its way.
+
+    Attributes:
+        nodes: in order, without views.
+        how: for each of them an Element, a Reduction, a Product, or None: a call.
+        places: of every node that is an array, but of those that are not computed.
+        outputs: for each output the node whose memory it is, which is no other's and no view, input or constant.
+    """
+
+    def __init__(self, program: Program, strides: Sequence[Any], exact: bool = False, blas: bool = True) -> None:
+        self.program, self.exact, self.blas = program, exact, blas
+        self.nodes: list[Node] = []
+        self.how: dict[Node, Element | Reduction | Product | None] = {}
+        self.places: dict[Node, Place] = {}
+        self.views: dict[Node, Node] = {}
+        given = dict(zip(program.inputs, strides, strict=True))
+        nodes = _needed(program)
+        self._to_the_bit = _checked(nodes)
+        for node in nodes:
+            self._add(node, given.get(node))
+        self.outputs: list[Node] = []
+        for node in program.outputs:
+            own = node in self.how and node not in self.outputs
+            self.outputs.append(node if own else self._copied(node))
+
+    def _add(self, node: Node, strides: Any = None) -> None:
+        if node.op in (INPUT, CONSTANT):
+            self._lie(node, strides)
+            return
+        if is_view(node) and node.args[0] in self.places:
+            place = view(node, self.places[node.args[0]])
+            if place is not None:
+                self.places[node] = place
+                self.views[node] = node.args[0]
+                return
+            if known(node.dtype) and node.op == "reshape":  # a copy of what it was, under another shape
+                self.places[node] = Place(self._copied(node.args[0]), node.shape, in_order(node.shape), 0)
+                return
+        way = self._way(node)
+        self.nodes.append(node)
+        self.how[node] = way
+        if node.shape is not None:
+            self._lie(node)
+
+    def _lie(self, node: Node, strides: Any = None) -> None:
+        if strides is None and node.op == CONSTANT:
+            strides = tuple(s // max(node.dtype.itemsize, 1) for s in node.args[0].strides)
+        self.places[node] = Place(node, node.shape, in_order(node.shape) if strides is None else strides, 0)
+
+    def _copied(self, node: Node) -> Node:
+        """A new node that is a copy of one, in row-major order."""
+        copy = Node(COPY, (node,), {}, None, node.place, node.name)
+        copy.shape, copy.dtype, copy.number = node.shape, node.dtype, node.number
+        self._add(copy)
+        return copy
+
+    def _way(self, node: Node) -> Element | Reduction | Product | None:
+        if node.op in (HOST, CHECK, PICK) or node.dtype is None:
+            return None
+        exact = self.exact or node in self._to_the_bit
+        found: Any = element(node, exact)
+        if found is not None and self._lies(o for o in found.operands if isinstance(o, Node)):
+            return found
+        if exact:
+            return None
+        found = _reduction(node) or self._product(node)
+        return found if found is not None and self._lies(o for o in found if isinstance(o, Node)) else None
+
+    def _lies(self, nodes: Iterable[Node]) -> bool:
+        return all(node in self.places for node in nodes)
+
+    def _product(self, node: Node) -> Product | None:
+        if not self.blas or node.op not in ("matmul", "linalg.matmul") or node.kwargs or len(node.args) != 2:
+            return None
+        if node.dtype not in (np.float32, np.float64) or not self._lies(node.nodes()):
+            return None
+        left, right = node.args
+        if left.dtype != node.dtype or right.dtype != node.dtype or 0 in (*left.shape, *right.shape):
+            return None
+        return Product(*(a if _matrix_strides(self.places[a]) else self._copied(a) for a in (left, right)))
+
+
+def _matrix_strides(place: Place) -> bool:
+    """Whether BLAS reads each matrix of it where it lies."""
+    if len(place.shape) == 1:
+        return place.strides[0] > 0 or place.shape[0] == 1
+    (n, m), (far, near) = place.shape[-2:], place.strides[-2:]
+    return ((near == 1 or m == 1) and (far >= max(m, 1) or n == 1)) or ((far == 1 or n == 1) and (near >= n or m == 1))
+
+
+def _reduction(node: Node) -> Reduction | None:
+    kind = _REDUCTIONS.get(node.op)
+    if kind is None or not node.args or not isinstance(x := node.args[0], Node) or x.dtype is None:
+        return None
+    kwargs = dict(node.kwargs)
+    axis = node.args[1] if len(node.args) == 2 else kwargs.pop("axis", None)
+    kwargs.pop("keepdims", None)
+    if kwargs.pop("dtype", node.dtype) is None or kwargs or len(node.args) > 2:
+        return None
+    if not known(x.dtype) or not known(node.dtype) or (kind in ("max", "min") and x.dtype != node.dtype):
+        return None
+    if kind == "prod" and node.dtype.kind == "f" and x.dtype != node.dtype:
+        return None
+    if x.dtype == bool and kind in ("max", "min"):
+        kind = "any" if kind == "max" else "all"
+    n = len(x.shape)
+    axes = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    reduced = {a % n for a in axes} if n else set()
+    return Reduction(kind, x, tuple(k not in reduced for k in range(n)))
+
+
+def _needed(program: Program) -> list[Node]:
+    """The nodes that outputs and whatever is done besides need, in order."""
+    needed = {*program.inputs, *program.outputs}
+    for node in reversed(program.nodes):
+        if node in needed or node.op in (HOST, CHECK):
+            needed.add(node)
+            needed.update(node.nodes())
+    return [node for node in program.nodes if node in needed]
+
+
+def _checked(nodes: list[Node]) -> set[Node]:
+    """What checks of floats depend on: these compare with NumPy's numbers to the last bit."""
+    found: set[Node] = set()
+    for node in reversed(nodes):
+        if node.op == CHECK and isinstance(node.args[0], Node):
+            x = node.args[0]
+            found.update([x] if x.dtype is not None and x.dtype.kind in "fc" else ())
+        elif node in found:
+            found.update(node.nodes())
+    return found

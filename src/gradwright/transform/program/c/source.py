@@ -1,0 +1,106 @@
+"""The C text of a program: a function for each step, and one for each stretch of steps that Python has no part in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from gradwright.transform.program.c.blas import Blas
+from gradwright.transform.program.c.build import vector_functions
+from gradwright.transform.program.c.loops import Loop, extremes
+from gradwright.transform.program.c.lowered import Lowered
+from gradwright.transform.program.c.memory import Memory
+from gradwright.transform.program.c.products import declarations, product
+from gradwright.transform.program.c.steps import Steps
+from gradwright.transform.program.node import Node
+
+_UNARY = (
+    "sqrt", "fabs", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
+    "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "floor", "ceil", "trunc", "rint", "erf", "erfc",
+)  # fmt: skip
+_BINARY = ("pow", "atan2", "hypot", "copysign", "nextafter", "fmax", "fmod")
+_BEGIN = """
+typedef void (*parallel_t)(void (*)(char **, long), char **, long);
+#define MOST(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
+#define LEAST(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
+"""
+
+
+class Source(NamedTuple):
+    """A program in C.
+
+    Attributes:
+        text: all of it.
+        stretches: what is done one after another: the number of a function ``run_<number>``, or a node to call.
+        records: for each step its kind, its name, the nodes in it, and how many entries it has.
+    """
+
+    text: str
+    stretches: list[int | Node]
+    records: list[dict[str, Any]]
+
+
+def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) -> Source:
+    """The program in C."""
+    parts, records, calls = [], [], []
+    for k, step in enumerate(steps.steps):
+        first = step.nodes[0]
+        record: dict[str, Any] = {"nodes": step.nodes, "seconds": 0.0, "entries": 0}
+        if step.space is not None:
+            loop = Loop(k, step, lowered, memory)
+            parts.append(_about(step.nodes, f"{' x '.join(map(str, step.space)) or 'one entry'}") + loop.text)
+            calls.append(loop.calls)
+            entries = 1
+            for n in step.space:
+                entries *= n
+            record |= {"kind": "C", "entries": entries}
+        elif lowered.how[first] is not None:
+            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + product(k, first, lowered, memory))
+            calls.append(f"product_{k}(P);")
+            record |= {"kind": "BLAS"}
+        else:
+            calls.append("")
+            record |= {"kind": "host" if first.op in ("host", "check") else "NumPy"}
+        record["name"] = ", ".join(dict.fromkeys(n.op for n in step.nodes))
+        records.append(record)
+    stretches: list[int | Node] = []
+    runs: list[str] = []
+    for called, group in groupby(range(len(calls)), lambda k: bool(calls[k])):
+        numbers = list(group)
+        if called:
+            body = "\n".join(f"  {calls[k]}" for k in numbers)
+            runs.append(f"void run_{len(runs)}(char **P) {{\n{body}\n}}\n")
+            stretches.append(len(runs) - 1)
+        else:
+            stretches += [steps.steps[k].nodes[0] for k in numbers]
+    cases = "\n".join(f"    case {k}: {text} break;" for k, text in enumerate(calls) if text)
+    single = f"void step(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n}}\n"
+    body = "\n".join([*parts, *runs, single])
+    return Source("\n".join([*_head(body, blas), body]), stretches, records)
+
+
+def _head(body: str, blas: Blas | None) -> Iterator[str]:
+    """Declarations of what the text uses: quicker to compile than headers."""
+    yield _BEGIN
+    for names, given in ((_UNARY, "{0}"), (_BINARY, "{0}, {0}")):
+        for name in names:
+            for end, kind in (("", "double"), ("f", "float")):
+                if re.search(rf"\b{name}{end}\(", body):
+                    if name in vector_functions():
+                        yield "#pragma omp declare simd notinbranch"
+                    yield f"{kind} {name}{end}({given.format(kind)});"
+    for line in extremes().splitlines():
+        word = line.split("(")[1].split(" ")[0]
+        if f"({word}:" in body:
+            yield line
+    if blas is not None and "product_" in body:
+        yield declarations(blas.size)
+
+
+def _about(nodes: list[Node], what: str) -> str:
+    """A comment that says what is done, and of which of the user's lines."""
+    names = ", ".join(f"%{node.number} {node.op}" for node in nodes)
+    lines = [f"{what}: {names}", *dict.fromkeys(node.line for node in nodes if node.line)]
+    return "\n".join(f"// {line}".replace("\\", "/").replace("\n", " ") for line in lines) + "\n"

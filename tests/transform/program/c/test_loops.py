@@ -1,0 +1,100 @@
+"""Loops: reductions of every kind over every choice of axes, blocks, threads."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwright.transform.program.c.loops import BLOCK
+from gradwright.transform.program.c.runner import C
+from gradwright.transform.program.interpreted import Interpreted
+from gradwright.transform.program.traced import space, traced
+
+SHAPES = [(3, 4, 5), (2, 1, 9000), (700, 2, 3), (40, 50, 60), (1, 1, 1), (2, 0, 3), (200, 1000),
+          (1000, 200), (3 * BLOCK + 1,)]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reductions(compiler: None, shape: tuple[int, ...], dtype: str) -> None:
+    x = (np.random.default_rng(0).standard_normal(shape) * 3).astype(dtype)
+    axes = range(len(shape))
+    choices: list[Any] = [None, *(c for k in axes for c in itertools.combinations(axes, k + 1))]
+
+    def f(x: Any) -> list[Any]:
+        found = []
+        for axis in choices:
+            names = ["sum", "any", "all", "max", "min"] if x.size else ["sum", "any", "all", "prod"]
+            found += [getattr(space, name)(x, axis=axis, keepdims=name == "sum") for name in names]
+        return found
+
+    program = traced(f, x)
+    for got, want in zip(C(program)([x]), Interpreted(program)([x]), strict=True):
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        if x.dtype.kind == "f" and got.dtype.kind == "f":
+            near = 1e-5 if dtype == "float32" else 1e-12
+            np.testing.assert_allclose(got, want, rtol=near, atol=100 * near)
+        else:
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("at", [0, 17, 5000, 8191])
+def test_a_nan_is_the_largest_and_the_smallest(compiler: None, at: int) -> None:
+    x = np.zeros((2, 8192), np.float32)
+    x[1, at] = np.nan
+    program = traced(lambda x: [space.max(x), space.min(x), space.max(x, axis=1), space.min(x, axis=0)], x)
+    for got, want in zip(C(program)([x]), Interpreted(program)([x]), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_long_sum_keeps_its_digits(compiler: None) -> None:
+    x = np.full(10_000_000, 0.1, np.float32)
+    (got,) = C(traced(lambda x: space.sum(x), x))([x])
+    assert abs(float(got) / (1e7 * float(np.float32(0.1))) - 1) < 1e-5
+
+
+SUMS = """
+import numpy as np
+from gradwright.transform.program.c import C
+from gradwright.transform.program.traced import space, traced
+x = np.random.default_rng(0).standard_normal((1000, 777)).astype(np.float32)
+f = lambda x: [space.sum(space.exp(x)), space.sum(x * x, axis=0), space.sum(x, axis=1), space.sum(x.T * 2.0, axis=1)]
+runner = C(traced(f, x))
+assert "parallel" in runner.source
+print(hash(b"".join(a.tobytes() for _ in range(20) for a in runner([x]))))
+"""
+
+
+def test_sums_are_the_same_for_any_number_of_threads(compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = set()
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    for number in ("1", "2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", number)
+        said.add(subprocess.run([sys.executable, "-c", SUMS], capture_output=True, check=True, text=True).stdout)
+    assert len(said) == 1
+
+
+FORKS = """
+import os, numpy as np
+from gradwright.transform.program.c import C
+from gradwright.transform.program.traced import space, traced
+x = np.ones(1_000_000)
+runner = C(traced(lambda x: space.sum(space.exp(x)), x))
+(want,) = runner([x])
+for _ in range(20):
+    child = os.fork()
+    if not child:
+        os._exit(0 if runner([x])[0] == want else 1)
+    assert runner([x])[0] == want
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_forked_child_has_threads_of_its_own(compiler: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], check=True, timeout=120)
