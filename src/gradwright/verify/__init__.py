@@ -4,5 +4,5 @@ from gradwright.later import later
 
 __getattr__, __dir__ = later(
     __name__,
-    dict.fromkeys(("Proof", "prove"), "gradwright.verify.proof"),
+    dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
 )

@@ -4,7 +4,8 @@ from gradwright.verify import prove
 print(prove(gradwright.tanh, x))    # tanh: proved at these inputs: error below 5e-57
 """
 
+from gradwright.verify.proof.box import prove_on
 from gradwright.verify.proof.point import prove
 from gradwright.verify.proof.verdict import Proof
 
-__all__ = ["Proof", "prove"]
+__all__ = ["Proof", "prove", "prove_on"]

@@ -26,7 +26,7 @@ DOUBLES = 2.0**-49
 WIDE = 1e-14
 """A bound that is larger, relative to the derivative, proves nothing of interest."""
 
-_STEPS = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
+FAILURES = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
 
 
 def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **static: Any) -> Proof:
@@ -92,7 +92,7 @@ def settle(name: str, where: str, bits: int, work: Callable[[], list[Compared]])
             found = work()
         except NotProvedError as e:
             return Proof(name, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "))
-        except _STEPS as e:
+        except FAILURES as e:
             return Proof(name, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
         return judged(name, where, found, left)
 

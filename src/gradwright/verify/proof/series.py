@@ -83,7 +83,7 @@ def divided(x: Any, y: Any) -> Any:
 
 def through(f: Taylor, x: Any, slope: Any = None) -> tuple[Any, Any]:
     """f of a series, and its slope, f' of the series times that of x, if x has one."""
-    n = order() + 1
+    n = 1 if exact(x) else order() + 1
     found = f(start(x), n if slope is None else n + 1)
     risen = None if slope is None else [c * k for k, c in enumerate(found)][1:]
     if n == 1:

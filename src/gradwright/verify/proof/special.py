@@ -14,7 +14,7 @@ from typing import Any
 from gradwright.verify.proof.library import flint, working
 from gradwright.verify.proof.series import Taylor, acb, arb, arb_series, made, of_library, whole_power
 
-_REACHES = (-1, -3, -5, -8)  # radii of the larger circle, as powers of 2
+_REACHES = (1, 0, -1, -3, -5, -8)  # radii of the larger circle, as powers of 2
 
 
 def analytic(f: Callable[[Any], Any], *, right: bool = False) -> Taylor:
@@ -29,11 +29,11 @@ def analytic(f: Callable[[Any], Any], *, right: bool = False) -> Taylor:
         middle, spread = _middle(a)
         for power in _REACHES:
             reach = arb(2) ** power
-            if (right and not reach < middle.real) or not spread * 4 * (n + 2) < reach:
+            if (right and not reach < middle.real) or not spread * (n + 4) < 2 * reach:
                 continue
             bound = arb(abs(f(acb(middle) + acb(arb(0, reach), arb(0, reach)))).upper())
             if bound.is_finite():
-                known = _on_circle(f, middle, reach, bound, n + 1)
+                known = _on_circle(f, middle, reach, bound, n + (1 if spread.is_zero() else 4))
                 if not isinstance(a, acb):
                     known = [c.real for c in known]
                 return _moved(known, spread, reach, bound, n)

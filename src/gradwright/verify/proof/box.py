@@ -1,0 +1,265 @@
+"""Box proofs: over whole intervals, the distance of a rule from the derivative of its formula, with the bound reached.
+
+A box is divided until the bound is as small as is asked, or there are as many boxes as may be. On each box the error is
+a Taylor series about its middle, whose last coefficient is that of every point of the box at once: the mean value form,
+to a higher order. Where a condition is open, at a kink, boxes are divided until little is left, and that is named.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gradwright.contract.surrogate import reason_of
+from gradwright.engine.base import TensorBase
+from gradwright.errors import NotProvedError
+from gradwright.verify.proof import series
+from gradwright.verify.proof.balls import Balls, balls
+from gradwright.verify.proof.directions import Direction, lines, units
+from gradwright.verify.proof.errors_of_rules import compared
+from gradwright.verify.proof.library import working
+from gradwright.verify.proof.point import DOUBLES, FAILURES, cotangent, name_of, read, upper
+from gradwright.verify.proof.truths import conditions
+from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
+
+BITS = 128
+Sides = tuple[tuple[float, float], ...]
+"""The interval of each number that moves."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known on one box: the largest and the least size of an error, and what is open."""
+
+    sides: Sides
+    bound: float
+    least: float
+    doubles: bool
+    left: str
+
+    @property
+    def settled(self) -> bool:
+        """Whether the bound holds by a series: no condition is open, and nothing infinite."""
+        return not self.left
+
+
+def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order: int = 0, bits: int = BITS,
+             name: str | None = None, **static: Any) -> Proof:  # fmt: skip
+    """Whether the backward of ``f`` is the derivative of its forward all over a box, with a bound on the error.
+
+    Args:
+        f: as in `gradwright.verify.prove`.
+        inputs: its arguments, of which pairs ``(low, high)``, of numbers or of tensors of one shape, are boxes; the
+            derivatives by these are proved. All else is handed on as it is.
+        goal: the bound at which to stop.
+        boxes: into how many boxes to divide at most.
+        order: of the Taylor series on each; 1 is the mean value form; by default 8, 4 and 2 for one, two and three
+            numbers that move, 1 for more.
+        bits: with how many bits balls compute.
+        name: what the proof calls it.
+        static: further arguments of ``f``.
+
+    >>> import gradwright as gw
+    >>> print(prove_on(gw.tanh, (-2.0, 2.0)))
+    tanh: proved on [-2, 2]: error below ..., with ... boxes
+
+    Cotangents are 1 for a result that is one number, else random ones up to 2.
+    """
+    pairs = [_pair(x) for x in inputs]
+    ends = [x if p is None else p[0] for x, p in zip(inputs, pairs, strict=True)]
+    where = "on " + " x ".join(f"[{_number(p[0])}, {_number(p[1])}]" for p in pairs if p)
+    label = name or name_of(f)
+    if reason := reason_of(f):
+        meant = f"its gradient is declared to be no derivative: {reason}"
+        return Proof(label, NOT_PROVED, where, reason=meant)
+    call, arrays, moving = read(f, ends, static)
+    tensors = [p for x, p in zip(ends, pairs, strict=True) if isinstance(x, (TensorBase, np.ndarray))]
+    wide = {k: p for k, p in enumerate(tensors) if p}
+    moving = [k for k in moving if k in wide]
+    if not moving:
+        raise ValueError("prove_on: expected a box, a pair (low, high), for an input with a derivative, but got none")
+    sides = tuple((float(a), float(b)) for p in wide.values() for a, b in zip(p[0].flat, p[1].flat, strict=True))
+    order = order or ((8, 4, 2)[len(sides) - 1] if len(sides) < 4 else 1)
+    evaluate = _Problem(call, arrays, moving, {k: p[0].shape for k, p in wide.items()}, order, bits)
+    try:
+        done, left = _divided(evaluate, sides, goal, boxes)
+    except NotProvedError as e:
+        return Proof(label, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "))
+    except FAILURES as e:
+        return Proof(label, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
+    return _judged(label, where, done, left, sides)
+
+
+def _pair(x: Any) -> tuple[Any, Any] | None:
+    """The ends of a box as NumPy arrays, if an argument is one."""
+    if not (isinstance(x, tuple) and len(x) == 2):
+        return None
+    if not all(isinstance(v, (float, int, np.ndarray, np.generic, TensorBase)) for v in x):
+        return None
+    low, high = (np.asarray(v.array if isinstance(v, TensorBase) else v, np.float64) for v in x)
+    if low.shape != high.shape or not (low <= high).all():
+        raise ValueError(f"prove_on: expected a box (low, high) of one shape with low <= high, but got {x}")
+    return low, high
+
+
+def _number(x: Any) -> str:
+    return f"{x.item():g}" if not x.ndim else np.array2string(x, separator=", ", precision=4)
+
+
+class _Problem:
+    """The error of a rule over boxes."""
+
+    def __init__(self, call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int],
+                 shapes: dict[int, tuple[int, ...]], order: int, bits: int) -> None:  # fmt: skip
+        self._call, self._arrays, self._moving, self._shapes = call, arrays, moving, shapes
+        self._order, self._bits = order, bits
+
+    def __call__(self, sides: Sides) -> Found:
+        """On one box: the sum of phi_k t**k for k < n about the middle, and phi_n of all its points."""
+        many = len(sides) > 1 and self._order == 1
+        along, factor = (units(len(sides)), 1.0) if many else lines(len(sides), self._order)
+        with conditions() as left:
+            found = []
+            for direction in along:
+                found.append(self._terms(sides, direction))
+                if left:
+                    return Found(sides, np.inf, 0.0, False, f"{left[0]} is open")
+        sizes = [[[upper(abs(c).abs_upper()) for c in terms] for terms, _ in one] for one in found]
+        if not np.isfinite(sizes).all():
+            return Found(sides, np.inf, 0.0, False, "there is a pole, or the balls are too wide")
+        terms = np.asarray(sizes)  # direction, entry, degree
+        rest = terms[:, :, 1:].sum(0) if many else terms[:, :, 1:].max(0) * factor
+        bound = float((terms[0, :, 0] + rest.sum(-1)).max()) * (1 + 1e-12)
+        least, doubles = 0.0, False
+        for coefficients, size in found[0]:
+            low = float(coefficients[0].abs_lower())
+            constants = low <= DOUBLES * upper(abs(size).abs_upper())
+            least, doubles = max(least, 0.0 if constants else low), doubles or (constants and low > 0)
+        return Found(sides, bound, least, doubles, "")
+
+    def _terms(self, sides: Sides, direction: Direction) -> list[tuple[list[Any], Any]]:
+        """Of each derivative the coefficients of the error along a line, and the derivative in the middle."""
+        with working(bits=self._bits, order=self._order - 1):
+            near = self._errors(sides, direction, True)
+        with working(bits=self._bits, order=self._order):
+            far = self._errors(sides, direction, False)
+            last = [series.coefficients(e)[self._order] for e, _ in far]
+        with working(bits=self._bits, order=self._order - 1):
+            return [([*series.coefficients(e), c], series.start(s)) for (e, s), c in zip(near, last, strict=True)]
+
+    def _errors(self, sides: Sides, direction: Direction, about_middle: bool) -> list[tuple[Any, Any]]:
+        entries = iter(zip(sides, direction, strict=True))
+        given: list[Any] = []
+        for k, a in enumerate(self._arrays):
+            if k in self._shapes:
+                given.append(_numbers(self._shapes[k], entries, about_middle))
+            else:
+                given.append(balls(a) if a.dtype.kind in "fc" else a)
+        generator = np.random.default_rng(5)
+        found = compared(self._call, given, self._moving,
+                         lambda out: balls(1.0) if not out.ndim else cotangent(generator, out))  # fmt: skip
+        return [(e, s) for one in found for e, s in zip(one.error.flat, one.formula.flat, strict=True)]
+
+
+def _numbers(shape: tuple[int, ...], entries: Iterator[tuple[tuple[float, float], float]], about_middle: bool) -> Balls:
+    """The numbers of an input: middles, or the whole intervals, and how they move as t goes from -1 to 1."""
+    held = np.empty(shape, object).reshape(-1)
+    for k in range(held.size):
+        (low, high), share = next(entries)
+        middle = (low + high) / 2
+        radius = max(high - middle, middle - low)
+        radius = float(np.nextafter(radius, np.inf)) if radius else 0.0
+        at = series.arb(middle) if about_middle else series.arb(middle, radius)
+        held[k] = series.series([at, series.arb(radius) * series.arb(share)])
+    return Balls(held.reshape(shape))
+
+
+def _divided(evaluate: Callable[[Sides], Found], sides: Sides, goal: float, boxes: int,
+             ) -> tuple[list[Found], list[Found]]:  # fmt: skip
+    """The boxes with a bound, and those where something stays open, after dividing what is worst again and again."""
+    ticket, widths = count(), [b - a or 1.0 for a, b in sides]
+    worst: list[tuple[float, int, Found]] = []
+    open_: list[tuple[float, int, Found]] = []
+    allowed = 2.0 ** -_KINK_BITS
+
+    def enter(one: Found) -> None:
+        if one.settled:
+            heapq.heappush(worst, (-one.bound, next(ticket), one))
+        else:
+            heapq.heappush(open_, (-_size(one.sides, widths), next(ticket), one))
+
+    enter(evaluate(sides))
+    left_to_divide = boxes - 1
+    while left_to_divide > 0:
+        kinks = bool(open_) and -open_[0][0] > allowed
+        rough = bool(worst) and -worst[0][0] > goal
+        if kinks and (len(open_) < boxes // 2 or not rough):
+            one = heapq.heappop(open_)[2]
+        elif rough:
+            one = heapq.heappop(worst)[2]
+        else:
+            break
+        for half in _halves(one.sides, widths):
+            enter(evaluate(half))
+        left_to_divide -= 1
+    return [one for _, _, one in worst], [one for _, _, one in open_]
+
+
+_KINK_BITS = 16
+"""A box around a kink is divided until its widest side is this power of 2 smaller than the whole."""
+
+
+def _size(sides: Sides, widths: Sequence[float]) -> float:
+    return max((b - a) / w for (a, b), w in zip(sides, widths, strict=True))
+
+
+def _halves(sides: Sides, widths: Sequence[float]) -> list[Sides]:
+    k = max(range(len(sides)), key=lambda k: (sides[k][1] - sides[k][0]) / widths[k])
+    low, high = sides[k]
+    middle = (low + high) / 2
+    return [(*sides[:k], half, *sides[k + 1 :]) for half in ((low, middle), (middle, high))]
+
+
+def _judged(name: str, where: str, done: Sequence[Found], left: Sequence[Found], whole: Sides) -> Proof:
+    n = len(done) + len(left)
+    wrong = max((one.least for one in done), default=0.0)
+    if wrong:
+        at = max(done, key=lambda one: one.least).sides
+        return Proof(name, DISPROVED, where, None, wrong, f"on {_shown(at)}", boxes=n)
+    if not done:
+        return Proof(name, NOT_PROVED, where, reason=f"{left[0].left}: take a box away from there, or a smaller one",
+                     boxes=n)  # fmt: skip
+    bound = max(one.bound for one in done)
+    if bound > 1e-2:
+        return Proof(name, NOT_PROVED, where, reason=f"with {n} boxes the bound is {bound:.2g} still: allow more, or "
+                     "take a smaller box", boxes=n)  # fmt: skip
+    return Proof(name, PROVED, where, bound, doubles=any(one.doubles for one in done), boxes=n,
+                 left=_regions(left, whole))  # fmt: skip
+
+
+def _shown(sides: Sides) -> str:
+    return " x ".join(f"[{a:.4g}, {b:.4g}]" for a, b in sides[:3]) + (" x ..." if len(sides) > 3 else "")
+
+
+def _regions(left: Sequence[Found], whole: Sides) -> list[str]:
+    """Where nothing is proved, in words: intervals that touch are one; of boxes, their share of the volume."""
+    if not left:
+        return []
+    if len(whole) > 1:
+        size = lambda sides: float(np.prod([b - a for (a, b), (c, d) in zip(sides, whole, strict=True) if d > c]))
+        share = sum(size(one.sides) for one in left) / size(whole)
+        return [f"on {100 * share:.2g} % of it, where {left[0].left}"]
+    merged: list[tuple[float, float, str]] = []
+    for one in sorted(left, key=lambda one: one.sides):
+        low, high = one.sides[0]
+        if merged and merged[-1][1] >= low:
+            low, _, why = merged.pop()
+            merged.append((low, high, why))
+        else:
+            merged.append((low, high, one.left))
+    return [f"on [{a:.3g}, {b:.3g}], where {why}" for a, b, why in merged]

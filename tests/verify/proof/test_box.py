@@ -1,0 +1,100 @@
+"""Box proofs: the bound holds at points in the box, wrong rules are disproved, kinks are named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.op import op
+from gradwright.verify import prove_on
+from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED
+
+
+def test_tanh_by_the_mean_value_form():
+    found = prove_on(gw.tanh, (-2.0, 2.0), order=1, boxes=2000, goal=0.0)
+    assert found.status == PROVED
+    assert found.boxes == 2000
+    assert 1e-5 < found.bound < 2.5e-5
+
+
+def test_higher_orders_do_better():
+    bounds = [prove_on(gw.tanh, (-2.0, 2.0), order=n, boxes=256, goal=0.0).bound for n in (1, 2, 4, 8)]
+    assert all(a > 20 * b for a, b in zip(bounds, bounds[1:], strict=False))
+    assert prove_on(gw.tanh, (-2.0, 2.0)).bound < 1e-12
+
+
+def off(error):
+    @op(kind="elementwise")
+    def cube(xp, x):
+        """A third power whose derivative is off by ``error`` times its own size."""
+        return x * x * x
+
+    return cube.vjp(x=lambda xp, g, x: g * 3 * x * x * (1 + error))
+
+
+@pytest.mark.parametrize("error", [1.0, -1e-3, 1e-9])
+def test_wrong_rules_are_disproved(error):
+    found = prove_on(off(error), (-1.0, 2.0))
+    assert found.status == DISPROVED
+    assert 0 < found.least <= 12 * abs(error) * (1 + 1e-6)
+
+
+def test_the_bound_is_no_smaller_than_an_error_that_is_there():
+    tiny = 2.0**-51  # as small as one of a constant that is only a double
+    found = prove_on(off(tiny), (1.0, 2.0), goal=1e-15)
+    assert found.status == PROVED
+    assert found.doubles
+    assert found.bound >= 12 * tiny * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("f", "at"), [(gw.relu, 0.0), (gw.abs, 0.0), (lambda x: gw.clamp(x, -9.0, 0.25), 0.25)])
+def test_kinks_are_named_and_left_out(f, at):
+    found = prove_on(f, (-1.0, 1.0))
+    assert found.status == PROVED
+    assert found.bound == 0.0
+    (place,) = found.left
+    low, high = (float(word.strip("[], ")) for word in place.split()[1:3])
+    assert low <= at <= high
+    assert high - low < 1e-3
+    assert "is open" in place
+
+
+def test_poles_are_named_and_left_out():
+    (place,) = prove_on(gw.sqrt, (0.0, 1.0), boxes=300).left
+    assert "pole" in place
+    assert place.startswith("on [0, ")
+
+
+def test_two_numbers():
+    assert prove_on(gw.mul, (-1.0, 2.0), (0.0, 3.0)).bound == 0.0
+    smooth = prove_on(gw.hypot, (1.0, 1.5), (1.0, 1.5), boxes=20, goal=1e-6)
+    assert smooth.status == PROVED
+    assert smooth.bound < 1e-3
+    assert prove_on(gw.maximum, (0.0, 1.0), (0.0, 1.0), boxes=100).left[0].endswith("is open")
+
+
+def test_arrays_and_other_arguments():
+    low = np.array([0.0, 0.5])
+    found = prove_on(lambda x, k: (x * x).sum() * k, (low, low + 0.1), 2.0, boxes=50)
+    assert found.status == PROVED
+    assert found.bound < 1e-20
+
+
+@pytest.mark.parametrize(("f", "box", "words"), [
+    (lambda x: gw.from_numpy(np.sin(x.numpy())), (0.0, 1.0), "reads numbers"),
+    (gw.floor, (0.0, 3.0), "at a jump"),
+    (lambda x: x / (x - x), (0.0, 1.0), "pole"),
+    (lambda x: gw.exp(20 * x), (0.0, 5.0), "the bound is"),
+])  # fmt: skip
+def test_what_is_not_proved_says_why(f, box, words):
+    found = prove_on(f, box, boxes=3, goal=0.0)
+    assert found.status == NOT_PROVED
+    assert words in found.reason
+
+
+def test_bad_boxes_are_refused():
+    with pytest.raises(ValueError, match="low <= high"):
+        prove_on(gw.tanh, (2.0, 1.0))
+    with pytest.raises(ValueError, match="expected a box"):
+        prove_on(gw.tanh, gw.ones(2))
