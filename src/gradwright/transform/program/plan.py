@@ -1,0 +1,77 @@
+"""Programs run by NumPy, into memory that is laid out before."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from gradwright.backends.quiet import during_pass
+from gradwright.transform.program.layout import Layout
+from gradwright.transform.program.node import Program, Runner
+from gradwright.transform.program.passes import simplified
+from gradwright.transform.program.writing import Text
+
+_number = count(1)
+
+
+class Plan(Runner):
+    """A program as a function of NumPy's calls, written for it.
+
+    Each result has its place: memory that was made before, which a value that is no longer needed may have had; the
+    array that it replaces; or new memory, if it is the caller's to keep. Operations on long arrays go over them piece
+    by piece together.
+
+    Args:
+        program: with the values of its inputs in the traced run, or else the first call shows how they lie in memory.
+        exact: whether every result has the bits that it has call by call.
+
+    Attributes:
+        source: the function's text.
+    """
+
+    def __init__(self, program: Program, exact: bool = False) -> None:
+        super().__init__(program)
+        self.exact = exact
+        self.source = ""
+        self._run: Callable[..., Any] | None = None
+        if all(node.value is not None for node in program.inputs):
+            self._write([node.value for node in program.inputs])
+
+    def _write(self, arrays: Sequence[Any]) -> Callable[..., Any]:
+        program = simplified(self.program, self.exact)
+        layout = Layout(program, self.exact, dict(zip(program.inputs, arrays, strict=True)))
+        text = Text(program, layout)
+        self.source = text.source
+        file = f"<plan {next(_number)}>"
+        linecache.cache[file] = (len(text.source), None, text.source.splitlines(keepends=True), file)
+        scope: dict[str, Any] = {}
+        exec(compile(text.source, file, "exec"), scope)  # noqa: S102 - the text is written here
+        self._file, self._lines = file, text.lines
+        run: Callable[..., Any] = scope["bound"](**text.names)
+        self._run = run
+        return run
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        run = self._run or self._write(arrays)
+        done = False
+        try:
+            found: list[Any] = during_pass(run, arrays)
+            done = True
+        finally:
+            if not done:
+                self._note(sys.exc_info()[1])
+        return found
+
+    def _note(self, error: BaseException | None) -> None:
+        """Name the user's line in an error that is on its way."""
+        trace = None if error is None else error.__traceback__
+        while error is not None and trace is not None:
+            if trace.tb_frame.f_code.co_filename == self._file and trace.tb_lineno in self._lines:
+                node = self._lines[trace.tb_lineno]
+                what = f"{node.name} ({node.op})" if node.name else node.op
+                error.add_note(f"in {what} of a compiled program, {node.line or 'of no line of yours'}")
+                return
+            trace = trace.tb_next
