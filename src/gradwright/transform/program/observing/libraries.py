@@ -1,0 +1,79 @@
+"""Calls of libraries: gradwright's own functions, NumPy's and the standard library's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.transform.program.observing import pure
+from gradwright.transform.program.observing.effects import UNSEEN, Effects
+from gradwright.transform.program.observing.files import NUMPY, OWN, STANDARD
+
+
+class Libraries(Effects):
+    """Judges calls of functions that are not observed."""
+
+    def library(self, callee: Any, kind: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """A function that is not observed."""
+        module, name = callee.__globals__.get("__name__", ""), callee.__name__
+        if kind == STANDARD and module.partition(".")[0] not in pure.MODULES and not module.startswith("_frozen"):
+            self.refuse(f"`{module}.{callee.__qualname__}` is called: {UNSEEN}")
+        elif kind == NUMPY:
+            self.numpy(name, module, args, kwargs)
+        elif kind == OWN:
+            self.own(module, name, args)
+        for value in (*args, *kwargs.values()):
+            self.read(value)
+
+    def own(self, module: str, name: str, args: list[Any]) -> None:
+        """A function of gradwright."""
+        if name in pure.OWN_EFFECTS or (module.startswith(pure.OWN_PACKAGES) and not name.startswith("__")):
+            self.refuse(f"gradwright's `{name}` is called, which acts on more than tensors. Call it outside.")
+        elif module.startswith("gradwright.optim") and args and name not in ("__init__", "add_param_group"):
+            self.optimizer(args[0], name)
+        elif module == "gradwright.nn.hooks" and name == "run" and args:
+            self.hooks(args[0])
+
+    def hooks(self, module: Any) -> None:
+        """The hooks of a module, and those that hold everywhere, are called."""
+        everywhere = module.__call__.__func__.__globals__.get("_everywhere", ())
+        self.read(everywhere)
+        for hooks in (vars(module).get("_hooks"), *everywhere):
+            if hooks is not None and self.reads.is_outside(hooks):
+                known = self.reads.known(hooks)
+                for kind in type(hooks).__slots__:
+                    held = getattr(hooks, kind)
+                    self.reads.note(self.reads.step(known.source, ".", kind), held, f"{known.name}.{kind}", "hooks")
+                    self.read(held)
+
+    def optimizer(self, value: Any, name: str) -> None:
+        """An optimiser reads its groups, its state and its hooks."""
+        if not isinstance(getattr(value, "param_groups", None), list) or not self.reads.is_outside(value):
+            return
+        groups = self.reads.own_dict(value, "param_groups")
+        if name == "zero_grad":
+            self.reads.length(groups)
+            for k in range(len(groups)):
+                self.read(self.reads.item(self.reads.item(groups, k), "params"))
+            return
+        self.read(groups)
+        self.read(self.reads.own_dict(value, "state"))
+        if "differentiable" in value.defaults:
+            self.reads.item(self.reads.own_dict(value, "defaults"), "differentiable")
+        for name, held in vars(value).items():
+            if name.endswith(("step_pre_hooks", "step_post_hooks")):
+                self.reads.own_dict(value, name)
+                self.reads.truth(held)
+                if held:
+                    self.read(held)
+
+    def numpy(self, name: str, module: str, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """A function of NumPy's."""
+        if ".random" in module or name in pure.NUMPY_EFFECTS:
+            self.refuse(f"NumPy's `{name}` is called, whose result does not depend on its arguments alone. Use "
+                        "gradwright's random numbers, or call it outside of the step.")  # fmt: skip
+        elif name in pure.NUMPY_CHANGES and args:
+            self.changes(args[0], f"NumPy's `{name}`")
+        out = kwargs.get("out")
+        for one in out if isinstance(out, tuple) else (out,):
+            if one is not None:
+                self.changes(one, f"NumPy's `{name}` with out=")

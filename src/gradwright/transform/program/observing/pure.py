@@ -1,0 +1,80 @@
+"""What may be called without that anything happens beside its result; all else that is not Python code is refused."""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import collections
+import functools
+import itertools
+import math
+import operator
+import types
+from typing import Any
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BUILTINS = _names("""
+    abs all any ascii bin callable chr divmod format getattr hasattr hash hex id isinstance issubclass iter len max min
+    next oct ord pow repr round sorted sum""")
+CHANGES_FIRST = frozenset({
+    operator.setitem, operator.delitem, operator.iadd, operator.isub, operator.imul, operator.ior, operator.iand,
+    operator.ixor, operator.iconcat, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow,
+    operator.ilshift, operator.irshift, operator.imatmul,
+})  # fmt: skip
+"""Functions that change their first argument."""
+_MATHS = [f for module in (math, cmath, operator) for f in vars(module).values()
+          if isinstance(f, types.BuiltinFunctionType)]  # fmt: skip
+FUNCTIONS = frozenset([getattr(builtins, name) for name in _BUILTINS] + _MATHS + [functools.reduce])
+"""Functions in C that only compute. What they are given is read."""
+OF_ATOMS = frozenset({abs, round, min, max, repr, pow, divmod})
+"""Those whose result for plain values is computed once more, to know it."""
+MAY_RETURN_THEIRS = frozenset({min, max, sum, next, functools.reduce, operator.getitem})
+"""Those that may return something that they were given, or that was in there."""
+TYPES = frozenset({
+    int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, zip, enumerate,
+    map, filter, reversed, type, super, object, property, staticmethod, classmethod, functools.partial,
+    collections.deque, collections.defaultdict, collections.OrderedDict, types.MethodType, types.SimpleNamespace,
+    types.MappingProxyType, operator.itemgetter, operator.attrgetter, operator.methodcaller, memoryview,
+} | {t for t in vars(itertools).values() if isinstance(t, type)})  # fmt: skip
+"""Classes in C whose objects are made without an effect."""
+MODULES = _names("""
+    abc collections contextlib copy copyreg dataclasses enum fractions functools inspect itertools math numbers operator
+    re string textwrap types typing _collections_abc statistics typing_extensions""")
+"""Modules of the standard library whose Python code may be called."""
+IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset, range, slice, type(None))
+_OF_DICTS = _names("get keys values items copy fromkeys")
+READERS: dict[Any, frozenset[str]] = {
+    list: _names("index count copy"),
+    dict: _OF_DICTS,
+    set: _names("copy difference intersection isdisjoint issubset issuperset symmetric_difference union"),
+    collections.deque: _names("index count copy"),
+    types.MappingProxyType: _OF_DICTS,
+}
+"""Methods of containers that change nothing."""
+OF_CLASSES = _names("""
+    __new__ __init_subclass__ __subclasshook__ fromkeys maketrans fromhex from_bytes from_iterable mro __subclasses__
+    __instancecheck__ __subclasscheck__ __init__ __call__ __prepare__ __class_getitem__ __dir__ __repr__""")
+"""Methods of classes that change nothing."""
+CONTAINERS = (list, dict, set, collections.deque)
+_IN_PLACE = "__iadd__ __isub__ __imul__ __ior__ __iand__ __ixor__ __itruediv__"
+SPECIAL_CHANGES = _names(f"{_IN_PLACE} __setitem__ __delitem__ __init__ __setattr__ __delattr__ __setstate__")
+"""Special methods that change what they are called on."""
+ARRAY_CHANGES = _names(f"""
+    {_IN_PLACE} fill sort resize put itemset partition setfield byteswap setflags __setitem__ __setstate__""")
+ARRAY_EFFECTS = _names("tofile dump")
+NUMPY_CHANGES = _names("copyto put putmask place fill_diagonal put_along_axis")
+NUMPY_EFFECTS = _names("""
+    save savez savez_compressed savetxt load loadtxt genfromtxt fromfile memmap seterr seterrcall setbufsize
+    set_printoptions show_config info frombuffer fromregex tofile empty empty_like test""")
+OWN_EFFECTS = _names("""
+    manual_seed seed set_rng_state set_default_dtype set_default_device set_default_tensor_type set_printoptions save
+    set_num_threads initial_seed get_rng_state load""")
+"""Functions of gradwright that act on more than tensors."""
+OWN_PACKAGES = tuple(f"gradwright.{name}" for name in (
+    "viz", "cli", "check", "verify", "utils.cpp_extension", "utils.data", "serialization", "optim.lr_scheduler",
+    "watchers.profiler"))  # fmt: skip
+"""Packages of gradwright whose functions do."""

@@ -1,0 +1,47 @@
+import contextlib
+import copy
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.nn.functional import relu
+from gradwright.nn.registry import Registry
+from gradwright.transform.program.observing.files import (
+    NUMPY,
+    OBSERVED,
+    OWN,
+    STANDARD,
+    is_library,
+    is_ours,
+    root,
+    whose,
+)
+
+
+@pytest.mark.parametrize(("function", "expected"), [
+    (test := lambda: None, OBSERVED),
+    (gw.nn.Linear.forward, OBSERVED),
+    (gw.nn.Module.__call__, OBSERVED),
+    (relu, OWN),
+    (Registry.__setattr__, OWN),
+    (gw.optim.Optimizer.zero_grad, OWN),
+    (gw.Tensor.backward, OWN),
+    (np.broadcast_shapes, NUMPY),
+    (contextlib.nullcontext.__enter__, STANDARD),
+    (copy.copy, STANDARD),
+])  # fmt: skip
+def test_whose_code_it_is(function, expected):
+    assert whose(function.__code__) == expected
+    assert is_ours(function.__code__) == (function is not test and function.__module__.startswith("gradwright"))
+
+
+def test_what_nobody_changes_is_a_librarys():
+    class Users(gw.nn.Module):
+        pass
+
+    assert is_library(gw.nn.Linear)
+    assert is_library(dict)
+    assert not is_library(Users)
+    assert root(np.ndarray) == "numpy"
+    assert root(3) == ""
