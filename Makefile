@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup demo test soak lint bench oracle clean
+.PHONY: help setup demo test soak lint bench oracle proofs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make soak    run 50,000 random programs, 10,000 interrupts and 1,000 forks; SOAK=n makes it n programs"
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
 	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
+	@echo "make proofs  prove the built-in derivatives and write docs/proofs.md"
 	@echo "make lint    the first three parts of make test"
 	@echo "make clean   remove .venv, caches and build products"
 
@@ -67,6 +68,9 @@ oracle: .venv/.ready
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@$(BIN)/python -m oracle --samples all --dtypes --forms --errors --jobs 2
+
+proofs: .venv/.ready
+	@$(BIN)/python -m gradwright.verify.proof.table docs/proofs.md
 
 clean:
 	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .*_cache benchmarks/results

@@ -6,6 +6,7 @@ from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
 
 
 def test_words():
+    assert str(Proof("f", PROVED, "here", 0.0)) == "f: proved here: exact"
     assert str(Proof("f", PROVED, "here", 1e-40)) == "f: proved here: error below 1e-40"
     assert str(Proof("f", PROVED, "here", 1e-17, doubles=True)).endswith("it is not 0: a constant is only a double")
     assert str(Proof("f", PROVED, "on a box", 1e-9, boxes=3, left=["at 0"])) == (

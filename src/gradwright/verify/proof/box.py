@@ -18,6 +18,7 @@ import numpy as np
 from gradwright.contract.surrogate import reason_of
 from gradwright.engine.base import TensorBase
 from gradwright.errors import NotProvedError
+from gradwright.op import Op
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.directions import Direction, lines, units
@@ -85,7 +86,8 @@ def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order
         raise ValueError("prove_on: expected a box, a pair (low, high), for an input with a derivative, but got none")
     sides = tuple((float(a), float(b)) for p in wide.values() for a, b in zip(p[0].flat, p[1].flat, strict=True))
     order = order or ((8, 4, 2)[len(sides) - 1] if len(sides) < 4 else 1)
-    evaluate = _Problem(call, arrays, moving, {k: p[0].shape for k, p in wide.items()}, order, bits)
+    evaluate = _Problem(call, arrays, moving, {k: p[0].shape for k, p in wide.items()}, order, bits,
+                        isinstance(f, Op) and f.kind == "elementwise")  # fmt: skip
     try:
         done, left = _divided(evaluate, sides, goal, boxes)
     except NotProvedError as e:
@@ -112,71 +114,102 @@ def _number(x: Any) -> str:
 
 
 class _Problem:
-    """The error of a rule over boxes."""
+    """The error of a rule over boxes.
+
+    Of an elementwise operation of numbers, all directions go through at once, as the entries of an array.
+    """
 
     def __init__(self, call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int],
-                 shapes: dict[int, tuple[int, ...]], order: int, bits: int) -> None:  # fmt: skip
+                 shapes: dict[int, tuple[int, ...]], order: int, bits: int, elementwise: bool) -> None:  # fmt: skip
         self._call, self._arrays, self._moving, self._shapes = call, arrays, moving, shapes
         self._order, self._bits = order, bits
+        self._at_once = elementwise and not any(a.ndim for a in arrays)
 
     def __call__(self, sides: Sides) -> Found:
         """On one box: the sum of phi_k t**k for k < n about the middle, and phi_n of all its points."""
         many = len(sides) > 1 and self._order == 1
         along, factor = (units(len(sides)), 1.0) if many else lines(len(sides), self._order)
-        with conditions() as left:
-            found = []
-            for direction in along:
-                found.append(self._terms(sides, direction))
-                if left:
-                    return Found(sides, np.inf, 0.0, False, f"{left[0]} is open")
-        sizes = [[[upper(abs(c).abs_upper()) for c in terms] for terms, _ in one] for one in found]
-        if not np.isfinite(sizes).all():
+        found: list[list[_Line]] = []
+        try:
+            with conditions() as left:
+                for some in [along] if self._at_once else [[direction] for direction in along]:
+                    found += self._lines(sides, some)
+                    if left:
+                        return Found(sides, np.inf, 0.0, False, f"{left[0]} is open")
+        except NotProvedError as e:
+            return Found(sides, np.inf, 0.0, False, str(e).removeprefix("not proved: "))
+        terms = np.asarray([[[upper(abs(c).abs_upper()) for c in line.terms] for line in one] for one in found])
+        if not np.isfinite(terms).all():
             return Found(sides, np.inf, 0.0, False, "there is a pole, or the balls are too wide")
-        terms = np.asarray(sizes)  # direction, entry, degree
+        # terms: direction, entry, degree
         rest = terms[:, :, 1:].sum(0) if many else terms[:, :, 1:].max(0) * factor
         bound = float((terms[0, :, 0] + rest.sum(-1)).max()) * (1 + 1e-12)
         least, doubles = 0.0, False
-        for coefficients, size in found[0]:
-            low = float(coefficients[0].abs_lower())
-            constants = low <= DOUBLES * upper(abs(size).abs_upper())
+        for line in found[0]:
+            low = float(line.terms[0].abs_lower())
+            constants = low <= DOUBLES * upper(abs(line.size).abs_upper())
             least, doubles = max(least, 0.0 if constants else low), doubles or (constants and low > 0)
         return Found(sides, bound, least, doubles, "")
 
-    def _terms(self, sides: Sides, direction: Direction) -> list[tuple[list[Any], Any]]:
-        """Of each derivative the coefficients of the error along a line, and the derivative in the middle."""
+    def _lines(self, sides: Sides, along: list[Direction]) -> list[list[_Line]]:
+        """By direction, and derivative."""
         with working(bits=self._bits, order=self._order - 1):
-            near = self._errors(sides, direction, True)
+            near = self._errors(sides, along, True)
+            terms = [[series.coefficients(e) for e, _ in one] for one in near]
         with working(bits=self._bits, order=self._order):
-            far = self._errors(sides, direction, False)
-            last = [series.coefficients(e)[self._order] for e, _ in far]
-        with working(bits=self._bits, order=self._order - 1):
-            return [([*series.coefficients(e), c], series.start(s)) for (e, s), c in zip(near, last, strict=True)]
+            last = [[series.coefficients(e)[self._order] for e, _ in one] for one in self._errors(sides, along, False)]
+        return [[_Line([*cs, c], series.start(size)) for cs, c, (_, size) in zip(*three, strict=True)]
+                for three in zip(terms, last, near, strict=True)]  # fmt: skip
 
-    def _errors(self, sides: Sides, direction: Direction, about_middle: bool) -> list[tuple[Any, Any]]:
-        entries = iter(zip(sides, direction, strict=True))
-        given: list[Any] = []
-        for k, a in enumerate(self._arrays):
-            if k in self._shapes:
-                given.append(_numbers(self._shapes[k], entries, about_middle))
-            else:
-                given.append(balls(a) if a.dtype.kind in "fc" else a)
+    def _errors(self, sides: Sides, along: list[Direction], about_middle: bool) -> list[list[tuple[Any, Any]]]:
+        """By direction and derivative the series of the error, and of the derivative by the formula."""
+        if self._at_once:
+            given = self._given([_stacked(sides, k, along, about_middle) for k in range(len(sides))])
+            found = compared(self._call, given, self._moving, lambda out: balls(np.ones(out.shape)), elementwise=True)
+            return [[(one.error[d], one.formula[d]) for one in found] for d in range(len(along))]
+        ((direction),) = along
+        entries = iter([_number_moving(s, share, about_middle) for s, share in zip(sides, direction, strict=True)])
+        given = self._given([_filled(entries, shape) for shape in self._shapes.values()])
         generator = np.random.default_rng(5)
         found = compared(self._call, given, self._moving,
                          lambda out: balls(1.0) if not out.ndim else cotangent(generator, out))  # fmt: skip
-        return [(e, s) for one in found for e, s in zip(one.error.flat, one.formula.flat, strict=True)]
+        return [[(e, s) for one in found for e, s in zip(one.error.flat, one.formula.flat, strict=True)]]
+
+    def _given(self, moving: Sequence[Balls]) -> list[Any]:
+        each = iter(moving)
+        shape = moving[0].shape if self._at_once else None
+        still = [a if shape is None else np.broadcast_to(a, shape) for a in self._arrays]
+        return [next(each) if k in self._shapes else balls(a) if a.dtype.kind in "fc" else a
+                for k, a in enumerate(still)]  # fmt: skip
 
 
-def _numbers(shape: tuple[int, ...], entries: Iterator[tuple[tuple[float, float], float]], about_middle: bool) -> Balls:
-    """The numbers of an input: middles, or the whole intervals, and how they move as t goes from -1 to 1."""
+@dataclass(frozen=True)
+class _Line:
+    """Along one direction: the coefficients of an error, and the size of the derivative in the middle."""
+
+    terms: list[Any]
+    size: Any
+
+
+def _filled(entries: Iterator[Any], shape: tuple[int, ...]) -> Balls:
     held = np.empty(shape, object).reshape(-1)
     for k in range(held.size):
-        (low, high), share = next(entries)
-        middle = (low + high) / 2
-        radius = max(high - middle, middle - low)
-        radius = float(np.nextafter(radius, np.inf)) if radius else 0.0
-        at = series.arb(middle) if about_middle else series.arb(middle, radius)
-        held[k] = series.series([at, series.arb(radius) * series.arb(share)])
+        held[k] = next(entries)
     return Balls(held.reshape(shape))
+
+
+def _stacked(sides: Sides, k: int, along: list[Direction], about_middle: bool) -> Balls:
+    return _filled((_number_moving(sides[k], d[k], about_middle) for d in along), (len(along),))
+
+
+def _number_moving(side: tuple[float, float], share: float, about_middle: bool) -> Any:
+    """A number: the middle, or the whole interval, and how it moves as t goes from -1 to 1."""
+    low, high = side
+    middle = (low + high) / 2
+    radius = max(high - middle, middle - low)
+    radius = float(np.nextafter(radius, np.inf)) if radius else 0.0
+    at = series.arb(middle) if about_middle else series.arb(middle, radius)
+    return series.series([at, series.arb(radius) * series.arb(share)])
 
 
 def _divided(evaluate: Callable[[Sides], Found], sides: Sides, goal: float, boxes: int,

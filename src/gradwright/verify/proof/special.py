@@ -94,7 +94,7 @@ def _inverse(at: Callable[[Any], Any], f: Taylor) -> Taylor:
     def found(a: Any, n: int) -> list[Any]:
         y = at(a)
         forward = f(y, max(n, 2))
-        if not y.is_finite() or not all(c.is_finite() for c in forward):
+        if not y.is_finite() or not all(c.is_finite() for c in forward) or forward[1].contains(0):
             return [arb.nan()] * n
         with working(bits=flint.ctx.prec, order=max(n, 2) - 1):
             back = arb_series([0, *forward[1:]]).reversion()

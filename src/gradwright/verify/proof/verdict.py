@@ -44,7 +44,7 @@ class Proof:
             return f"{head}: {self.reason}"
         if self.status == DISPROVED:
             return f"{head}: an error of at least {self.least:.2g}, {self.at}"
-        words = f"{head}: error below {self.bound:.2g}"
+        words = f"{head}: error below {self.bound:.2g}" if self.bound else f"{head}: exact"
         if self.boxes:
             words += f", with {self.boxes} boxes"
         if self.doubles:
