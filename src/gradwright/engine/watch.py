@@ -58,6 +58,13 @@ class Watch:
     def parted(self, t: Any, how: str) -> None:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
 
+    def leaving(self, t: Any) -> None:
+        """The values of a tensor are about to leave for Python or NumPy."""
+
+    def applying(self, cls: Any, args: Sequence[Any]) -> Any:
+        """What a user's Function returns; NotImplemented if its forward is to be run."""
+        return NotImplemented
+
     def __enter__(self) -> Any:
         mode = now()
         switch(mode.but(watches=(*mode.watches, self)))
@@ -99,6 +106,21 @@ def writing(t: Any) -> None:
     """Tell all watches of a write in place that comes."""
     for watch in now().watches:
         watch.writing(t)
+
+
+def leaving(t: Any) -> None:
+    """Tell all watches of values that are about to leave."""
+    for watch in now().watches:
+        watch.leaving(t)
+
+
+def applying(cls: Any, args: Sequence[Any]) -> Any:
+    """What the newest watch that has an answer takes for the result of a user's Function; else NotImplemented."""
+    for watch in reversed(now().watches):
+        found = watch.applying(cls, args)
+        if found is not NotImplemented:
+            return found
+    return NotImplemented
 
 
 def used(*tensors: Any) -> None:

@@ -152,6 +152,8 @@ class Function(Declarations, metaclass=FunctionMeta):
         mode = now()
         if mode.level is not None and (level := of_arguments(args)) is not None:
             return level.call(cls, args)
+        if mode.watches and (found := watch.applying(cls, args)) is not NotImplemented:
+            return found
         node: BackwardNode = _new(cls._node_class)
         node._hooks = node._ports = node._replay = None
         node._saved = node._to_save = node._dirty = node._flat = ()

@@ -24,7 +24,7 @@ from gradwright.engine.source_line import Place, here, is_own
 from gradwright.engine.strict import warn
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import View, is_of_leaf, is_severed, refresh
-from gradwright.engine.watch import parted
+from gradwright.engine.watch import leaving, parted
 from gradwright.errors import CutError
 from gradwright.guards.compared_only import decides
 from gradwright.interpreter.frames import file_of, frame
@@ -262,6 +262,8 @@ def _cut_off(guard: Any, out: Any, nodes: Sequence[Node], how: str) -> None:
 
 def leaves(t: Any, how: str, array: bool = False) -> bool:
     """Values of ``t`` leave for Python, or for NumPy as an ``array``; whether a guard is on, which lets them."""
+    if now().watches:
+        leaving(t)
     guard = _guard()
     if guard is None:
         listener = now().listener

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends.devices import CPU, device_of
-from gradwright.engine.levels import LevelArray, below
+from gradwright.engine.levels import below
 from gradwright.engine.memory import writable
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.version import lend
@@ -72,7 +72,7 @@ class Arrays:
     def _lent(self, holder: Any, force: bool = False) -> Any:
         if is_grad_enabled() and self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if isinstance(self.array, LevelArray):
+        if backends.library(self.array).outer:
             return self.array.__array__()
         if self._is_elsewhere():
             return CPU.hold(self.array)

@@ -10,7 +10,7 @@ from gradwright.transform.program.trace import Before, Trace
 
 
 def entry_of(function, *args):
-    trace = Trace(Before())
+    trace = Trace(Before(), set())
     with trace:
         for t in args:
             if isinstance(t, gw.Tensor):

@@ -8,7 +8,7 @@ from gradwright.transform.program.trace import Before, Trace, Untraceable
 
 
 def recorded(function, *args):
-    trace = Trace(Before())
+    trace = Trace(Before(), set())
     try:
         with trace:
             for t in args:

@@ -9,7 +9,7 @@ from gradwright.transform.program.traced import Traced
 
 
 def traced(function, *tensors):
-    trace = Trace(Before())
+    trace = Trace(Before(), set())
     with trace:
         for t in tensors:
             trace.adopt(t)
@@ -40,7 +40,7 @@ def test_a_run_that_fails_leaves_all_as_it_was():
         buffer.mul_(gw.rand(2))
         raise ValueError("in the middle")
 
-    trace = Trace(Before())
+    trace = Trace(Before(), set())
     with pytest.raises(ValueError, match="in the middle"), trace:
         step(gw.tensor([1.0, 1.0]))
     trace.restore()
@@ -67,7 +67,7 @@ def test_memory_that_several_tensors_show_is_one_input():
 def test_a_pass_into_a_graph_from_outside_is_refused():
     w = gw.tensor([1.0], requires_grad=True)
     y = w * 2
-    trace = Trace(Before())
+    trace = Trace(Before(), set())
     with pytest.raises(Untraceable, match="made outside"), trace:
         (y * 3).sum().backward()
     trace.restore()
@@ -77,7 +77,7 @@ def test_another_array_library_is_refused():
     strict = pytest.importorskip("array_api_strict")
     x = gw.tensor([1.0]).to("array-api-strict")
     assert isinstance(x.array, type(strict.zeros(1)))
-    trace = Trace(Before())
+    trace = Trace(Before(), set())
     with pytest.raises(Untraceable, match="array-api-strict"), trace:
         x * 2
     trace.restore()

@@ -16,9 +16,12 @@ from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison
 from gradwright.transform.program.entry import Entry
+from gradwright.transform.program.host import Unhosted
 from gradwright.transform.program.node import Departed, Program
 from gradwright.transform.program.record import Record, record
-from gradwright.transform.program.trace import Before, Trace, Untraceable
+from gradwright.transform.program.trace import Before, Reads, Survey, Trace, Untraceable
+
+_FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
 
 
 class CompileWarning(UserWarning):
@@ -37,6 +40,7 @@ class Programs:
         entries: for each grad mode, default dtype and tree of arguments the programs that there are, newest first.
         reason: why it runs eagerly from now on; "" while it does not.
         traced: how often it was traced, and why again.
+        hosted: the Functions in it that compute in Python.
     """
 
     limit = 8
@@ -48,6 +52,7 @@ class Programs:
         self.reason = ""
         self.traced: list[str] = []
         self.begun = False
+        self.hosted: set[Any] = set()
         self.lock = Lock()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -84,7 +89,8 @@ class Programs:
                     source.set_state(state)
         if not self.begun:  # what is made at the first call is there at the next
             self.begun = True
-            return self.function(*args, **kwargs)
+            with Survey(self.hosted):
+                return self.function(*args, **kwargs)
         if len(self.traced) >= self.limit:
             return self._eager(f"it was traced {self.limit} times; what varied last: {why}", args, kwargs)
         self.traced.append(why)
@@ -99,17 +105,23 @@ class Programs:
         return self.function(*args, **kwargs)
 
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        trace, found = Trace(Before()), None
+        trace, found, reason = Trace(Before(), self.hosted), None, ""
         try:
             with trace:
                 for x in leaves:
                     if isinstance(x, TensorBase):
                         trace.adopt(x)
                 found = record(trace, self.function(*args, **kwargs), leaves)
-        except Untraceable as e:
+        except Reads as e:
+            self.hosted.add(e.cls)
+        except (Untraceable, Unhosted) as e:
             reason = str(e)
+        except _FAILURES as e:  # the user's, or one of traced arrays: an eager run will tell
+            reason = f"its traced run raised {type(e).__name__}: {e}"
         finally:
             trace.restore(random=found is None)
+        if found is None and not reason:
+            return self.function(*args, **kwargs)
         if found is None:
             return self._eager(reason, args, kwargs)
         entry = self._entry(found, leaves, spec)

@@ -21,12 +21,58 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
 from gradwright.engine.watch import Watch
+from gradwright.transform.program import host
 from gradwright.transform.program.node import HOST
 from gradwright.transform.program.traced import Notes, Traced
 
 
 class Untraceable(Exception):  # noqa: N818 - no error: the function is run eagerly
     """The function is run eagerly instead, and this says why."""
+
+
+class Reads(Exception):  # noqa: N818 - no error: the run is eager, and the next one is traced otherwise
+    """A Function computes in Python, of which nothing was known; ``cls`` is it."""
+
+    def __init__(self, cls: Any) -> None:
+        super().__init__(cls)
+        self.cls = cls
+
+
+def inside(functions: list[Any], cls: Any, call: Callable[[], Any]) -> Any:
+    """``call()``, during which a Function is the last of those that run."""
+    functions.append(cls)
+    try:
+        return call()
+    finally:
+        functions.pop()
+
+
+class Survey(Watch):
+    """On during the first run, which is eager: finds the Functions that compute in Python.
+
+    Attributes:
+        hosted: they.
+    """
+
+    def __init__(self, hosted: set[Any]) -> None:
+        self.hosted = hosted
+        self.functions: list[Any] = []
+        self.next: Any = None
+
+    def applying(self, cls: Any, args: Sequence[Any]) -> Any:
+        self.next = cls
+        return NotImplemented
+
+    def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
+        cls, self.next = self.next, None
+        return call() if cls is None else inside(self.functions, cls, call)
+
+    def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
+        cls = getattr(node, "_function", None)
+        return call() if cls is None else inside(self.functions, cls, call)
+
+    def leaving(self, t: Any) -> None:
+        self.hosted.update(self.functions[-1:])
 
 
 class Unit:
@@ -122,10 +168,14 @@ class Trace(Watch):
         units: the memory that was met, in order.
         settings: the numbers that are read at every call.
         sources: what random numbers were drawn from, with the state before.
+        hosted: Functions that compute in Python, or in NumPy: they are run anew at every call.
+        functions: those whose forward or backward runs now.
     """
 
-    def __init__(self, before: Before) -> None:
-        self.notes = Notes()
+    def __init__(self, before: Before, hosted: set[Any]) -> None:
+        self.notes, self.hosted = Notes(), hosted
+        self.functions: list[Any] = []
+        self.next: Any = None
         self.before = before
         self.units: list[Unit] = []
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
@@ -147,8 +197,9 @@ class Trace(Watch):
             if isinstance(x, TensorBase):
                 self.adopt(x)
         before, self.notes.name = self.notes.name, name
+        cls, self.next = self.next, None
         try:
-            return call()
+            return call() if cls is None else inside(self.functions, cls, call)
         finally:
             self.notes.name = before
 
@@ -162,11 +213,25 @@ class Trace(Watch):
             self.adopt(leaf)
             if getattr(leaf, "_grad", None) is not None:
                 self.adopt(leaf._grad)
-        return call()
+        cls = getattr(node, "_function", None)
+        return call() if cls is None else inside(self.functions, cls, call)
 
     def writing(self, t: Any) -> None:
         """A tensor is about to be written."""
         self.adopt(t)
+
+    def leaving(self, t: Any) -> None:
+        """Values are about to leave for Python: inside a Function that is a reason to run it in Python each time."""
+        self.adopt(t)
+        if self.functions:
+            raise Reads(self.functions[-1])
+
+    def applying(self, cls: Any, args: Sequence[Any]) -> Any:
+        """The result of a Function that computes in Python; of others, whose operations are traced, none is known."""
+        if cls in self.hosted:
+            return host.applied(self, cls, args)
+        self.next = cls
+        return NotImplemented
 
     def setting(self, container: dict[str, Any], key: str) -> Any:
         """The number ``container[key]``, or the numbers in a tuple there, as tensors that are read at every call."""

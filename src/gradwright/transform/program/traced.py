@@ -86,12 +86,11 @@ class Notes:
 
     def read(self, x: Traced) -> Any:
         """The values of a traced array, for Python to see: the program is as it is only while they stay these."""
-        value = x.node.value
+        kept = np.array(x.node.value)
         if self.open:
-            kept = np.array(value)
             kept.flags.writeable = False
             self.enter(CHECK, (x.node, kept), {}, None)
-        return value
+        return kept
 
     def program(self, inputs: Sequence[Traced], outputs: Sequence[Any], writes: Sequence[int | None]) -> Program:
         """The program of what was noted, with these outputs: traced arrays, or constants."""

@@ -1,0 +1,113 @@
+"""Functions that compute in NumPy, inside compiled steps: run anew at every call."""
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+
+
+class Cube(gw.autograd.Function):
+    """x**3 by NumPy."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return gw.from_numpy(x.detach().numpy() ** 3)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return gw.from_numpy(3 * x.detach().numpy() ** 2 * g.numpy())
+
+
+class Parts(gw.autograd.Function):
+    """Sine and cosine by NumPy; the second is not differentiable."""
+
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.k = k
+        s, c = (gw.from_numpy(f(k * x.detach().numpy())) for f in (np.sin, np.cos))
+        ctx.mark_non_differentiable(c)
+        ctx.save_for_backward(c)
+        return s, c
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return g * ctx.k * ctx.saved_tensors[0], None
+
+
+@gw.autograd.custom_op
+def scaled(x: gw.Tensor, *, factor: float = 2.0) -> gw.Tensor:
+    return gw.from_numpy(x.detach().numpy() * factor)
+
+
+scaled.vjp(x=lambda xp, g, factor: g * factor)
+
+
+@pytest.mark.parametrize("function", [
+    Cube.apply, lambda x: Cube.apply(Cube.apply(x)), lambda x: Parts.apply(x, 2.0)[0] * Parts.apply(x, 1.0)[1],
+    lambda x: scaled(x, factor=3.0) * x,
+])  # fmt: skip
+def test_steps_are_those_of_eager_runs(function):
+    def trained(wrap):
+        w = gw.tensor([0.5, -0.25], dtype=gw.float64, requires_grad=True)
+
+        def step(x):
+            w.grad = None
+            loss = function(w * x).sum()
+            loss.backward()
+            with gw.no_grad():
+                w.sub_(0.1 * w.grad)
+            return loss
+
+        step = wrap(step)
+        losses = [step(gw.full((2,), 1.0 + k / 8, dtype=gw.float64)).item() for k in range(6)]
+        return step, losses, w.tolist()
+
+    _, *expected = trained(lambda step: step)
+    step, *found = trained(gw.compile)
+    assert not step.programs.reason
+    assert found == expected
+
+
+def test_what_the_function_reads_itself_is_read_at_every_call():
+    factor = [2.0]
+
+    class Scale(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return gw.from_numpy(x.detach().numpy() * factor[0])
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * factor[0]
+
+    f = gw.compile(lambda x: Scale.apply(x) + 1)
+    for _ in range(4):
+        assert f(gw.ones(1)).item() == 3.0
+    factor[0] = 5.0
+    assert f(gw.ones(1)).item() == 6.0
+
+
+def test_second_derivatives_stay_eager():
+    w = gw.tensor([0.5], dtype=gw.float64, requires_grad=True)
+
+    class Square(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return gw.from_numpy(x.detach().numpy() ** 2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    def step():
+        (g,) = gw.autograd.grad(Square.apply(w).sum(), w, create_graph=True)
+        return gw.autograd.grad(g.sum(), w)[0]
+
+    f = gw.compile(step)
+    f()
+    with pytest.warns(UserWarning, match="second derivative of Square"):
+        assert f().item() == 2.0
+    assert f().item() == 2.0
