@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import gradwright as gw
+from gradwright.transform.program.comparison import spreads
 from gradwright.transform.program.compiled import CompileWarning, Programs
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import Node, Program
+from gradwright.transform.program.traced import space, traced
 
 
 class Wrong(Interpreted):
@@ -103,3 +105,29 @@ def test_steps_of_rounding_noise_are_believed():
     for _ in range(5):
         step.call((gw.randn(6, 4),), {})
     assert not step.reason
+
+
+class InARow(Interpreted):
+    """Sums are taken one by one, which NumPy does in pairs."""
+
+    def compute(self, node, args, kwargs):
+        return np.cumsum(args[0])[-1] if node.op == "sum" else super().compute(node, args, kwargs)
+
+
+def test_a_sum_that_is_nothing_but_rounding_is_believed():
+    """Values that cancel in pairs: NumPy's sum is 0, that of another order is not, however the values are moved."""
+    half = np.random.default_rng(0).uniform(1, 3, 128).astype(np.float32)
+    x = gw.tensor(np.concatenate([half, -half]))
+    total = gw.tensor(0.0)
+
+    def step():
+        total.sub_(5e-6 * x.sum())
+
+    step = programs(step, InARow)
+    for _ in range(4):
+        step.call((), {})
+    assert total.item() == np.float32(-5e-6) * np.cumsum(x.numpy())[-1] != 0
+    assert not step.reason
+    program = traced(lambda x: space.sum(x), x.numpy())
+    (spread,) = spreads(program, [x.numpy()], lambda: None)
+    assert spread > np.finfo(np.float32).eps * 256
