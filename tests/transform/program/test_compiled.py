@@ -103,3 +103,17 @@ def test_in_a_transform_it_is_the_function():
         f(x)
     assert gw.func.grad(f)(x).tolist() == [3.0, 12.0]
     assert gw.vmap(f)(gw.stack([x, x])).tolist() == [9.0, 9.0]
+
+
+def test_arguments_by_position_by_name_and_in_trees():
+    step = gw.compile(lambda x, k=2.0, tree=None: x * k if tree is None else x * k + tree[0], check="always")
+    x, p = gw.ones(2), gw.nn.Parameter(gw.ones(2))
+    for _ in range(4):
+        assert step(x).tolist() == [2, 2]
+        assert step(p, 3.0).tolist() == [3, 3]
+        assert step(p, 3).tolist() == [3, 3]
+        assert step(x, k=3.0).tolist() == [3, 3]
+        assert step(x, 1.0, [x]).tolist() == [2, 2]
+    assert step(x, 1.0, tree=(x,)).tolist() == [2, 2]
+    assert len(step.programs.traced) == 6
+    assert not step.programs.reason

@@ -28,6 +28,22 @@ class CompileWarning(UserWarning):
     """A compiled function runs eagerly, which is right but slow; the text says why and what helps."""
 
 
+_FLAT: set[type] = {int, float, bool}
+"""Classes of arguments that are no trees; those of tensors are added when they are met."""
+
+
+def _taken(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[Any], Any]:
+    """The leaves of arguments and the tree of them; their number, where they are tensors and numbers by position."""
+    leaves, spec = flatten((args, kwargs))
+    if kwargs or len(leaves) != len(args) or any(a is not b for a, b in zip(args, leaves, strict=True)):
+        return leaves, spec
+    tensors = {type(x) for x in args if isinstance(x, TensorBase)}
+    if not _FLAT.union(tensors).issuperset(map(type, args)):
+        return leaves, spec
+    _FLAT.update(tensors)
+    return args, len(args)
+
+
 class Programs:
     """The programs of a function, and how its calls find theirs.
 
@@ -37,7 +53,7 @@ class Programs:
         exact: whether numbers must be the eager run's to the bit.
         check: when runs are compared with eager ones: "first", "always" or "never".
         strict: whether it is an error if the function cannot be compiled.
-        entries: for each grad mode, default dtype and tree of arguments the programs that there are, newest first.
+        entries: for each grad mode, default dtype and tree of arguments (`_taken`) the programs, newest first.
         reason: why it runs eagerly from now on; "" while it does not.
         traced: how often it was traced, and why again.
         hosted: the Functions in it that compute in Python.
@@ -70,23 +86,28 @@ class Programs:
             self.lock.release()
 
     def _called(self, records: bool, args: Any, kwargs: Any) -> Any:
-        leaves, spec = flatten((args, kwargs))
-        entries = self.entries.setdefault((records, dtypes.default(), spec), [])
+        leaves, spec = (args, len(args)) if not kwargs and _FLAT.issuperset(map(type, args)) else _taken(args, kwargs)
+        key = records, dtypes.default(), spec
+        tried = None
         why = ""
-        for entry in entries:
+        for entry in self.entries.get(key, ()):
             arrays = entry.gather(leaves)
             if arrays is None:
-                why = entry.moved(leaves)
+                tried = entry
                 continue
-            draws = {source: source.get_state() for source in entry.record.draws}
+            draws = entry.record.draws
+            if draws:
+                draws = [(source, source.get_state()) for source in draws]
             try:
-                if self.check == "always" or not entry.checked:
-                    return self._compared(entry, arrays, leaves, args, kwargs)
-                return entry.commit(entry.runner(arrays), leaves, arrays)
+                if entry.checked and self.check != "always":
+                    return entry.commit(entry.runner(arrays), leaves, arrays)
+                return self._compared(entry, arrays, leaves, args, kwargs)
             except Departed as e:
                 why = f"a value that Python reads, at {e.node.line}"
-                for source, state in draws.items():
+                for source, state in draws:
                     source.set_state(state)
+        if tried is not None:
+            why = why or tried.moved(leaves)
         if not self.begun:  # what is made at the first call is there at the next
             self.begun = True
             with Survey(self.hosted):
@@ -94,7 +115,7 @@ class Programs:
         if len(self.traced) >= self.limit:
             return self._eager(f"it was traced {self.limit} times; what varied last: {why}", args, kwargs)
         self.traced.append(why)
-        return self._traced(entries, leaves, spec, args, kwargs)
+        return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
 
     def _eager(self, reason: str, args: Any, kwargs: Any) -> Any:
         self.reason = reason
@@ -139,7 +160,7 @@ class Programs:
 
     def _entry(self, found: Record, leaves: Sequence[Any], spec: Any) -> Entry:
         def again(leaves: Sequence[Any]) -> Any:
-            args, kwargs = tree_unflatten(leaves, spec)
+            args, kwargs = (leaves, {}) if isinstance(spec, int) else tree_unflatten(leaves, spec)
             return self.function(*args, **kwargs)
 
         for history in found.histories:
