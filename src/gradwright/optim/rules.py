@@ -80,7 +80,7 @@ class Ruled(Stepping):
 
     def _held(self, p: Any, numbers: dict[str, float], arrays: dict[str, float]) -> dict[str, Any]:
         """What users see of a parameter's state: what they have put there, in the parameter's library, or the start."""
-        held, shape = self.state[p], tuple(p.shape)
+        held, shape = self.state[p] if numbers or arrays else {}, tuple(p.shape)
         starts = {name: start for name, start in (numbers | arrays).items() if name[0] != "_"}
         shapes = {name: () if name in numbers else self._shape(name, shape) for name in starts}
         check_state(held, shapes, shape)
@@ -102,7 +102,7 @@ class Ruled(Stepping):
         if p.is_complex() and not self._takes_complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         numbers, arrays = self._kept(tuple(p.shape), **options)
-        held = self.state[p]
+        held = self.state[p] if numbers or arrays else {}
         begun = any(held.get(name) is not None for name in arrays)
         found = self._held(p, numbers, arrays)
         kind = dtypes.float32 if p.dtype.itemsize == 2 else p.dtype.to_real()

@@ -16,12 +16,20 @@ from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison
 from gradwright.transform.program.entry import Entry
+from gradwright.transform.program.guards import Guard
 from gradwright.transform.program.host import Unhosted
 from gradwright.transform.program.node import Departed, Program
+from gradwright.transform.program.observe import Refusal, observed
 from gradwright.transform.program.record import Record, record
 from gradwright.transform.program.trace import Before, Reads, Survey, Trace, Untraceable
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
+
+
+def _first(refusals: Sequence[Refusal]) -> str:
+    """The first of several reasons, as text."""
+    more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
+    return f"{refusals[0]}{more}"
 
 
 class CompileWarning(UserWarning):
@@ -67,7 +75,7 @@ class Programs:
         self.entries: dict[Any, list[Entry]] = {}
         self.reason = ""
         self.traced: list[str] = []
-        self.begun = False
+        self.begun, self.looked = False, 0
         self.hosted: set[Any] = set()
         self.lock = Lock()
 
@@ -91,7 +99,7 @@ class Programs:
         tried = None
         why = ""
         for entry in self.entries.get(key, ()):
-            arrays = entry.gather(leaves)
+            arrays = entry.gather(leaves) if entry.unchanged() else None
             if arrays is None:
                 tried = entry
                 continue
@@ -107,23 +115,35 @@ class Programs:
                 for source, state in draws:
                     source.set_state(state)
         if tried is not None:
-            why = why or tried.moved(leaves)
-        if not self.begun:  # what is made at the first call is there at the next
-            self.begun = True
-            with Survey(self.hosted):
-                return self.function(*args, **kwargs)
+            why = why or str(tried.changed() or tried.moved(leaves))
+        if not self.begun:
+            return self._watched(args, kwargs)
         if len(self.traced) >= self.limit:
             return self._eager(f"it was traced {self.limit} times; what varied last: {why}", args, kwargs)
         self.traced.append(why)
         return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
 
-    def _eager(self, reason: str, args: Any, kwargs: Any) -> Any:
+    def _watched(self, args: Any, kwargs: Any) -> Any:
+        """The result of an eager run that is looked at: what is made at the first call is there at the next.
+
+        It is looked at twice if it does what a program would not do: the first time may be a preparation.
+        """
+        self.looked += 1
+        with Survey(self.hosted):
+            found = observed(self.function, args, kwargs)
+        self.begun = not found.refusals
+        if self.looked == 2 and not self.begun:
+            return self._eager(_first(found.refusals), args, kwargs, found.result)
+        return found.result
+
+    def _eager(self, reason: str, args: Any, kwargs: Any, result: Any = NotImplemented) -> Any:
+        """The result of an eager run, which may have been made, as all further ones will be; warns of the reason."""
         self.reason = reason
         name = getattr(self.function, "__qualname__", type(self.function).__name__)
         if self.strict:
             raise RuntimeError(f"compile(fullgraph=True): {name} cannot be compiled: {reason}")
         warn(f"compile: {name} runs eagerly from now on: {reason}", CompileWarning)
-        return self.function(*args, **kwargs)
+        return self.function(*args, **kwargs) if result is NotImplemented else result
 
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         trace, found, reason = Trace(Before(), self.hosted), None, ""
@@ -132,7 +152,8 @@ class Programs:
                 for x in leaves:
                     if isinstance(x, TensorBase):
                         trace.adopt(x)
-                found = record(trace, self.function(*args, **kwargs), leaves)
+                seen = observed(self.function, args, kwargs, trace.adopt)
+                found = record(trace, seen.result, leaves)
         except Reads as e:
             self.hosted.add(e.cls)
         except (Untraceable, Unhosted) as e:
@@ -145,27 +166,30 @@ class Programs:
             return self.function(*args, **kwargs)
         if found is None:
             return self._eager(reason, args, kwargs)
-        entry = self._entry(found, leaves, spec)
+        entry = self._entry(found, leaves, spec, trace.unguarded(seen.guards))
         arrays = entry.gather(leaves)
         if arrays is None:
             trace.rewind()
             return self._eager(f"it is not as it was before the traced run: {entry.moved(leaves)}", args, kwargs)
-        entries.insert(0, entry)
+        if not seen.refusals:
+            entries.insert(0, entry)
         values: list[Any] = [np.array(node.value) for node in found.program.outputs]
         result = entry.commit(values, leaves, arrays)
         for value, at in zip(values, found.program.writes, strict=True):
             if at is not None:
                 arrays[at][...] = value
+        if seen.refusals:
+            return self._eager(_first(seen.refusals), args, kwargs, result)
         return result
 
-    def _entry(self, found: Record, leaves: Sequence[Any], spec: Any) -> Entry:
+    def _entry(self, found: Record, leaves: Sequence[Any], spec: Any, guards: Sequence[Guard]) -> Entry:
         def again(leaves: Sequence[Any]) -> Any:
             args, kwargs = (leaves, {}) if isinstance(spec, int) else tree_unflatten(leaves, spec)
             return self.function(*args, **kwargs)
 
         for history in found.histories:
             history.runner, history.function = self.make(history.program), again
-        return Entry(found, self.make(found.program), leaves)
+        return Entry(found, self.make(found.program), leaves, guards)
 
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""

@@ -16,6 +16,7 @@ from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
+from gradwright.transform.program.guards import Guard, compiled_guards
 from gradwright.transform.program.record import Record, Source
 from gradwright.transform.program.trace import hooks_of, look, place
 
@@ -28,14 +29,19 @@ class Entry:
     Attributes:
         record: what was recorded.
         runner: its program, made ready.
+        guards: what Python code has read.
+        changed: a function: which of the guards does not hold any more; None if all do.
+        unchanged: a quick one: whether all do.
         leaves: of the arguments, those that are no tensors, by place.
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
     """
 
-    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any]) -> None:
-        self.record, self.runner = record, runner
+    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = ()) -> None:
+        self.record, self.runner, self.guards = record, runner, guards
+        self.changed = compiled_guards(guards)
+        self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
         self.checked = False
         text = _Text(record, leaves)
         lines = text.gather() + text.commit()

@@ -5,7 +5,8 @@ Forward and backward are an eager run each, on copies, with all that Functions a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,16 @@ from gradwright.transform.program.traced import Notes, Traced
 
 class Unhosted(Exception):  # noqa: N818 - no error: the function is run eagerly
     """A Function cannot be run so; this says why."""
+
+
+def unobserved(f: Callable[..., Any], *args: Any) -> Any:
+    """What ``f`` returns, whose Python code is run at every call of a program, so that nobody need look at it."""
+    tracing = sys.gettrace()
+    try:
+        sys.settrace(None)
+        return f(*args)
+    finally:
+        sys.settrace(tracing)
 
 
 class Forward:
@@ -130,7 +141,7 @@ class HostBackward(Node):
             raise Unhosted(f"the second derivative of {self._forward.cls.__name__}, which computes in Python")
         call = Backward(self._forward.cls, self._forward.needs, [self._outputs[k] for k in given])
         values = [c.node.value if isinstance(c, Traced) else c for c in given.values()]
-        found = call(self._run_of.value, *values)
+        found = unobserved(call, self._run_of.value, *values)
         node = self._notes.enter(HOST, (call, self._run_of, *map(self._notes.noted, given.values())), {}, found)
         return [None if x is None else Traced(self._notes, self._notes.enter(PICK, (node, k), {}, x))
                 for k, x in enumerate(found)]  # fmt: skip

@@ -21,7 +21,8 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
 from gradwright.engine.watch import Watch
-from gradwright.transform.program import host
+from gradwright.transform.program.guards import Guard
+from gradwright.transform.program.host import applied, unobserved
 from gradwright.transform.program.node import HOST
 from gradwright.transform.program.traced import Notes, Traced
 
@@ -47,15 +48,21 @@ def inside(functions: list[Any], cls: Any, call: Callable[[], Any]) -> Any:
         functions.pop()
 
 
+def _called(call: Callable[[], Any]) -> Any:
+    return call()
+
+
 class Survey(Watch):
     """On during the first run, which is eager: finds the Functions that compute in Python.
 
     Attributes:
         hosted: they.
+        known: those known before, whose code is not looked at.
+        known: those known before, whose code is not looked at.
     """
 
     def __init__(self, hosted: set[Any]) -> None:
-        self.hosted = hosted
+        self.hosted, self.known = hosted, set(hosted)
         self.functions: list[Any] = []
         self.next: Any = None
 
@@ -65,11 +72,15 @@ class Survey(Watch):
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
         cls, self.next = self.next, None
-        return call() if cls is None else inside(self.functions, cls, call)
+        return call() if cls is None else self._inside(cls, call)
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
         cls = getattr(node, "_function", None)
-        return call() if cls is None else inside(self.functions, cls, call)
+        return call() if cls is None else self._inside(cls, call)
+
+    def _inside(self, cls: Any, call: Callable[[], Any]) -> Any:
+        f = unobserved if cls in self.known else _called
+        return inside(self.functions, cls, lambda: f(call))
 
     def leaving(self, t: Any) -> None:
         self.hosted.update(self.functions[-1:])
@@ -229,7 +240,7 @@ class Trace(Watch):
     def applying(self, cls: Any, args: Sequence[Any]) -> Any:
         """The result of a Function that computes in Python; of others, whose operations are traced, none is known."""
         if cls in self.hosted:
-            return host.applied(self, cls, args)
+            return unobserved(applied, self, cls, args)
         self.next = cls
         return NotImplemented
 
@@ -255,6 +266,11 @@ class Trace(Watch):
         """What draws from a source, noted."""
         self.sources.setdefault(source, source.get_state())
         return Drawing(self.notes, source)
+
+    def unguarded(self, guards: Sequence[Guard]) -> list[Guard]:
+        """Those that are not about numbers that are read at every call."""
+        settings = {(at, key) for at, key, _ in self.settings}
+        return [guard for guard in guards if (id(guard.container), guard.key) not in settings]
 
     # -- memory --
 
