@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
-from gradwright.transform.program.compiled import Programs
-from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.node import Program
+from gradwright.building.compiler import find
+from gradwright.engine.source_line import warn
+from gradwright.transform.program.c import COMPILERS, C, CannotCompileError
+from gradwright.transform.program.compiled import CompileWarning, Programs
+from gradwright.transform.program.node import Program, Runner
+from gradwright.transform.program.passes import simplified
+from gradwright.transform.program.plan import Plan
 
 BACKENDS = ("auto", "plan", "c", "eager")
 _CHECKS = ("first", "always", "never")
@@ -83,7 +87,20 @@ def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
     """What makes a program ready, by name."""
     if backend not in BACKENDS:
         raise ValueError(f"compile(): backend must be one of {', '.join(map(repr, BACKENDS))}, but got {backend!r}")
-    return Interpreted
+    by_numpy = backend == "plan" or (backend == "auto" and find("CC", COMPILERS) is None)
+    return partial(_plan if by_numpy else _c, exact=exact)
+
+
+def _plan(program: Program, exact: bool) -> Runner:
+    return Plan(program, exact)
+
+
+def _c(program: Program, exact: bool) -> Runner:
+    try:
+        return C(simplified(program, exact), exact)
+    except CannotCompileError as e:
+        warn(f"compile: programs are run by NumPy (backend='plan'), since C cannot be compiled: {e}", CompileWarning)
+        return Plan(program, exact)
 
 
 def _function(function: Callable[..., Any], programs: Programs) -> Any:

@@ -24,6 +24,7 @@ _NEW = _OLD | {
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1",
     "hypot", "log10", "log1p", "log2", "sinh", "tan", "tanh",
 }  # fmt: skip
+COMPILERS = ("cc", "gcc", "clang")
 _loaded: dict[str, ctypes.CDLL] = {}
 _lock = threading.Lock()
 
@@ -58,7 +59,7 @@ def load(text: str) -> ctypes.CDLL:
 
 def _built(text: str, flags: Sequence[str], libraries: Sequence[str], made_of: str) -> Path:
     home = Path(get_default_build_root()) / "programs"
-    compiler = find("CC", ("cc", "gcc", "clang"))
+    compiler = find("CC", COMPILERS)
     if compiler is None:
         files = latest(home, made_of)
         if files:
