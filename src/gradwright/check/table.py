@@ -28,8 +28,8 @@ HEADINGS = {
     "runs": "runs", "captured tensors": "capt", "inputs unchanged": "inp", "deterministic": "det",
     "independent calls": "call", "grad modes": "mode", "shapes": "shp", "undefined gradients": "und",
     "marked outputs": "mark", "first order": "1st",
-    "second order": "2nd", "complex": "cplx", "dtype": "dt", "needs_input_grad": "need", "strides": "str",
-    "no leak": "leak", "forward mode": "jvp", "vmap": "vmap", "cost": "cost",
+    "second order": "2nd", "second witness": "wit", "complex": "cplx", "dtype": "dt", "needs_input_grad": "need",
+    "strides": "str", "no leak": "leak", "forward mode": "jvp", "vmap": "vmap", "cost": "cost",
 }  # fmt: skip
 """What a column is headed with."""
 MARKS = {

@@ -4,5 +4,8 @@ from gradwright.later import later
 
 __getattr__, __dir__ = later(
     __name__,
-    dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
+    {
+        **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
+        **dict.fromkeys(("Witness", "second_witness"), "gradwright.verify.witness"),
+    },
 )

@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradwright as gw
-from gradwright.check.battery.orders import first_order, second_order
+from gradwright.check.battery.orders import first_order, second_order, witness
 from gradwright.op import A, Sample, op
 from tests.check.functions import Double, Halved, Product, lab, x
 
@@ -105,3 +105,16 @@ def test_intermediates_of_forward_are_no_constants():
 
 def test_double_is_right():
     assert first_order(lab(Double, x))[0].outcome == "PASS"
+
+
+def test_the_second_witness_sees_what_differences_do_not():
+    class Near(Double):
+        @staticmethod
+        def backward(ctx, g):
+            return g * (2.0 + 1e-9)
+
+    assert first_order(lab(Near, x))[0].outcome == "PASS"
+    found = witness(lab(Near, x))
+    assert (found.outcome, found.cause) == ("FAIL", "small error")
+    assert "off from the engine's by 5e-10" in found.sentence
+    assert witness(lab(Double, x)).outcome == "PASS"

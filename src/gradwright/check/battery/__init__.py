@@ -1,7 +1,7 @@
 """The battery: every check that a subject goes through.
 
 run.py        the table of checks, and the run of one subject through all of them
-orders.py     first order, second order, complex
+orders.py     first order, second order, second witness, complex
 behaviour.py  runs, inputs unchanged, deterministic, independent calls, grad modes
 contract.py   needs_input_grad, undefined gradients, marked outputs, dtype and shape
 layouts.py    strides of cotangents and inputs

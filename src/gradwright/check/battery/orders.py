@@ -15,6 +15,7 @@ from gradwright.contract.surrogate import reason_of
 from gradwright.verify.diagnosis import Diagnosis, Examination, Verdict
 from gradwright.verify.diagnosis.examination import NOT_GIVEN
 from gradwright.verify.diagnosis.records import apart
+from gradwright.verify.witness import second_witness
 
 
 def first_order(lab: Lab) -> tuple[Finding, Diagnosis]:
@@ -37,6 +38,27 @@ def second_order(lab: Lab) -> tuple[Finding, Diagnosis | None]:
     if found.reason == NOT_GIVEN:
         return skipped(f"there is none: {found.hypotheses[0].sentence}"), found
     return judged(lab, found), found
+
+
+def witness(lab: Lab) -> Finding:
+    """Backward is the engine's own derivative of forward, to rounding, where forward is made of recorded operations."""
+    if lab.subject.kind == "torch":
+        return skipped("forward is PyTorch's, which is not recorded here")
+    if (reason := reason_of(lab.subject.function)) is not None:
+        return skipped(f"declared a surrogate gradient: {reason}")
+    if not lab.call.is_complex and first_order(lab)[1].verdict is not Verdict.VERIFIED:
+        return skipped("not looked at before the first order is right")
+    target = lab.subject.target
+    arguments, _ = lab.call.tensors(gradwright)
+    order = 1 if _once(lab.subject.function) else 2
+    lab.seed()
+    found = second_witness(target, *arguments, order=order, **lab.call.static)
+    if found.agrees is None:
+        return skipped(found.reason)
+    if found:
+        return passed(str(found))
+    return failed("small error", str(found), "look for a constant or a term that is nearly right",
+                  lab.lines("backward", r"return"))  # fmt: skip
 
 
 def _once(function: Any) -> bool:

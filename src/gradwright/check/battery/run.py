@@ -29,6 +29,7 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
     "marked outputs": contract.marked_outputs,
     "first order": orders.first_order,
     "second order": orders.second_order,
+    "second witness": orders.witness,
     "complex": orders.first_order,
     "dtype": contract.dtype,
     "needs_input_grad": contract.needs_input_grad,
@@ -40,9 +41,10 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
 }
 """All checks, in order."""
 
-_ORDERS = frozenset({"first order", "second order", "complex"})
+_ORDERS = frozenset({"first order", "second order", "second witness", "complex"})
 _COMPARE = frozenset({"independent calls", "grad modes", "marked outputs", "undefined gradients", "second order",
-                      "complex", "dtype", "needs_input_grad", "strides", "forward mode", "vmap"})  # fmt: skip
+                      "second witness", "complex", "dtype", "needs_input_grad", "strides", "forward mode",
+                      "vmap"})  # fmt: skip
 AFTER: dict[str, tuple[frozenset[str], str]] = {
     "runs": (frozenset(CHECKS) - {"runs", "captured tensors"}, "it does not run"),
     "inputs unchanged": (
