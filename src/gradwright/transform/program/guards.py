@@ -75,6 +75,9 @@ class Source:
         self.weak: Any = None
         self.kept: Any = None
 
+    def __repr__(self) -> str:
+        return _kind(self)
+
     @classmethod
     def of(cls, value: Any) -> Source:
         """An object by itself: held weakly, unless it is a function, class, module or cell, or cannot be."""
@@ -243,8 +246,9 @@ class _Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.bound: dict[str, Any] = {"same": same, "holds": holds}
+        self.bound: dict[str, Any] = {"same": same, "holds": holds, "values": dict.values}
         self.known: dict[int, str] = {}
+        self.spread: dict[int, tuple[str, dict[int, int]]] = {}
 
     def bind(self, value: Any) -> str:
         name = f"c{len(self.bound)}"
@@ -279,7 +283,24 @@ class _Writer:
             return f"{where}.__dict__", False
         if how == "cell":
             return f"{where}.cell_contents", False
-        return f"{where}[{self.variable(key)}]", False
+        values, places = self.spread.get(id(parent), ("", {}))
+        place = places.get(id(key.weak))  # which is one for all that refer to an object
+        return (f"{where}[{self.variable(key)}]" if place is None else f"{values}[{place}]"), False
+
+    def keys(self, guard: Guard) -> None:
+        """The keys of a dictionary, one by one: asking for objects by their hashes would take longer."""
+        found, value = self.variable(guard.source), guard.value
+        keys, values = f"k{len(self.spread)}", f"w{len(self.spread)}"
+        self.lines += [f"{keys} = [*{found}]", f"if len({keys}) != {len(value)}: return False"]
+        for k, key in enumerate(value):
+            held = isinstance(key, Source)
+            wanted = self.variable(key) if held else self.bind(key)
+            other = "" if held else f" and not same({keys}[{k}], {wanted})"
+            self.lines.append(f"if {keys}[{k}] is not {wanted}{other}: return False")
+        if isinstance(guard.now(), dict):
+            self.lines.append(f"{values} = [*values({found})]")
+            places = {id(key.weak): k for k, key in enumerate(value) if isinstance(key, Source)}
+            self.spread[id(guard.source)] = values, places
 
     def guard(self, guard: Guard, used: dict[int, int]) -> None:
         kind, value = guard.kind, guard.value
@@ -287,6 +308,9 @@ class _Writer:
         if kind == "equal" and type(value) not in _SINGLE:
             found, wanted = self.variable(guard.source), self.bind(value)
             self.lines.append(f"if {found} is not {wanted} and not same({found}, {wanted}): return False")
+            return
+        if kind == "keys" and not all(type(key) is str for key in value):
+            self.keys(guard)
             return
         found = self.variable(guard.source) if used[id(guard.source)] > 1 else self.expression(guard.source)[0]
         if kind == "is":
@@ -301,7 +325,7 @@ class _Writer:
             test = f"{value!r} in {found}"
         elif kind == "truth":
             test = f"not {found}" if value else found
-        elif kind == "keys" and all(type(key) is str for key in value):
+        elif kind == "keys":
             test = f"tuple({found}) != {self.bind(value)}" if value else found
         elif kind == "holds" and not isinstance(value[0], Source):
             test = f"{self.bind(value[0])} {'not in' if value[1] else 'in'} {found}"

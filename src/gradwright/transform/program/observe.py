@@ -17,6 +17,7 @@ from typing import Any
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
+from gradwright.interpreter.frames import frame
 from gradwright.transform.program.guards import Guard, Source, is_atom
 from gradwright.transform.program.observing import pure
 from gradwright.transform.program.observing.attributes import Attributes
@@ -70,8 +71,15 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
         args, kwargs: its arguments.
         adopt: called with each tensor as soon as the code has it in hand.
 
+    Inside of another observed run it only runs the function, which that one observes.
+
     Raises what the function raises.
     """
+    if isinstance(getattr(sys.gettrace(), "__self__", None), _Observer):
+        found = Observation()
+        found.result = function(*args, **kwargs or {})
+        found.refusals.append(Refusal(None, "it runs inside of a step that is observed itself"))
+        return found
     return _Observer(adopt).run(function, tuple(args), dict(kwargs or {}))
 
 
@@ -100,6 +108,7 @@ class _Observer:
         gc.disable()
         try:
             self.enter(function, args, kwargs)
+            frame().f_trace_opcodes = True  # Python 3.12 shows instructions only if a frame has asked before
             sys.settrace(self.event)
             try:
                 self.found.result = function(*args, **kwargs)
@@ -166,6 +175,7 @@ class _Observer:
             return self.returning
         if frame not in self.frames:
             self.begin(frame, code, parent)
+        frame.f_trace = self.inside  # Python 3.13 shows instructions only of frames that have one
         frame.f_trace_lines = False
         frame.f_trace_opcodes = True
         return self.inside
@@ -214,6 +224,8 @@ class _Observer:
         elif event == "return":
             self.unseen(shadow)
             last = shadow.last
+            if last is None and not shadow.raised:
+                self.refuse("this interpreter does not show the instructions of the step.")
             if last is None or last.name != "YIELD_VALUE":
                 self.frames.pop(frame, None)
             parent = self.frames.get(frame.f_back)

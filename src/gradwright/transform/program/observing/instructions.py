@@ -234,8 +234,8 @@ for _method, _names in {
     Instructions.op_end_for: "END_FOR",
     Instructions.op_send: "SEND",
     Instructions.op_unpack: "UNPACK_SEQUENCE UNPACK_EX",
-    Instructions.op_build: ("BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_CONST_KEY_MAP BUILD_STRING BUILD_SLICE "
-                      "BUILD_TEMPLATE"),
+    Instructions.op_build: ("BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_CONST_KEY_MAP BUILD_STRING "
+                            "BUILD_SLICE"),
     Instructions.op_extend: "LIST_APPEND SET_ADD MAP_ADD LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE",
     Instructions.op_format: "FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC",
     Instructions.op_intrinsic: "CALL_INTRINSIC_1 LIST_TO_TUPLE PRINT_EXPR",

@@ -53,7 +53,7 @@ class Shadow:
         self.raised = False
         self.names: tuple[str, ...] = ()
         self.lost = self.unseen = False
-        self.expects = ""
+        self.expects = self.stored = ""
         self.entered = -1
         self.made: dict[int, Shadow] = {}
 
@@ -72,6 +72,9 @@ class Shadow:
                 self.entered = at
                 return  # it has been seen at its long argument
             self.settle(last, at)
+        if self.stored:  # and loaded by one instruction, before it could be seen
+            self.stack[-1] = self.see(frame.f_locals.get(self.stored, UNKNOWN))
+            self.stored = ""
         self.last, self.entered, self.result, self.hole = step, at, None, -1
         self.raised = False
         self.made = made

@@ -126,6 +126,7 @@ class Values(Shadow):
         value = self.stack.pop()
         first, second = step.value
         self.stack.append(value if first == second else self.local(frame, second))
+        self.stored = first if first == second and isinstance(value, Unknown) else ""
 
     def op_load_const(self, step: Step, frame: Any) -> None:
         self.stack.append(step.value)
