@@ -111,3 +111,13 @@ def test_second_derivatives_stay_eager():
     with pytest.warns(UserWarning, match="second derivative of Square"):
         assert f().item() == 2.0
     assert f().item() == 2.0
+
+
+def test_a_result_with_a_history_through_numpy_stays_eager():
+    w = gw.tensor([0.5], dtype=gw.float64, requires_grad=True)
+    f = gw.compile(lambda x: Cube.apply(w * x))
+    [f(gw.ones(1)) for _ in range(2)]
+    with pytest.warns(UserWarning, match="computes in Python"):
+        y = f(gw.ones(1))
+    y.backward()
+    assert w.grad.item() == 0.75

@@ -122,6 +122,8 @@ class _Recorder:
         for history in out.histories:
             saved, history.saved = history.saved, []
             for node in saved:
+                if node.shape is None:
+                    raise Untraceable("its result has a history through a Function that computes in Python")
                 k = at.get(id(node))
                 if k is not None and k not in written and out.sources[k].look is not None:
                     history.saved.append(Saved(k, True))
