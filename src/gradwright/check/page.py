@@ -10,6 +10,7 @@ from typing import Any
 
 from gradwright.check.battery.inputs import HOW
 from gradwright.check.figures import figures
+from gradwright.check.losses import losses
 from gradwright.check.records import Checked, Finding, Outcome, Report
 from gradwright.pages import files as output
 from gradwright.pages.document import document
@@ -129,11 +130,17 @@ def _row(k: int, c: Checked, unfolded: bool) -> Markup:
         lead,
         _called(c),
         _section("diagnoses", "Derivatives", [_diagnosis(k, n, d, n == worst) for n, d in enumerate(c.diagnoses)]),
+        _section("stability", "Stability", [_stability(d) for d in c.stability]),
         _section("findings", "Checks", tag("ul", [_finding(f, f is failure) for f in c.findings])),
         _source(c),
         class_="body",
     )
     return tag("details", summary, body, class_=f"row {verdict.lower()}", id=f"row-{k}", open=unfolded)
+
+
+def _stability(found: Mapping[str, Any]) -> Markup:
+    """The digits that it loses for a sample."""
+    return tag("div", tag("p", tag("code", found["sample"])), tag("p", prose(found["said"])), losses(found))
 
 
 def _section(kind: str, title: str, content: Any) -> Markup | None:

@@ -66,6 +66,8 @@ class Checked:
         diagnoses: what `gradwright.autograd.diagnose` found, ``as_dict()`` of each, with two more keys: ``sample`` (a
             line of ``samples``) and ``dtype`` (``float64``).
         seconds: how long it all took.
+        stability: for samples of one tensor, what `gradwright.verify.stability` found, ``as_dict()`` of each, with its
+            ``sample``; of a function that is right, where python-flint is installed.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Checked:
     findings: tuple[Finding, ...] = ()
     diagnoses: tuple[dict[str, Any], ...] = ()
     seconds: float = 0.0
+    stability: tuple[dict[str, Any], ...] = ()
 
     @property
     def verdict(self) -> Outcome:
@@ -146,7 +149,8 @@ def checked_from(data: Mapping[str, Any]) -> Checked:
     fields["findings"] = tuple(
         Finding(**{**f, "outcome": Outcome(f["outcome"]), "lines": tuple(f["lines"])}) for f in fields["findings"]
     )
-    return Checked(**{**fields, "samples": tuple(fields["samples"]), "diagnoses": tuple(fields["diagnoses"])})
+    return Checked(**{**fields, "samples": tuple(fields["samples"]), "diagnoses": tuple(fields["diagnoses"]),
+                      "stability": tuple(fields.get("stability", ()))})  # fmt: skip
 
 
 def report_from(data: Mapping[str, Any]) -> Report:

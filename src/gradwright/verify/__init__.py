@@ -6,6 +6,7 @@ __getattr__, __dir__ = later(
     __name__,
     {
         **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
+        **dict.fromkeys(("Stability", "stability"), "gradwright.verify.proof.stability"),
         **dict.fromkeys(("Witness", "second_witness"), "gradwright.verify.witness"),
     },
 )

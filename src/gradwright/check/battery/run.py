@@ -10,6 +10,7 @@ from typing import Any
 
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import behaviour, contract, cost, declared, layouts, memory, orders
+from gradwright.check.battery.digits import digits
 from gradwright.check.battery.findings import broken, error, skipped
 from gradwright.check.battery.inputs import labs
 from gradwright.check.discover import Subject
@@ -74,6 +75,8 @@ def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] =
         found, problem, made_up = labs(subject, doing)
         found = found[:1] if fast else found
         findings, diagnoses = ((problem,), ()) if problem is not None else _findings(found)
+        right = problem is None and not any(_bad(f) for f in findings)
+        lost = tuple(d for lab in found if (d := digits(lab)) is not None) if right else ()
     described = tuple(str(lab.call) for lab in found)
     return Checked(
         subject.name,
@@ -86,6 +89,7 @@ def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] =
         findings,
         diagnoses,
         time.perf_counter() - start,
+        lost,
     )
 
 

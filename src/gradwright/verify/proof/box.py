@@ -71,7 +71,7 @@ def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order
 
     Cotangents are 1 for a result that is one number, else random ones up to 2.
     """
-    pairs = [_pair(x) for x in inputs]
+    pairs = [pair(x) for x in inputs]
     ends = [x if p is None else p[0] for x, p in zip(inputs, pairs, strict=True)]
     where = "on " + " x ".join(f"[{_number(p[0])}, {_number(p[1])}]" for p in pairs if p)
     label = name or name_of(f)
@@ -97,7 +97,7 @@ def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order
     return _judged(label, where, done, left, sides)
 
 
-def _pair(x: Any) -> tuple[Any, Any] | None:
+def pair(x: Any) -> tuple[Any, Any] | None:
     """The ends of a box as NumPy arrays, if an argument is one."""
     if not (isinstance(x, tuple) and len(x) == 2):
         return None
