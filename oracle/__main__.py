@@ -47,7 +47,7 @@ def main() -> int:
     if asked.transforms:
         show_transforms(records, console, TRANSFORMED)
         return int(any(import_module("oracle.transforms").fails(r) for r in records))
-    known = REFUSED if asked.library else KNOWN
+    known = REFUSED[asked.library] if asked.library else KNOWN
     show(records, console, asked.library or "PyTorch's databases", known)
     return int(any(r.status == "disagree" and r.name not in known for r in records))
 

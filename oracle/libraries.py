@@ -26,7 +26,7 @@ from oracle.optimizers import MATRICES, SHAPES, closure_of
 from oracle.records import Record
 from oracle.resolve import form, rewritten
 
-LIBRARIES = {"array-api-strict": "gradwright.backends.strict"}
+LIBRARIES = {"array-api-strict": "gradwright.backends.strict", "jax": "gradwright.backends.jax"}
 """Name -> the module that makes its arrays known."""
 STEPS = 3
 
@@ -84,19 +84,30 @@ def difference(expected: Any, got: Any, xp: Any, shapes_only: bool = False) -> s
 
 def _elsewhere(t: Any, xp: Any) -> str | None:
     kind = type(t.array)
+    if getattr(t.array, "weak_type", False):
+        return f"the result is of a weak {t.dtype}"
     there = backends.namespace(t.array) is xp
     return None if there else f"the result is a {kind.__module__}.{kind.__name__}, not of {xp.__name__}"
 
 
-def check(record: Record, entry: Any, op: Callable[..., Any], library: str, count: int | None) -> None:
-    """All the checks of one entry, on up to ``count`` samples."""
+def check(record: Record, entry: Any, op: Callable[..., Any], library: str, count: int | None,
+          dtypes: bool = False) -> None:  # fmt: skip
+    """All the checks of one entry, on up to ``count`` samples; operations in other ``dtypes`` than float64, too."""
     check_group = {"modules": _check_module, "optimizers": _check_optimizer}.get(record.group, _check_operation)
     quietly(lambda: check_group(record, entry, op, namespace(library), count))
+    if dtypes and check_group is _check_operation:
+        for dtype in OTHERS:
+            if entry.supports_dtype(dtype, "cpu"):
+                quietly(lambda dtype=dtype: _check_operation(record, entry, op, namespace(library), count, dtype))
 
 
-def _check_operation(record: Record, entry: Any, op: Callable[..., Any], xp: Any, count: int | None) -> None:
+OTHERS = (torch.float32, torch.complex128, torch.int64, torch.int32, torch.uint8, torch.bool)
+
+
+def _check_operation(record: Record, entry: Any, op: Callable[..., Any], xp: Any, count: int | None,
+                     dtype: Any = torch.float64) -> None:  # fmt: skip
     """As a function and in place."""
-    for sample in samples(entry, torch.float64, count):
+    for sample in samples(entry, dtype, count, dtype.is_floating_point or dtype.is_complex):
         _check(record, sample, entry, op, xp, "value")
         inplace = entry.inplace_variant and form(entry.inplace_variant)
         if inplace and isinstance(sample.input, torch.Tensor) and not sample.broadcasts_input:

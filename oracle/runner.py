@@ -38,7 +38,7 @@ def run_entry(entry: Any, options: Options) -> Record:
         signal.alarm(LIMIT)
     try:
         if options.library:
-            libraries.check(record, entry, op, options.library, options.samples)
+            libraries.check(record, entry, op, options.library, options.samples, options.dtypes)
         elif options.transforms:
             if record.group not in ("modules", "optimizers"):
                 import_module("oracle.transforms").check(record, entry, op, options.samples)

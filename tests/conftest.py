@@ -26,6 +26,9 @@ from tests.browser import Browser
 
 collect_ignore = ["seed_programs", "cli/training_scripts"]  # run by tests, but hold none
 
+if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):  # JAX shows the CPU as 8 devices
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
+
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")

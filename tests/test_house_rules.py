@@ -18,7 +18,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 LINE_LIMIT = 400
 FOLDER_LIMIT = 5000
 LINE_LIMITS = {"tensor.py": 500}
-ARRAY_LIBRARIES = {"array_api_strict", "cupy", "numpy", "scipy"}
+ARRAY_LIBRARIES = {"array_api_strict", "jax", "numpy", "scipy"}
 
 
 def relative(path: Path) -> str:

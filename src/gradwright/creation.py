@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwright import backends, dtypes
 from gradwright.backends import to_host
-from gradwright.backends.devices import CPU, device_of, native, place
+from gradwright.backends.devices import CPU, beside, chosen, native, place
 from gradwright.backends.quiet import quietly
 from gradwright.dtypes import promote_types
 from gradwright.engine.base import TensorBase, wrap
@@ -144,6 +144,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """`tensor`, without its warning."""
+    if device is None and not isinstance(data, TensorBase) and not _is_foreign(data):
+        device = chosen(device)
     out = made_of(data, finish(_array(data, dtype), None, device, False), "tensor()")
     out = out if isinstance(data, TensorBase) else brought(out)
     return out.requires_grad_(requires_grad) if requires_grad else out
@@ -168,12 +170,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     if isinstance(data, TensorBase):
         return to(data, dtype, device)
     if _is_foreign(data):
-        out = to(wrap(data), dtype, device)
+        out = to(wrap(backends.library(data).taken(data)), dtype, device)
     else:
         given = isinstance(data, np.ndarray)
         lent = given and data.dtype.kind in _PLACES and is_held(data)
         array = unmasked("as_tensor", data) if given else _array(data, dtype)
-        out = finish(array, array.dtype if dtype is None else dtype, device, False)
+        out = finish(array, array.dtype if dtype is None else dtype, chosen(device), False)
         if lent and out.array is data:
             borrow(out)
     return brought(made_of(data, out, "as_tensor()"))
@@ -227,14 +229,14 @@ def size_of(function: str, given: Any) -> tuple[int, ...]:
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Zeros of the given size."""
-    shape, d = size_of("zeros", size), _dtype(dtype)
+    shape, d, device = size_of("zeros", size), _dtype(dtype), chosen(device)
     array = np.zeros(shape, d) if device is None else fresh("zeros", shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones of the given size."""
-    shape, d = size_of("ones", size), _dtype(dtype)
+    shape, d, device = size_of("ones", size), _dtype(dtype), chosen(device)
     array = np.ones(shape, d) if device is None else fresh("ones", shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
 
@@ -250,6 +252,7 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     shape, d, make = size_of("empty", size), _dtype(dtype), _empty()
     if memory_format is not None and (order := order_of("empty", memory_format, len(shape))):
         return empty_permuted(shape, order, dtype=dtype, device=device, requires_grad=requires_grad)
+    device = chosen(device)
     array = getattr(np, make)(shape, d) if device is None else fresh(make, shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
 
@@ -259,7 +262,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
 
     It is recorded if that tensor requires grad: the gradient is the sum of those of all entries.
     """
-    shape = size_of("full", (size,))
+    shape, device = size_of("full", (size,)), chosen(device)
     if isinstance(fill_value, TensorBase) and followed(fill_value) and fill_value.array.size == 1:
         d = result_type(1j if dtypes.of(fill_value.array.dtype).is_complex else 1.0) if dtype is None else dtype
         value = reshape(to(fill_value, d, CPU if device is None else device), ())
@@ -273,7 +276,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
     """Ones on the diagonal, zeros elsewhere."""
     rows, columns = size_of("eye", (n, n if m is None else m))
-    return finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, device, requires_grad)
+    return finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, chosen(device), requires_grad)
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
@@ -288,7 +291,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
         raise RuntimeError(f"arange(): upper bound and lower bound inconsistent with step sign: {bounds}")
     whole = all(isinstance(b, (int, np.integer)) for b in bounds)
     d = dtypes.of(dtype) if dtype is not None else dtypes.int64 if whole else dtypes.default()
-    return finish(np.arange(*bounds).astype(d.dtype), None, device, requires_grad)
+    return finish(np.arange(*bounds).astype(d.dtype), None, chosen(device), requires_grad)
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
@@ -300,13 +303,13 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     d = np.dtype(_dtype(dtype))
     if dtypes.of(d).category < dtypes.FLOAT:
         a, b = (to_host(v.array).item() if isinstance(v, TensorBase) else v for v in (start, end))
-        return finish(np.linspace(a, b, steps).astype(d), None, device, requires_grad)
+        return finish(np.linspace(a, b, steps).astype(d), None, chosen(device), requires_grad)
     a, b = (reshape(to(v, d, CPU), (1,)) if isinstance(v, TensorBase) else finish(np.array([v]), d, None, False)
             for v in (start, end))  # fmt: skip
     half = max(steps // 2, min(steps, 1))
     up, down = wrap(np.arange(half, dtype=d)), wrap(np.arange(steps - half - 1, -1, -1, dtype=d))
     step = (b - a) / max(steps - 1, 1)  # from both ends, in the dtype itself, as PyTorch does
-    out = to(cat([a + step * up, b - step * down]), device=device)
+    out = to(cat([a + step * up, b - step * down]), device=chosen(device))
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
@@ -318,8 +321,7 @@ def like(make: Any, name: str) -> Any:
         x = tensor_arg(name, input)
         order = order_like(name, memory_format, x)
         d = dtypes.of(x.array.dtype if dtype is None else dtype)
-        if device is None and (at := device_of(x.array)) is not CPU:
-            device = at
+        device = beside(x.array) if device is None else device
         now = requires_grad and order is None
         out = make(x.array.shape, *values, dtype=d, device=device, requires_grad=now, **options)
         if order is None:
@@ -339,8 +341,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     Recorded if these require grad.
     """
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
-    exponents = linspace(start, end, steps, dtype=d if d.category >= dtypes.FLOAT else dtypes.float64)
-    out = to(elementwise.pow(float(number("logspace", "base", base)), exponents), d, device)
+    exponents = linspace(start, end, steps, dtype=d if d.category >= dtypes.FLOAT else dtypes.float64, device=CPU)
+    out = to(elementwise.pow(float(number("logspace", "base", base)), exponents), d, chosen(device))
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
@@ -355,7 +357,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
 
     Raises RuntimeError if the two differ in length, or a stride is negative.
     """
-    shape, steps = size_of("empty_strided", (size,)), tuple(stride)
+    shape, steps, device = size_of("empty_strided", (size,)), tuple(stride), chosen(device)
     if len(shape) != len(steps) or any(n < 0 for n in steps):
         raise RuntimeError(f"empty_strided(): mismatch in length of strides and shape, or a negative stride: {steps} "
                            f"for size {shape}")  # fmt: skip
@@ -378,7 +380,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
     if sorted(order) != list(range(len(shape))):
         raise RuntimeError(f"empty_permuted(): physical_layout must be a permutation of the {len(shape)} dims of size, "
                            f"but got {order}")  # fmt: skip
-    array = fresh(_empty(), [shape[i] for i in order], dtype=_dtype(dtype), device=device)
+    array = fresh(_empty(), [shape[i] for i in order], dtype=_dtype(dtype), device=chosen(device))
     array = backends.namespace(array).permute_dims(array, tuple([order.index(i) for i in range(len(order))]))
     return finish(array, None, None, requires_grad)
 

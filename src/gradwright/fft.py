@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes, xp
-from gradwright.backends.devices import place
+from gradwright.backends.devices import chosen, place
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
 from gradwright.errors import kind
@@ -138,7 +138,7 @@ def _frequencies(name: str) -> Callable[..., Any]:
         k = np.arange(n // 2 + 1 if name == "rfftfreq" else n)
         k = k if name == "rfftfreq" else np.where(k < (n + 1) // 2, k, k - n)
         out = np.asarray(k * (1.0 / (n * d)) if n * d else k * np.float64(np.inf)).astype(of.dtype)
-        out = wrap(place(device).hold(out))
+        out = wrap(place(chosen(device)).hold(out))
         return out.requires_grad_() if requires_grad else out
 
     return _named(call, name, "")

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.backends import is_array, library, namespace, to_host
-from gradwright.backends.devices import device_of, place
+from gradwright.backends.devices import chosen, device_of, place
 from gradwright.backends.generator import Source, initial_seed, manual_seed, seed, shared
 from gradwright.creation import finish, like, size_of
 from gradwright.engine.base import TensorBase
@@ -159,13 +159,13 @@ def _host(array: Any) -> Any:
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False) -> Any:  # fmt: skip
     """Uniform random numbers from [0, 1); complex ones have both parts from it."""
-    return finish(_real("rand", _source(generator).random, size, dtype), None, device, requires_grad)
+    return finish(_real("rand", _source(generator).random, size, dtype), None, chosen(device), requires_grad)
 
 
 def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False) -> Any:  # fmt: skip
     """Normal random numbers of mean 0 and variance 1; for complex ones the variance of both parts together."""
-    return finish(_real("randn", _source(generator).standard_normal, size, dtype), None, device, requires_grad)
+    return finish(_real("randn", _source(generator).standard_normal, size, dtype), None, chosen(device), requires_grad)
 
 
 def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
@@ -177,7 +177,7 @@ def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dty
     if low >= high:
         raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")
     array = _array(_source(generator).integers(low, high, size_of("randint", (size,))))
-    return finish(array, dtypes.int64 if dtype is None else dtype, device, requires_grad)
+    return finish(array, dtypes.int64 if dtype is None else dtype, chosen(device), requires_grad)
 
 
 def randint_like(input: Any, low: int, high: int | None = None, *, generator: Any = None, dtype: Any = None,
@@ -191,7 +191,7 @@ def randint_like(input: Any, low: int, high: int | None = None, *, generator: An
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """The numbers 0 to n - 1 in random order."""
     array = _source(generator).permutation(*size_of("randperm", (n,)))
-    return finish(array, dtypes.int64 if dtype is None else dtype, device, False)
+    return finish(array, dtypes.int64 if dtype is None else dtype, chosen(device), False)
 
 
 _integers_like = like(lambda size, low, high, **options: randint(low, high, size, **options), "randint_like")
@@ -233,8 +233,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
     d = dtypes.of(dtype) if dtype is not None else dtypes.of(tensors[0].array.dtype) if tensors else dtypes.default()
     array = _array(parts[0] + parts[1] * _source(generator).standard_normal(shape)).astype(d.dtype)
-    if tensors and device is None:
-        device = device_of(tensors[0].array)
+    device = device_of(tensors[0].array) if tensors and device is None else chosen(device)
     out = made_of(tensors, _drawn("normal", finish(array, None, device, False), *tensors), "normal()")
     return out.requires_grad_() if requires_grad else out
 

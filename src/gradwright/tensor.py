@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import numpy as np
-
 from gradwright import backends, creation, dtypes, random, xp
 from gradwright.backends import to_host
-from gradwright.backends.devices import CPU, device, device_of
+from gradwright.backends.devices import CPU, beside, device_of
 from gradwright.engine import calls
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
@@ -37,6 +35,7 @@ from gradwright.methods.arrays import Arrays
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
+from gradwright.methods.placed import Placed, readable
 from gradwright.ops import arithmetic, piecewise
 from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
@@ -52,15 +51,15 @@ def _converter(name: str) -> Any:
 
 def _maker(make: Any) -> Any:
     def new(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
-        if self.array.__class__ is not np.ndarray and options.get("device") is None:
-            options["device"] = device_of(self.array)
+        if options.get("device") is None:
+            options["device"] = beside(self.array)
         return make(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
 
     new.__doc__ = f"`{make.__name__}` of this dtype and on this device."
     return new
 
 
-class Tensor(Arrays, Elementwise, Families, TensorBase):
+class Tensor(Arrays, Elementwise, Families, Placed, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -87,11 +86,6 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
     def dtype(self) -> dtypes.dtype:
         """The element type."""
         return dtypes.of(self.array.dtype)
-
-    @property
-    def device(self) -> device:
-        """Where it lives."""
-        return device_of(self.array)
 
     def dim(self) -> int:
         """How many dims it has."""
@@ -162,24 +156,18 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
         leaves(self, "item()")
-        try:
-            return self.array.item()
-        except AttributeError:  # the standard's arrays have none
-            return to_host(self.array).item()
+        return readable(self.array).item()
 
     def tolist(self) -> Any:
         """Its values as nested lists of Python numbers."""
         leaves(self, "tolist()", True)
-        try:
-            return self.array.tolist()
-        except AttributeError:
-            return to_host(self.array).tolist()
+        return readable(self.array).tolist()
 
     def __bool__(self) -> bool:
         if self.array.size != 1:
             what = "more than one value" if self.array.size else "no values"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.array)
+        return bool(readable(self.array))
 
     def __float__(self) -> float:
         return float(self._number(leaves(self, "float()")))
@@ -419,10 +407,6 @@ class Tensor(Arrays, Elementwise, Families, TensorBase):
     float, double, half, bfloat16 = map(_converter, ("float32", "float64", "float16", "bfloat16"))
     long, int, short, char, byte = map(_converter, ("int64", "int32", "int16", "int8", "uint8"))
     bool, cfloat, cdouble = map(_converter, ("bool", "complex64", "complex128"))
-
-    def cpu(self, *, memory_format: Any = None) -> Tensor:
-        """On the CPU, as a NumPy array; itself if it is there."""
-        return self.to(CPU, memory_format=memory_format)
 
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
     new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)

@@ -6,12 +6,15 @@ import copy
 import importlib
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gradwright
 from gradwright import autograd
+from gradwright.backends import devices
 from gradwright.backends.devices import CPU, device, device_of, native, place
 from gradwright.backends.numpy import NUMPY
 
@@ -35,7 +38,7 @@ def test_devices(T):
 
 
 def test_other_devices_are_refused():
-    for make in (lambda: gradwright.device("cuda"), lambda: gradwright.ones(2, device="cuda:0"),
+    for make in (lambda: gradwright.device("hpu"), lambda: gradwright.ones(2, device="hpu:0"),
                  lambda: gradwright.ones(2).to("mps")):  # fmt: skip
         with pytest.raises(RuntimeError, match=r"gradwright has no device '.*' yet: every tensor lives on 'cpu'"):
             make()
@@ -63,8 +66,70 @@ def test_a_library_without_such_a_device(name: str) -> None:
 
 
 def test_an_unknown_device_names_those_known() -> None:
-    with pytest.raises(RuntimeError, match=r"'cuda' yet: every tensor lives on 'cpu' or 'array-api-strict'.*register"):
-        gradwright.zeros(2, device="cuda")
+    names = r"'cpu', .*'array-api-strict', .*'jax', 'cuda', 'tpu'"
+    with pytest.raises(RuntimeError, match=rf"'mps' yet: every tensor lives on {names}; .*register"):
+        gradwright.zeros(2, device="mps")
+
+
+@pytest.mark.parametrize("name", ["cuda", "tpu:0"])
+def test_a_kind_of_which_there_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delitem(sys.modules, "gradwright.backends.jax", raising=False)
+    monkeypatch.setattr(devices, "find_spec", lambda package: None)
+    with pytest.raises(RuntimeError, match=rf"no device '{name}': such devices are JAX's.* pip install 'jax\[.*\]'"):
+        device(name)
+    assert devices.there(name.partition(":")[0]) == []
+
+
+# -- the default device --
+
+
+@pytest.fixture
+def there() -> Iterator[device]:
+    """Makes a device of another library the default one."""
+    gradwright.set_default_device("array-api-strict:1")
+    yield device(ONE)
+    gradwright.set_default_device(None)
+
+
+MADE: list[Callable[[], Any]] = [
+    lambda: gradwright.tensor([1.0]), lambda: gradwright.as_tensor(2), lambda: gradwright.asarray([1]),
+    lambda: gradwright.as_tensor(np.ones(2)), lambda: gradwright.zeros(2), lambda: gradwright.ones(2),
+    lambda: gradwright.empty(2), lambda: gradwright.full((2,), 3), lambda: gradwright.eye(2),
+    lambda: gradwright.full((2,), gradwright.tensor(1.0, requires_grad=True)),
+    lambda: gradwright.arange(3), lambda: gradwright.linspace(0, 1, 3), lambda: gradwright.logspace(0, 1, 3),
+    lambda: gradwright.linspace(0, 4, 3, dtype=gradwright.int64), lambda: gradwright.scalar_tensor(2),
+    lambda: gradwright.empty_strided((2, 3), (3, 1)), lambda: gradwright.empty_permuted((2, 3), (1, 0)),
+    lambda: gradwright.rand(2), lambda: gradwright.randn(2), lambda: gradwright.randint(0, 3, (2,)),
+    lambda: gradwright.randperm(3), lambda: gradwright.normal(0.0, 1.0, (2,)), lambda: gradwright.hann_window(3),
+    lambda: gradwright.tril_indices(2, 2), lambda: gradwright.fft.fftfreq(3), lambda: gradwright.nn.Linear(2, 3).weight,
+    lambda: gradwright.nn.BatchNorm1d(2).running_mean, lambda: gradwright.nn.Parameter(gradwright.ones(2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_what_is_made_is_made_on_the_default_device(make: Callable[[], Any], there: device) -> None:
+    assert make().device == there == gradwright.get_default_device()
+    with device("cpu"):
+        assert gradwright.get_default_device() == make().device == CPU
+        with there:
+            assert make().device == there
+    gradwright.set_default_device("cpu")
+    assert make().device == CPU
+
+
+BESIDE: list[Callable[[Any], Any]] = [
+    gradwright.zeros_like, gradwright.rand_like, gradwright.empty_like, lambda x: gradwright.full_like(x, 2),
+    lambda x: x.new_zeros(2), lambda x: x.new_full((2,), 1), lambda x: x.new_tensor([1.0]), lambda x: x + 1,
+    lambda x: gradwright.from_numpy(np.ones(2)), lambda x: gradwright.as_tensor(x), lambda x: x.clone(), lambda x: x[0],
+    lambda x: x.sum(), lambda x: gradwright.normal(x, 1.0), lambda x: gradwright.bernoulli(x), lambda x: x.argmax(),
+    lambda x: gradwright.nn.functional.cross_entropy(x, x[:, 0].long()), lambda x: gradwright.linalg.svd(x)[0],
+    lambda x: gradwright.fft.fft(x), lambda x: x.to("cpu"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", BESIDE)
+def test_what_is_made_of_a_tensor_is_made_beside_it(make: Callable[[Any], Any], there: device) -> None:
+    assert make(gradwright.zeros(2, 2, device="cpu")).device == CPU
 
 
 def test_native_dtypes() -> None:

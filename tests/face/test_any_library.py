@@ -1,4 +1,8 @@
-"""Every entry of PyTorch's databases over array-api-strict arrays: it gives what it gives over NumPy's, and there."""
+"""Every entry of PyTorch's databases over other libraries' arrays: it gives what it gives over NumPy's, and there.
+
+Of JAX's, which compiles anew for each shape, `make test` takes an eighth of the entries and those that reach what its
+backend module adds; `python -m oracle --library jax` takes all.
+"""
 
 import numpy as np
 import pytest
@@ -14,12 +18,24 @@ from oracle.resolve import callable_for
 from oracle.runner import run_entry
 
 PRESENT = {name_of(e): e for e in ENTRIES if callable_for(e) is not None}
-STRICT = Options(samples=2, library="array-api-strict")
+STRICT, JAX = Options(samples=2, library="array-api-strict"), Options(samples=1, library="jax")
+OWN = {"bincount", "cummax", "erf", "fmod", "histc", "index_put", "linalg.inv", "nn.Conv2d", "nn.ConvTranspose1d",
+       "nn.GELU", "nn.functional.max_pool2d", "optim.Adam", "scatter_reduce.amax", "svd", "unfold_copy"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(PRESENT.keys() - REFUSED.keys()))
+def passes(name, options):
+    assert run_entry(PRESENT[name], options).reasons() == []
+
+
+@pytest.mark.parametrize("name", sorted(PRESENT.keys() - REFUSED["array-api-strict"].keys()))
 def test_gives_the_same(name):
-    assert run_entry(PRESENT[name], STRICT).reasons() == []
+    passes(name, STRICT)
+
+
+@pytest.mark.parametrize("name", sorted({*sorted(PRESENT)[::8], *(OWN & PRESENT.keys())} - REFUSED["jax"].keys()))
+def test_gives_the_same_over_jax(name):
+    pytest.importorskip("jax", reason="jax is not installed: nothing is run over its arrays")
+    passes(name, JAX)
 
 
 def test_finds_a_result_that_left_its_library(monkeypatch):
@@ -28,6 +44,23 @@ def test_finds_a_result_that_left_its_library(monkeypatch):
     assert "ndarray, not of array_api_strict" in run_entry(PRESENT["exp"], STRICT).reasons()[0]
 
 
-@pytest.mark.parametrize("name", sorted(PRESENT.keys() & REFUSED.keys()))
+def test_finds_a_weak_dtype(monkeypatch):
+    jax = pytest.importorskip("jax", reason="jax is not installed: it alone has weak dtypes")
+    monkeypatch.setattr(gradwright, "exp", lambda x: weak(jax, x))
+    assert "the result is of a weak torch.float64" in run_entry(PRESENT["exp"], JAX).reasons()[0]
+
+
+def weak(jax, x):
+    return x if isinstance(x.array, np.ndarray) else wrap(jax.numpy.broadcast_to(jax.numpy.exp(0.5), x.shape))
+
+
+@pytest.mark.parametrize("name", sorted(PRESENT.keys() & REFUSED["array-api-strict"].keys()))
 def test_what_is_refused_still_is(name):
     assert run_entry(PRESENT[name], STRICT).reasons(), f"{name} passes: take it out of oracle/refused.py"
+
+
+@pytest.mark.parametrize("name", sorted(PRESENT.keys() & REFUSED["jax"].keys()))
+def test_what_jax_refuses_still_is(name):
+    pytest.importorskip("jax", reason="jax is not installed: nothing is run over its arrays")
+    everything = Options(samples=None, library="jax")
+    assert run_entry(PRESENT[name], everything).reasons(), f"{name} passes: take it out of oracle/refused.py"

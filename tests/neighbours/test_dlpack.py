@@ -43,7 +43,7 @@ def test_with_jax_both_ways_without_a_copy():
     there = jax.dlpack.from_dlpack(x)
     assert there.tolist() == [1.0, 2.0, 3.0]
     theirs = jax.numpy.arange(4.0)
-    ours = gw.from_dlpack(theirs)
+    ours = gw.from_dlpack(theirs, device="cpu")  # without it, it would be JAX's own where JAX's devices are in use
     assert ours.numpy().ctypes.data == theirs.unsafe_buffer_pointer()
     assert (ours * 2).tolist() == [0.0, 2.0, 4.0, 6.0]
 

@@ -66,7 +66,7 @@ def test_what_a_module_cannot_be_converted_to(lib, net):
 
 
 def test_no_other_device():
-    with pytest.raises(RuntimeError, match="gradwright has no device 'cuda' yet"):
+    with pytest.raises(RuntimeError, match="gradwright has no device 'cuda'"):
         gw.nn.Linear(1, 1).to("cuda")
 
 
@@ -110,7 +110,7 @@ def test_a_conversion_of_your_own(lib, net):
 
 @pytest.mark.parametrize("device", ["cuda", "xpu", "ipu", "mtia"])
 def test_devices_there_are_not(device):
-    with pytest.raises(RuntimeError, match=f"gradwright has no device '{device}' yet"):
+    with pytest.raises(RuntimeError, match=f"gradwright has no device '{device}'"):
         getattr(gw.nn.Linear(1, 1), device)()
 
 

@@ -52,6 +52,18 @@ class Library:
         """The device on which it makes an array unless told otherwise."""
         return self.xp.__array_namespace_info__().default_device()
 
+    def kinds(self) -> dict[str, list[Any]]:
+        """Its devices by the names that they go by, in order; one under several names goes by the last of them."""
+        return {self.name: self.devices()}
+
+    def taken(self, array: Any) -> Any:
+        """An array of it, from elsewhere, as a tensor may hold it."""
+        return array
+
+    def place_of(self, array: Any) -> Any:
+        """The device that an array lies on; RuntimeError if they are several."""
+        return array.device
+
 
 class _ByType(dict[type, Library]):
     """Array types and their libraries; a subclass is looked up once."""
@@ -78,8 +90,12 @@ def register(namespace: Any, *types: type, name: str = "", **abilities: Any) -> 
     A library that was registered under the same name before is forgotten.
     """
     name = name or getattr(namespace, "__name__", types[0].__module__.partition(".")[0])
-    library = Library(name, namespace, **abilities)
-    for cls in [cls for cls, one in _by_type.items() if one.name == name]:
+    return enter(Library(name, namespace, **abilities), *types)
+
+
+def enter(library: Library, *types: type) -> Library:
+    """Make ``library`` that of arrays of these types, and forget one that was known under its name; returns it."""
+    for cls in [cls for cls, one in _by_type.items() if one.name == library.name]:
         del _by_type[cls]
     _by_type.update(dict.fromkeys(types, library))
     return library

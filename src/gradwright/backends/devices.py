@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from contextvars import ContextVar
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,21 +14,34 @@ from gradwright import dtypes
 from gradwright.backends import Library, libraries, library
 from gradwright.backends.numpy import NUMPY
 
+BROUGHT = {
+    "array-api-strict": "gradwright.backends.strict",
+    **dict.fromkeys(("jax", "cuda", "tpu"), "gradwright.backends.jax"),
+}
+"""Names of devices, and the module that makes them known."""
+
+PLUGINS = {"cuda": ("jax_plugins", "jax[cuda13]"), "tpu": ("libtpu", "jax[tpu]")}
+"""Kinds of JAX's devices, the package without which there are none, and what installs it."""
+
 
 class device:
     """Where a tensor lives: an array library, and one of its devices.
 
-    ``"cpu"`` is NumPy's arrays. Any other library that is registered goes by its name, with a device's place in the
-    library's own list of devices behind it if it is not the default one: ``"array-api-strict"``,
-    ``"array-api-strict:1"``. The library's own device object will do as well.
+    ``"cpu"`` is NumPy's arrays. ``"jax:1"`` is the second of JAX's devices, ``"cuda:0"`` and ``"tpu:0"`` are the first
+    of their kind among them; without a number, JAX's default device, or the first of that kind. Any other library that
+    is registered goes by its name, with a device's place in the library's own list of devices behind it if it is not
+    the default one: ``"array-api-strict"``, ``"array-api-strict:1"``. The library's own device object will do as well.
 
-    Attributes: ``type`` ("cpu", or the name of the library), ``index`` (the device's place; None on the CPU),
-    ``library`` (what `gradwright.backends` knows of it), ``native`` (the library's own device).
+    In a ``with`` block it is where tensors are made unless told otherwise, as `set_default_device` says for good.
+
+    Attributes: ``type`` ("cpu", "jax", "cuda", "tpu" or the name of the library), ``index`` (the device's place; None
+    on the CPU), ``library`` (what `gradwright.backends` knows of it), ``native`` (the library's own device).
 
     >>> device("cpu")
     device(type='cpu')
 
-    Raises RuntimeError for a library or device that is not known, TypeError for what names none.
+    Raises RuntimeError for a library or device that is not known, ImportError where JAX is not installed, TypeError for
+    what names none.
     """
 
     __slots__ = ("index", "library", "native", "type")
@@ -37,38 +53,17 @@ class device:
         if isinstance(type, device):
             self.type, self.index, self.library, self.native = type.type, type.index, type.library, type.native
         elif not isinstance(type, str):
-            self._find(type)
+            one = next((one for one in _others() if type in one.devices()), None)
+            if one is None:
+                raise TypeError(f"device: expected a string or a device, got {type!r}")
+            self._become(one, type)
         elif type.partition(":")[0] != "cpu":
-            self._read(type, index)
+            self._become(*_read(type, index))
 
-    def _find(self, native: Any) -> None:
-        """Become the device that is a library's own object."""
-        for one in _others():
-            known = one.devices()
-            if native in known:
-                self.type, self.index, self.library, self.native = one.name, known.index(native), one, native
-                return
-        raise TypeError(f"device: expected a string or a device, got {native!r}")
-
-    def _read(self, text: str, index: int | None) -> None:
-        """Become the device of this name."""
-        name, _, number = text.partition(":")
-        if name == "array-api-strict":
-            import_module("gradwright.backends.strict")  # which registers it
-        one = next((one for one in _others() if one.name == name), None)
-        if one is None:
-            if name in dtypes.NAMES:
-                raise RuntimeError(f"Invalid device string: {name!r}, a dtype by its name; expected gradwright.{name}")
-            names = " or ".join(["'cpu'", *(repr(one.name) for one in _others())])
-            raise RuntimeError(f"gradwright has no device {text!r} yet: every tensor lives on {names}; "
-                               "gradwright.backends.register makes another library known")  # fmt: skip
-        known = one.devices()
-        place = index if index is not None else int(number) if number.isdecimal() else None
-        if (number and place is None) or (place is not None and not 0 <= place < len(known)):
-            raise RuntimeError(f"gradwright has no device {text!r}: expected {name!r}, or one of its {len(known)} "
-                               f"devices, '{name}:0' to '{name}:{len(known) - 1}'")  # fmt: skip
-        self.native = one.default_device() if place is None else known[place]
-        self.type, self.index, self.library = name, known.index(self.native), one
+    def _become(self, one: Library, native: Any) -> None:
+        self.library, self.native = one, native
+        self.type = [name for name, known in one.kinds().items() if native in known][-1]
+        self.index = one.kinds()[self.type].index(native)
 
     def __repr__(self) -> str:
         return "device(type='cpu')" if self.type == "cpu" else f"device(type={self.type!r}, index={self.index})"
@@ -85,6 +80,13 @@ class device:
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (str(self),)
 
+    def __enter__(self) -> device:
+        _inside.set((*_inside.get(), self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _inside.set(_inside.get()[:-1])
+
     def hold(self, array: Any) -> Any:
         """An array, of whatever library, here: itself where it is here already, else a copy.
 
@@ -100,6 +102,49 @@ class device:
             return np.array(host)
         space = self.library.xp
         return space.asarray(host, dtype=native(space, host.dtype), device=self.native, copy=True)
+
+
+def _read(text: str, index: int | None) -> tuple[Library, Any]:
+    """The library, and its device, that a name means."""
+    name, _, number = text.partition(":")
+    if name in PLUGINS and not may_be_there(name):
+        raise RuntimeError(f"gradwright has no device {text!r}: such devices are JAX's, which here has none of them "
+                           f"(for those of this machine: pip install '{PLUGINS[name][1]}')")  # fmt: skip
+    if name in BROUGHT:
+        import_module(BROUGHT[name])
+    one = next((one for one in _others() if name in one.kinds()), None)
+    if one is None:
+        if name in dtypes.NAMES:
+            raise RuntimeError(f"Invalid device string: {name!r}, a dtype by its name; expected gradwright.{name}")
+        names = dict.fromkeys(("cpu", *(name for one in _others() for name in one.kinds()), *BROUGHT))
+        raise RuntimeError(f"gradwright has no device {text!r} yet: every tensor lives on {', '.join(map(repr, names))}"
+                           "; gradwright.backends.register makes another library known")  # fmt: skip
+    known = one.kinds()[name]
+    place = index if index is not None else int(number) if number.isdecimal() else None
+    if (number and place is None) or (place is not None and not 0 <= place < len(known)) or not known:
+        there = f"expected {name!r}, or one of its {len(known)} devices, '{name}:0' to '{name}:{len(known) - 1}'"
+        if not known:
+            there = f"{one.name} finds none of that kind here, but {', '.join(map(str, one.devices()))}"
+        raise RuntimeError(f"gradwright has no device {text!r}: {there}")
+    if place is not None:
+        return one, known[place]
+    first = one.default_device()
+    return one, first if first in known else known[0]
+
+
+def may_be_there(kind: str) -> bool:
+    """Whether there may be devices of JAX of this kind. That is told without loading JAX where there are none."""
+    return BROUGHT[kind] in sys.modules or find_spec(PLUGINS[kind][0]) is not None
+
+
+def there(kind: str) -> list[Any]:
+    """JAX's devices of this kind, "cuda" or "tpu": none where JAX is not installed."""
+    if not may_be_there(kind):
+        return []
+    try:
+        return list(import_module(BROUGHT[kind]).JAX.kinds()[kind])
+    except ImportError:
+        return []
 
 
 def native(space: Any, dtype: Any) -> Any:
@@ -125,6 +170,25 @@ def place(device_or_name: Any) -> device:
     return device_or_name if isinstance(device_or_name, device) else device(device_or_name)
 
 
+def cuda(number: Any = None) -> device:
+    """The CUDA device of this number, or name; the current one for None. RuntimeError where there is none."""
+    return device("cuda", number) if number is None or isinstance(number, int) else place(number)
+
+
+def chosen(device_or_name: Any) -> device | None:
+    """Where a function that makes tensors makes one: None, for the default device, where that is the CPU."""
+    if device_or_name is not None:
+        return place(device_or_name)
+    found = get_default_device()
+    return None if found is CPU else found
+
+
+def beside(array: Any) -> device | None:
+    """What such a function is to be told for a tensor beside an array: None where it need not be told."""
+    at = device_of(array)
+    return None if at is CPU and get_default_device() is CPU else at
+
+
 def device_of(array: Any) -> device:
     """Where an array lives."""
     if array.__class__ is np.ndarray:
@@ -132,7 +196,40 @@ def device_of(array: Any) -> device:
     one = library(array)
     if one.outer:
         return device_of(array.plain)
-    return CPU if one is NUMPY else device(one.name, one.devices().index(array.device))
+    if one is NUMPY:
+        return CPU
+    at = one, one.place_of(array)
+    if at not in _known:
+        _known[at] = device()
+        _known[at]._become(*at)
+    return _known[at]
 
 
 CPU = device()
+_known: dict[tuple[Library, Any], device] = {}
+_inside: ContextVar[tuple[device, ...]] = ContextVar("devices whose with blocks we are in", default=())
+
+
+class _Default:
+    device = CPU
+
+
+def get_default_device() -> device:
+    """Where tensors are made unless told otherwise: the device of the innermost ``with device(...)``, or the default.
+
+    >>> get_default_device()
+    device(type='cpu')
+    """
+    inside = _inside.get()
+    return inside[-1] if inside else _Default.device
+
+
+def set_default_device(device: Any) -> None:
+    """Make tensors on this device from now on unless told otherwise; None is the CPU, as at the start.
+
+    That holds for functions that make tensors from numbers or from nothing, and so for the parameters of modules. What
+    is made of a tensor, or of another library's array, is made where that is.
+
+    Raises RuntimeError for a device that is not known.
+    """
+    _Default.device = CPU if device is None else place(device)

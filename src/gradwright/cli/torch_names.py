@@ -13,19 +13,20 @@ import importlib
 import importlib.abc
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 import gradwright
+from gradwright import cuda
 
 # PyTorch's modules that gradwright keeps at the same path with the same meaning, those still to be written included.
 # Not among them: gradwright's own parts, some of which have the name of a different thing in PyTorch (`backends`).
 SHARED = frozenset({
     "torch",
     "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
-    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph",
+    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph", "torch.cuda",
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.special",
     "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.parameter", "torch.nn.utils",
@@ -72,28 +73,17 @@ VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
 
 
 def _is_available() -> bool:
-    """False: every tensor lives on the CPU."""
+    """False: there is no such thing here."""
     return False
 
 
-def _device_count() -> int:
-    """0: there is only the CPU."""
-    return 0
-
-
-def _manual_seed(seed: int) -> None:
-    """Nothing, as in PyTorch without the device: it has no random numbers to seed."""
-
-
 # What nearly every program asks about other devices before it goes on without them.
-_ABSENT: dict[str, Callable[..., Any]] = {"is_available": _is_available, "device_count": _device_count}
 _SUBSTITUTES: dict[str, Mapping[str, Any]] = {
-    "torch.accelerator": _ABSENT,
+    "torch.accelerator": {"is_available": cuda.is_available, "device_count": cuda.device_count},
     "torch.backends": {},
     "torch.backends.cudnn": dict.fromkeys(("benchmark", "deterministic", "enabled"), False)
     | {"is_available": _is_available},
     "torch.backends.mps": {"is_available": _is_available, "is_built": _is_available},
-    "torch.cuda": _ABSENT | {"manual_seed": _manual_seed, "manual_seed_all": _manual_seed},
     "torch.version": {"__version__": VERSION, "cuda": None, "hip": None},
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.backends.devices import place
+from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
@@ -47,7 +47,7 @@ def _indices(name: str, find: Any) -> Any:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
         there = find(xp.ones((row, col), dtype=bool), k=offset)
         rows = xp.astype(xp.stack(xp.nonzero(there)), dtypes.numpy_dtype(dtype))
-        return wrap(place(device).hold(rows))
+        return wrap(place(chosen(device)).hold(rows))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The rows and columns of the entries of a {name[:4]} triangle, in row-major order, as two rows."

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes
-from gradwright.backends.devices import place
+from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
@@ -25,7 +25,7 @@ def made(n: int, periodic: bool, formula: Callable[[Any, int], Any], dtype: Any,
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
     n = number("window", "window_length", n)
     weights = formula(xp.arange(n, dtype=float), n + (periodic and n > 1)) if n != 1 else xp.ones(1)
-    out = wrap(place(device).hold(xp.astype(weights, d.dtype)))
+    out = wrap(place(chosen(device)).hold(xp.astype(weights, d.dtype)))
     return out.requires_grad_() if requires_grad else out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 from gradwright import creation, dtypes
-from gradwright.backends.devices import place
+from gradwright.backends.devices import CPU, cuda, place
 from gradwright.engine.grad_mode import no_grad
 from gradwright.nn.parameter import is_lazy
 from gradwright.nn.tree import Tree
@@ -85,12 +85,12 @@ class Converted(Tree):
         return self.to(dtypes.float32)
 
     def cpu(self) -> Self:
-        """Itself."""
-        return self
+        """``to("cpu")``."""
+        return self.to(CPU)
 
     def cuda(self, device: Any = None) -> Self:
-        """RuntimeError: there is no such device."""
-        return self.to("cuda")
+        """``to("cuda")``, or to the device of that number; RuntimeError where there is none."""
+        return self.to(cuda(device))
 
     def ipu(self, device: Any = None) -> Self:
         """RuntimeError: there is no such device."""

@@ -328,11 +328,11 @@ def _through(hooks: Registry, optimizer: Optimizer, state_dict: Any) -> Any:
 
 
 def _converted(value: Any, p: Tensor, key: Any = None) -> Any:
-    """What was saved for ``p``, with its tensors, whichever library's, as ours and of the dtype of ``p``."""
+    """What was saved for ``p``, with its tensors, whichever library's, as ours, of the dtype of ``p`` and beside it."""
     if not isinstance(value, Tensor) and hasattr(value, "__array__"):
-        value = as_tensor(value.__array__())
+        value = as_tensor(value.__array__(), device="cpu")
     if isinstance(value, Tensor):
-        return value.to(p.dtype) if key != "step" and p.is_floating_point() else value
+        return value.to(p.device, p.dtype if key != "step" and p.is_floating_point() else None)
     if isinstance(value, Mapping):
         return {k: _converted(v, p, k) for k, v in value.items()}
     return type(value)(_converted(v, p) for v in value) if isinstance(value, (list, tuple)) else value

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import dtypes, xp
-from gradwright.backends import namespace
+from gradwright.backends.devices import device_of
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.view import assign_all
 from gradwright.engine.watch import setting, used
@@ -84,12 +84,12 @@ class Ruled(Stepping):
         starts = {name: start for name, start in (numbers | arrays).items() if name[0] != "_"}
         shapes = {name: () if name in numbers else self._shape(name, shape) for name in starts}
         check_state(held, shapes, shape)
-        space, found = namespace(p.array), {}
+        at, found = device_of(p.array), {}
         for name, start in starts.items():
             value = held.get(name)
             if isinstance(value, TensorBase):
                 used(value)
-                found[name] = value if namespace(value.array) is space else wrap(space.asarray(value.array))
+                found[name] = value if device_of(value.array) == at else wrap(at.hold(value.array))
             else:
                 dtype = number_dtype() if name in numbers else p.dtype
                 first = start_of(start, dtype) if value is None else value

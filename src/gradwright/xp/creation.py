@@ -63,7 +63,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     ``device`` is named; all else becomes a NumPy array. Raises ValueError if ``copy`` is False and there has to be one.
     """
     if not isinstance(obj, (TensorBase, np.ndarray, np.generic)) and backends.is_array(obj):
-        obj = wrap(obj)
+        obj = wrap(backends.library(obj).taken(obj))
     if isinstance(obj, TensorBase):
         out = moved(obj, device)
         out = out if dtype is None else standard.as_dtype(out, dtype)
@@ -86,8 +86,19 @@ def is_strange(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape") and not readable
 
 
+def _is_on_host(x: Any) -> bool:
+    """Whether an array of another library lies in memory that NumPy can use."""
+    kind = x.__dlpack_device__()[0] if hasattr(x, "__dlpack_device__") else None
+    return kind is not None and int(kind) == _CPU
+
+
+_CPU = 1  # in DLPack
+
+
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """A tensor over the memory of another library's array; over that array itself, if the library is registered.
+
+    With ``device="cpu"`` it is over NumPy's array of that memory, if it is the host's.
 
     Raises BufferError if its dtype cannot be exchanged, or it requires grad; TypeError if it is no such array.
     """
@@ -95,7 +106,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         if x.requires_grad:
             raise BufferError("from_dlpack(): cannot take a tensor that requires gradient, use tensor.detach()")
         x = x.array
-    if not isinstance(x, (TensorBase, np.ndarray)) and backends.is_array(x):
+    here = device is not None and place(device) == CPU and not copy and _is_on_host(x)
+    if not here and not isinstance(x, (TensorBase, np.ndarray)) and backends.is_array(x):
         return asarray(x, device=device, copy=copy)
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack(): expected an array with __dlpack__, but got {kind(x)}")

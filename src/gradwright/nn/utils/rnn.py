@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gradwright import creation, dtypes
+from gradwright.backends.devices import cuda
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.join import stack
 from gradwright.nn.functional.pad import pad
@@ -67,12 +68,12 @@ class PackedSequence(_Packed):
     long, int, short, char, byte = map(_converter, ("long", "int", "short", "char", "byte"))
 
     def cpu(self) -> PackedSequence:
-        """Itself."""
-        return self
+        """On the CPU; itself if it is there."""
+        return self.to("cpu")
 
-    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """RuntimeError: there is no such device."""
-        return self.to("cuda")
+    def cuda(self, device: Any = None, **kwargs: Any) -> PackedSequence:
+        """On that device; RuntimeError where there is none."""
+        return self.to(cuda(device), **kwargs)
 
     def pin_memory(self) -> PackedSequence:
         """Itself: there is no device to copy it to."""
@@ -80,8 +81,8 @@ class PackedSequence(_Packed):
 
     @property
     def is_cuda(self) -> bool:
-        """False."""
-        return False
+        """Whether its data are on a CUDA device."""
+        return bool(self.data.is_cuda)
 
     def is_pinned(self) -> bool:
         """False."""

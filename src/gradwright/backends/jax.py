@@ -1,0 +1,330 @@
+"""JAX's arrays as `xp`: what `jax.numpy` lacks, and direct forms of what the standard alone makes slow.
+
+Importing this module makes JAX's arrays and devices known; it needs the ``jax`` extra. It also switches JAX to 64 bits
+and to exact products, both for the whole program: in 32 bits, which is how JAX starts, JAX makes float32 of a float64
+array, and on some devices it multiplies float32 matrices with fewer digits.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends import Library, enter, generic, linalg
+from gradwright.backends.generic import Extended
+from gradwright.backends.host import on_host
+from gradwright.backends.scatter import filled
+from gradwright.backends.windows import Lattice
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import jax.scipy.special
+except ImportError as e:
+    raise ImportError("devices of JAX need jax: pip install 'gradwright[jax]'", name="jax") from e
+
+OLDEST = (0, 10)
+if jax.__version_info__ < OLDEST:
+    raise ImportError(
+        f"devices of JAX need jax {'.'.join(map(str, OLDEST))} or later, but {jax.__version__} is installed: "
+        "pip install --upgrade 'gradwright[jax]'",
+        name="jax",
+    )
+
+KINDS = {"cuda": "cuda", "rocm": "cuda", "gpu": "cuda", "tpu": "tpu"}
+"""JAX's platforms, and the names that their devices have here beside "jax:N"."""
+
+static = partial(partial, jax.jit)  # @static(static_argnames=...): run as one compiled program for each shape
+
+
+class Jax(Library):
+    """What gradwright knows of JAX. Its namespace is handed out only while JAX computes in 64 bits."""
+
+    @property
+    def xp(self) -> Any:
+        """The namespace; RuntimeError while JAX is switched to 32 bits."""
+        if not jax.config.jax_enable_x64:
+            raise RuntimeError(
+                "JAX has been switched to 32 bits (jax_enable_x64 is off), where it makes float32 and int32 of float64 "
+                "and int64 arrays: gradwright had switched it to 64. Leave the jax.enable_x64(False) that is around "
+                "this, or call jax.config.update('jax_enable_x64', True)"
+            )
+        return self.__dict__["xp"]
+
+    @xp.setter
+    def xp(self, namespace: Any) -> None:
+        self.__dict__["xp"] = namespace
+
+    def devices(self) -> list[Any]:
+        """Those that this process can use: JAX's own list, and after it the CPU's, if those are others."""
+        return list(dict.fromkeys([*jax.local_devices(), *jax.local_devices(backend="cpu")]))
+
+    def kinds(self) -> dict[str, list[Any]]:
+        """All of them as ``jax``, GPUs as ``cuda`` and TPUs as ``tpu`` too."""
+        every = self.devices()
+        found: dict[str, list[Any]] = {"jax": every, "cuda": [], "tpu": []}
+        for one in every:
+            if one.platform in KINDS:
+                found[KINDS[one.platform]].append(one)
+        return found
+
+    def default_device(self) -> Any:
+        """JAX's default device."""
+        chosen = jax.config.jax_default_device
+        return jax.local_devices(backend=chosen if isinstance(chosen, str) else None)[0] if (
+            chosen is None or isinstance(chosen, str)) else chosen  # fmt: skip
+
+    def make_default(self, device: Any) -> None:
+        """Make this JAX's default device."""
+        jax.config.update("jax_default_device", device)
+
+    def taken(self, array: Any) -> Any:
+        """An array of a dtype that is not weak: JAX lets one that is give way to others."""
+        return jnp.astype(array, array.dtype) if array.weak_type else array
+
+    def place_of(self, array: Any) -> Any:
+        """The device that an array lies on; RuntimeError if they are several."""
+        place = array.device
+        if isinstance(place, jax.Device):
+            return place
+        raise RuntimeError(
+            f"an array of JAX of shape {array.shape} is spread over {len(place.device_set)} devices, and a tensor "
+            "lives on one: gather it with jax.device_put(array, jax.devices()[0])"
+        )
+
+
+def read_back(array: Any) -> Any:
+    """The values of an array on the host, to be read only.
+
+    RuntimeError if they are gone, or if what was to make them has failed, which JAX says no earlier.
+    """
+    if array.is_deleted():
+        raise RuntimeError(
+            f"the values of a tensor of shape {array.shape} are gone: its array was donated to a compiled function of "
+            "JAX (donate_argnums) or deleted. Give such a function a clone() of what is needed afterwards"
+        )
+    try:
+        return np.asarray(array)
+    except jax.errors.JaxRuntimeError as e:
+        raise RuntimeError(
+            f"JAX was asked for values of shape {array.shape}, and says only now that a computation before has "
+            f"failed, at this operation or an earlier one: {e}\nUnder gradwright.autograd.detect_anomaly() each "
+            "operation waits for its result, and the error names the line of the one that failed"
+        ) from e
+
+
+# -- reading and writing by index --
+
+
+def at(x: Any, *places: Any, key: Any) -> Any:
+    """``x[key]``, with ``places``, index arrays in range and masks, where the key says `generic.HERE`."""
+    return x[filled(key, places)]
+
+
+def put(x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) -> Any:
+    """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
+    where = x.at[filled(key, places)]
+    return where.add(value) if accumulate else where.set(value)
+
+
+def unindex(x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
+    """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
+    return put(jnp.zeros(shape, x.dtype, device=x.device), x, *places, key=key, accumulate=True)
+
+
+def _along(index: Any, axis: int) -> tuple[Any, ...]:
+    """The index arrays that name the entries ``index`` names along ``axis``."""
+    grid = np.ogrid[tuple(slice(n) for n in index.shape)]
+    return tuple(index if k == axis else at for k, at in enumerate(grid))
+
+
+@static(static_argnames="axis")
+def take_along_axis(x: Any, index: Any, *, axis: int) -> Any:
+    """y[i, j] = x[i, index[i, j]] along ``axis``; the index may be shorter than ``x`` along the others."""
+    return x[_along(index, axis)]
+
+
+def _scatter(how: str) -> Any:
+    @static(static_argnames="axis")
+    def scatter(x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
+        return getattr(x.at[_along(index, axis)], how)(src)
+
+    return scatter
+
+
+def bincount(x: Any, weights: Any = None, *, length: int) -> Any:
+    """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
+    weights = jnp.ones(x.shape, jnp.int64, device=x.device) if weights is None else weights
+    return jnp.zeros(length, weights.dtype, device=x.device).at[x].add(weights)
+
+
+def histogram(x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
+    """How many entries fall into each of so many equal parts of a range, and the edges between them."""
+    return generic.histogram(namespace, x, bins, range)
+
+
+def write_view(base: Any, value: Any, *, steps: Any) -> Any:
+    """A copy of ``base`` in which the region that the chain ``steps`` of views shows is ``value``."""
+    rest: list[Any] = []
+    while steps:
+        steps, step = steps
+        rest.append(step)
+    shown = [base]
+    for op, static, *which in reversed(rest):
+        if op.name not in _UNDO or which:
+            return generic.write_view(jnp, base, value, steps=_joined(rest))
+        shown.append(op(shown[-1], **static))
+    for (op, static), x in zip(rest, reversed(shown[:-1]), strict=True):
+        value = _UNDO[op.name](x, value, **static)
+    return value
+
+
+def _joined(rest: list[Any]) -> Any:
+    steps: Any = ()
+    for step in reversed(rest):
+        steps = (steps, step)
+    return steps
+
+
+_UNDO: dict[str, Any] = {
+    "alias": lambda x, value: value,
+    "expand_dims": lambda x, value, axis: jnp.reshape(value, x.shape),
+    "index": lambda x, value, key: x.at[key].set(value),
+    "permute_dims": lambda x, value, axes: jnp.permute_dims(value, tuple(map(axes.index, range(x.ndim)))),
+    "reshape": lambda x, value, shape: jnp.reshape(value, x.shape),
+    "squeeze": lambda x, value, axis: jnp.reshape(value, x.shape),
+}
+"""What puts the new value of a view into what it is a view of."""
+
+
+# -- what the standard lacks, or leaves open --
+
+
+def einsum(*xs: Any, equation: str) -> Any:
+    """The sum of products that ``equation`` names."""
+    return jnp.einsum(equation, *xs)
+
+
+def running_extremum(x: Any, *, axis: int, largest: bool) -> Any:
+    """The largest or smallest so far along ``axis``; NaN once there is one."""
+    return (jax.lax.cummax if largest else jax.lax.cummin)(x, axis=axis)
+
+
+def sorted_lines(x: Any) -> Any:
+    """The order that sorts the rows of a matrix, by the first column, then the second, ...; equal rows keep theirs."""
+    return jnp.lexsort(x.T[::-1]) if x.shape[1] else jnp.arange(x.shape[0], device=x.device)
+
+
+def to_complex(real: Any, imag: Any) -> Any:
+    """The complex numbers with these parts."""
+    kind = jnp.result_type(real.dtype, jnp.float32)
+    return jax.lax.complex(*(jnp.astype(part, kind) for part in jnp.broadcast_arrays(real, imag)))
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """``x`` where the condition holds, else ``y``; of two Python numbers an array of a dtype of its own."""
+    out = jnp.where(condition, x, y)
+    return jnp.astype(out, out.dtype) if out.weak_type else out
+
+
+def _whole(f: Any) -> Any:
+    """``f``, a quotient or remainder; ValueError for whole numbers by 0, of which JAX makes something."""
+
+    def call(x: Any, y: Any) -> Any:
+        if x.dtype.kind in "iu" and not bool(jnp.all(y)):
+            raise ValueError("a whole number was divided by zero")
+        return f(x, y)
+
+    return call
+
+
+def _converged(name: str) -> Any:
+    """The function of linear algebra of this name; LinAlgError where JAX gives NaN, since it did not converge."""
+    own, explained = getattr(namespace.linalg, name), on_host(jnp, getattr(linalg, name))
+
+    def call(x: Any, **static: Any) -> Any:
+        out = own(x, **static)
+        values = out[1] if isinstance(out, tuple) else out
+        return out if bool(jnp.all(jnp.isfinite(values))) else explained(x, **static)
+
+    return call
+
+
+# -- windows --
+
+
+def _windows(x: Any, lattice: Lattice) -> Any:
+    n = len(lattice.kernel)
+    size = x.shape[-n:]
+    x = jnp.pad(x, [(0, 0)] * (x.ndim - n) + [(before, max(after, 0)) for before, after in lattice.padding])
+    count = lattice.count(size)
+    parts = [x[where] for _, where in lattice.entries(count)]
+    return jnp.reshape(jnp.stack(parts, axis=x.ndim - n), (*x.shape[:-n], *lattice.kernel, *count))
+
+
+@static(static_argnames="lattice")
+def windows(x: Any, *, lattice: Lattice) -> Any:
+    """(..., *size) -> (..., *kernel, *count), zeros around."""
+    return _windows(x, lattice)
+
+
+@static(static_argnames=("size", "lattice"))
+def unwindows(x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """(..., *kernel, *count) -> (..., *size): each entry added where `windows` reads it."""
+    like = jax.ShapeDtypeStruct((*x.shape[: x.ndim - 2 * len(size)], *size), x.dtype)
+    return jax.linear_transpose(partial(_windows, lattice=lattice), like)(x)[0]
+
+
+def _times(rows: Any, x: Any, lattice: Lattice) -> Any:
+    groups, out, _ = rows.shape
+    kernel = jnp.reshape(rows, (groups * out, x.shape[1] // groups, *lattice.kernel))
+    return jax.lax.conv_general_dilated(x, kernel, lattice.stride, lattice.padding, rhs_dilation=lattice.dilation,
+                                        feature_group_count=groups)  # fmt: skip
+
+
+@static(static_argnames="lattice")
+def times_windows(rows: Any, x: Any, bias: Any = None, *, lattice: Lattice) -> Any:
+    """(groups, O, C * kernel) times the windows of (N, groups * C, *size), plus a bias: (N, groups * O, *count)."""
+    y = _times(rows, x, lattice)
+    return y if bias is None else y + jnp.reshape(bias, (-1, *(1,) * len(lattice.kernel)))
+
+
+@static(static_argnames=("size", "lattice"))
+def spread_windows(rows: Any, x: Any, *, size: Any, lattice: Lattice) -> Any:
+    """The adjoint of `times_windows`: (groups, O, C * kernel), (N, groups * O, *count) -> (N, groups * C, *size)."""
+    groups, _, height = rows.shape
+    like = jax.ShapeDtypeStruct((x.shape[0], groups * height // prod(lattice.kernel), *size), x.dtype)
+    return jax.linear_transpose(partial(_times, rows, lattice=lattice), like)(x)[0]
+
+
+@static(static_argnames="lattice")
+def weigh_windows(y: Any, x: Any, *, lattice: Lattice) -> Any:
+    """The adjoint by rows, of each image: (N, groups, O, places), (N, groups C, *size) -> (N, groups, O, C kernel)."""
+    n, groups, _, places = y.shape
+    cols = jnp.reshape(_windows(x, lattice), (n, groups, x.shape[1] // groups * prod(lattice.kernel), places))
+    return jnp.matmul(y, jnp.matrix_transpose(cols))
+
+
+jax.config.update("jax_enable_x64", True)
+if jax.config.jax_default_matmul_precision is None:
+    jax.config.update("jax_default_matmul_precision", "highest")
+namespace = Extended(jnp)
+for _f in (
+    at, bincount, einsum, histogram, put, running_extremum, sorted_lines, spread_windows, take_along_axis,
+    times_windows, to_complex, unindex, unwindows, weigh_windows, where, windows, write_view,
+):  # fmt: skip
+    setattr(namespace, _f.__name__, _f)
+for _name in ("exp2", "fmod", "frexp", "gcd", "isin", "lcm", "ldexp"):
+    setattr(namespace, _name, getattr(jnp, _name))
+for _name, _how in (("scatter", "set"), ("scatter_add", "add"), ("scatter_max", "max"), ("scatter_prod", "multiply")):
+    setattr(namespace, _name, _scatter(_how))
+for _name in ("floor_divide", "fmod", "remainder"):
+    setattr(namespace, _name, _whole(getattr(jnp, _name)))
+for _name in ("svd", "svdvals"):
+    setattr(namespace.linalg, _name, _converged(_name))
+for _name in ("erf", "erfc", "i0e", "ndtr"):  # those that are as exact as SciPy's
+    setattr(namespace.special, _name, getattr(jax.scipy.special, _name))
+JAX = enter(Jax("jax", namespace, to_host=read_back), type(jnp.zeros(())))

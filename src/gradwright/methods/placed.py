@@ -1,0 +1,55 @@
+"""Tensor as something that lives on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradwright.backends import to_host
+from gradwright.backends.devices import CPU, cuda, device, device_of
+from gradwright.engine.levels import LevelArray
+
+
+def readable(array: Any) -> Any:
+    """An array whose numbers can be asked for: that of a level as it is, any other library's as NumPy's."""
+    return array if array.__class__ is np.ndarray or isinstance(array, LevelArray) else to_host(array)
+
+
+class Placed:
+    """Where a tensor lives, and the ways to take it elsewhere."""
+
+    __slots__ = ()
+    array: Any
+    to: Any
+
+    @property
+    def device(self) -> device:
+        """Where it lives."""
+        return device_of(self.array)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is on the CPU, as a NumPy array."""
+        return device_of(self.array) == CPU
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a CUDA device."""
+        return device_of(self.array).type == "cuda"
+
+    def get_device(self) -> int:
+        """The number of its device; -1 for the CPU."""
+        at = device_of(self.array)
+        return -1 if at.index is None else at.index
+
+    def cpu(self, *, memory_format: Any = None) -> Any:
+        """On the CPU, as a NumPy array; itself if it is there."""
+        return self.to(CPU, memory_format=memory_format)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
+        """On the current CUDA device, or on that of this number; itself if it is there.
+
+        RuntimeError where there is none.
+        """
+        return self.to(cuda(device), memory_format=memory_format)

@@ -1,0 +1,430 @@
+"""JAX's arrays: what its namespace adds, against NumPy's; the names of devices; 64 bits; errors that come late."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra.numpy import basic_indices
+
+import gradwright as gw
+from gradwright import backends
+from gradwright.backends import devices
+from gradwright.backends.devices import device, device_of
+from gradwright.backends.generic import HERE
+from gradwright.backends.numpy import namespace as numpy
+from gradwright.backends.steps import chain, read
+from gradwright.backends.windows import Lattice
+from gradwright.op import table
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+module = import_module("gradwright.backends.jax")
+namespace = module.namespace
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((3, 4))
+
+
+def same(got: Any, want: Any, **tolerance: Any) -> None:
+    """Check that an array of JAX is NumPy's, dtype and shape included, and of no weak dtype."""
+    assert isinstance(got, jax.Array)
+    assert not got.weak_type
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    np.testing.assert_allclose(np.asarray(got), want, **tolerance)
+
+
+# -- functions --
+
+
+@settings(max_examples=30, deadline=None)
+@given(basic_indices((3, 4), allow_newaxis=True))
+def test_put_at_any_basic_index(key: Any) -> None:
+    key = key if isinstance(key, tuple) else (key,)
+    value = RNG.standard_normal(np.shape(X[key]))
+    for accumulate in (False, True):
+        out = namespace.put(jnp.asarray(X), jnp.asarray(value), key=key, accumulate=accumulate)
+        same(out, numpy.put(X, value, key=key, accumulate=accumulate))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [(np.array([0, 2, 0]),), (np.array([0, 2]), np.array([1, 1])), (X > 0.5,), (np.zeros(0, int),), (np.array(True),),
+     (slice(1, 3), np.array([[0, -1], [1, 1]])), (np.array([0, -2]), None, np.array([1, 1])), (..., np.array([3, 0])),
+     (np.array([True, False, True]), slice(0, 4, 2)), (None, np.array([2, 2]), slice(None))],
+)  # fmt: skip
+def test_at_put_and_unindex_with_arrays(key: Any) -> None:
+    places = [k for k in key if isinstance(k, np.ndarray)]
+    here = tuple(HERE if isinstance(k, np.ndarray) else k for k in key)
+    there = [jnp.asarray(p) for p in places]
+    same(namespace.at(jnp.asarray(X), *there, key=here), X[key])
+    value = RNG.standard_normal(X[key].shape)
+    for accumulate in (False, True):
+        out = namespace.put(jnp.asarray(X), jnp.asarray(value), *there, key=here, accumulate=accumulate)
+        same(out, numpy.put(X, value, *places, key=here, accumulate=accumulate))
+    out = namespace.unindex(jnp.asarray(value), *there, shape=X.shape, key=here)
+    same(out, numpy.unindex(value, *places, shape=X.shape, key=here))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("name", ["scatter_add", "scatter_max", "scatter_prod", "take_along_axis", "scatter"])
+def test_scatter_and_gather(name: str, axis: int) -> None:
+    index = np.array([[0, 1], [2, 2], [0, 2]]) if name != "scatter" else np.array([[0, 1], [2, 0], [1, 2]])
+    arrays = (X, index) if name == "take_along_axis" else (X, index, RNG.standard_normal((3, 2)))
+    got = getattr(namespace, name)(*map(jnp.asarray, arrays), axis=axis)
+    same(got, getattr(numpy, name)(*arrays, axis=axis), rtol=1e-15)
+
+
+def test_counting() -> None:
+    places, weights = np.array([0, 2, 2, 5]), np.array([0.5, 1.0, 2.0, 4.0])
+    same(namespace.bincount(jnp.asarray(places), length=7), numpy.bincount(places, length=7))
+    same(namespace.bincount(jnp.asarray(places), jnp.asarray(weights), length=7),
+         numpy.bincount(places, weights, length=7))  # fmt: skip
+    counts, edges = namespace.histogram(jnp.asarray(weights), 3, (0.5, 4.0))
+    same(counts, np.histogram(weights, 3, (0.5, 4.0))[0])
+    same(edges, np.histogram(weights, 3, (0.5, 4.0))[1])
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_running_extremum(largest: bool) -> None:
+    x = np.array([[1.0, 3.0, 2.0], [np.nan, 5.0, 0.0]])
+    for axis in (0, 1):
+        want = numpy.running_extremum(x, axis=axis, largest=largest)
+        same(namespace.running_extremum(jnp.asarray(x), axis=axis, largest=largest), want)
+
+
+def test_order() -> None:
+    lines = np.array([[2, 1, 0], [1, 2, 2], [2, 1, 0], [1, 2, 1]])
+    same(namespace.sorted_lines(jnp.asarray(lines)), numpy.sorted_lines(lines))
+    same(namespace.sorted_lines(jnp.asarray(lines[:, :0])), numpy.sorted_lines(lines[:, :0]))
+    same(namespace.isin(jnp.asarray(lines), jnp.asarray([0, 2])), np.isin(lines, [0, 2]))
+
+
+def test_einsum() -> None:
+    y = RNG.standard_normal((4, 5))
+    same(namespace.einsum(jnp.asarray(X), jnp.asarray(y), equation="ij,jk->ki"), (X @ y).T, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_to_complex_keeps_infinities_and_the_signs_of_zeros(dtype: str) -> None:
+    parts = np.array([0.0, -0.0, np.inf, -np.inf, 2.0], dtype)
+    real, imag = np.meshgrid(parts, parts)
+    got, want = namespace.to_complex(jnp.asarray(real), jnp.asarray(imag)), numpy.to_complex(real, imag)
+    assert got.dtype == want.dtype
+    assert np.asarray(got).tobytes() == want.tobytes()
+
+
+VIEWS = [
+    (("index", {"key": (slice(0, 2), ...)}), ("permute_dims", {"axes": (1, 0)})),
+    (("reshape", {"shape": (2, 6)}), ("index", {"key": (1, ...)}), ("index", {"key": (slice(1, 3),)})),
+    (("expand_dims", {"axis": 1}), ("alias", {}), ("squeeze", {"axis": (1,)}), ("index", {"key": (..., -1)})),
+    (("diagonal", {"offset": 1}),),
+    (("index", {"key": (slice(None, None, 2),)}), ("diagonal", {"offset": 0})),
+    (("unstack", {"axis": 1}, 2), ("index", {"key": (slice(1, None),)})),
+    (("split", {"sizes": (1, 3), "axis": 1}, 1),),
+    (("restride", {"source": ((3, 4), (4, 1), 0), "target": ((2, 2), (5, 2), 1)}),),
+    (),
+]
+
+
+@pytest.mark.parametrize("views", VIEWS, ids=lambda views: "-".join(v[0] for v in views))
+def test_write_view(views: Any) -> None:
+    steps = chain(*[(table[name], *rest) for name, *rest in views])
+    value = RNG.standard_normal(read(X, steps).shape)
+    same(namespace.write_view(jnp.asarray(X), jnp.asarray(value), steps=steps),
+         numpy.write_view(X, value, steps=steps))  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_write_a_part_of_complex_numbers(part: str) -> None:
+    z, steps = X + 1j, chain((table[part], {}), (table["index"], {"key": (1, ...)}))
+    value = RNG.standard_normal(4)
+    same(namespace.write_view(jnp.asarray(z), jnp.asarray(value), steps=steps), numpy.write_view(z, value, steps=steps))
+
+
+LATTICES = [
+    Lattice((2, 2), (1, 1), (1, 1), ((0, 0), (0, 0))),
+    Lattice((3, 2), (2, 1), (1, 2), ((1, 1), (0, 2))),
+    Lattice((2, 3), (3, 2), (2, 1), ((2, -1), (1, 0))),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("lattice", LATTICES)
+def test_windows(lattice: Lattice, groups: int, dtype: str) -> None:
+    size, n, out, each = (7, 8), 2, 3, 2
+    x = RNG.standard_normal((n, groups * each, *size)).astype(dtype)
+    rows = RNG.standard_normal((groups, out, each * int(np.prod(lattice.kernel)))).astype(dtype)
+    bias = RNG.standard_normal(groups * out).astype(dtype)
+    count = lattice.count(size)
+    y = RNG.standard_normal((n, groups * out, *count)).astype(dtype)
+    close = {"rtol": 1e-12, "atol": 1e-13}
+    X, ROWS, BIAS, Y = map(jnp.asarray, (x, rows, bias, y))
+    same(namespace.windows(X, lattice=lattice), numpy.windows(x, lattice=lattice))
+    cut = numpy.windows(x, lattice=lattice) * 2.0
+    same(namespace.unwindows(jnp.asarray(cut), size=size, lattice=lattice),
+         numpy.unwindows(cut, size=size, lattice=lattice), **close)  # fmt: skip
+    same(namespace.times_windows(ROWS, X, BIAS, lattice=lattice),
+         numpy.times_windows(rows, x, bias, lattice=lattice), **close)  # fmt: skip
+    same(namespace.spread_windows(ROWS, Y, size=size, lattice=lattice),
+         numpy.spread_windows(rows, y, size=size, lattice=lattice), **close)  # fmt: skip
+    flat = y.reshape(n, groups, out, -1)
+    same(namespace.weigh_windows(jnp.asarray(flat), X, lattice=lattice),
+         numpy.weigh_windows(flat, x, lattice=lattice), **close)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc", "i0e", "ndtr"])
+def test_special_functions_are_as_exact_as_scipys(name: str) -> None:
+    special = pytest.importorskip("scipy.special")
+    x = np.linspace(-12, 12, 2001)
+    same(getattr(namespace.special, name)(jnp.asarray(x)), getattr(special, name)(x), rtol=2e-14)
+    single = x.astype(np.float32)
+    got = np.asarray(getattr(namespace.special, name)(jnp.asarray(single)))
+    np.testing.assert_allclose(got, getattr(special, name)(single), rtol=2e-5, atol=1e-30)
+
+
+def test_whole_numbers_are_not_divided_by_zero() -> None:
+    n, zeros = gw.tensor([1, 2], device="jax"), gw.tensor([0, 1], device="jax")
+    for call in (gw.floor_divide, gw.remainder, gw.fmod):
+        with pytest.raises(RuntimeError, match="a whole number was divided by zero"):
+            call(n, zeros)
+    assert (n / zeros).tolist() == [np.inf, 2.0]
+
+
+def test_no_index_is_clamped() -> None:
+    x, far = gw.ones(2, 3, device="jax"), gw.tensor([7], device="jax")
+    for call in (lambda: x[7], lambda: x[far], lambda: x[:, far], lambda: x.index_select(0, far), lambda: x.take(far),
+                 lambda: gw.nn.functional.embedding(far, x), lambda: gw.nn.functional.cross_entropy(x[:1], far)):
+        with pytest.raises(IndexError):
+            call()
+
+
+def test_matrices_without_an_inverse_are_named() -> None:
+    A = gw.tensor([[1.0, 2.0], [2.0, 4.0]], device="jax")
+    for call in (gw.linalg.inv, lambda A: gw.linalg.solve(A, A), lambda A: gw.linalg.cholesky(-A),
+                 lambda A: gw.linalg.svd(A * float("nan")), lambda A: gw.linalg.svdvals(A * float("nan"))):
+        with pytest.raises(RuntimeError, match=r"singular|positive-definite|converge"):
+            call(A)
+
+
+# -- dtypes --
+
+
+def test_64_bits_are_64_bits() -> None:
+    assert gw.zeros(2, dtype=gw.float64, device="jax").array.dtype == np.float64
+    assert gw.arange(3, device="jax").array.dtype == np.int64
+    x = gw.ones(2, dtype=gw.float64, device="jax")
+    with jax.enable_x64(False):
+        for call in (lambda: gw.zeros(2, dtype=gw.float64, device="jax"), lambda: x * 2, lambda: x + x,
+                     lambda: gw.tensor([1.0]).to("jax"), lambda: x.sum()):
+            with pytest.raises(RuntimeError, match="JAX has been switched to 32 bits"):
+                call()
+    assert (x * 2).dtype is gw.float64
+
+
+PAIRS = [("int32", "float32"), ("int64", "float32"), ("int64", "float16"), ("uint8", "int8"), ("bool", "int16"),
+         ("bfloat16", "float32"), ("float16", "bfloat16"), ("int64", "complex64"),
+         ("float64", "complex64")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_dtypes_are_promoted_as_over_numpy(a: str, b: str) -> None:
+    if "bfloat16" in (a, b):
+        pytest.importorskip("ml_dtypes")
+    pairs = [[gw.tensor(v, device=at).to(getattr(gw, d)) for v, d in (([1, 0, 1], a), ([1, 1, 0], b))]
+             for at in ("cpu", "jax")]  # fmt: skip
+    for call in (lambda x, y: x + y, lambda x, y: x * y[0], lambda x, y: x[0] + y, lambda x, y: x * 2.5,
+                 lambda x, y: gw.where(x == 1, x, y), lambda x, y: gw.cat([x, y])):
+        want, got = (call(*pair) for pair in pairs)
+        assert got.dtype is want.dtype
+        assert got.tolist() == want.tolist()
+        assert not got.array.weak_type
+
+
+def test_a_weak_dtype_does_not_come_in() -> None:
+    weak = jnp.sin(2.0)
+    assert weak.weak_type
+    for made in (gw.tensor(weak), gw.as_tensor(weak), gw.xp.asarray(weak), gw.from_dlpack(weak)):
+        assert not made.array.weak_type
+        assert made.dtype is gw.float64
+    assert not namespace.where(jnp.asarray([True]), 1.0, 0.0).weak_type
+
+
+# -- devices --
+
+
+def test_names_of_devices() -> None:
+    many = jax.local_devices()
+    assert gw.device("jax").native == many[0]
+    last = gw.device(f"jax:{len(many) - 1}")
+    assert (last.type, last.index, last.native) == ("jax", len(many) - 1, many[-1])
+    assert gw.device(many[-1]) == last == gw.device("jax", len(many) - 1) == gw.ones(1, device=last).device
+    assert repr(last) == f"device(type='jax', index={len(many) - 1})"
+    with pytest.raises(RuntimeError, match=rf"no device 'jax:{len(many)}': expected 'jax', or one of its"):
+        gw.device(f"jax:{len(many)}")
+    with pytest.raises(RuntimeError, match=r"no device 'cuda:0': jax finds none of that kind here, but"):
+        gw.device("cuda:0")
+    with jax.default_device(many[-1]):
+        assert gw.device("jax") == last
+    with jax.default_device("cpu"):
+        assert gw.device("jax").native == many[0]
+
+
+def test_tensors_of_two_devices_are_refused() -> None:
+    if len(jax.local_devices()) < 2:
+        pytest.skip("JAX was started with one device before this test could ask for more")
+    x, y = gw.ones(2, device="jax:0"), gw.ones(2, device="jax:1")
+    with pytest.raises(RuntimeError, match=r"expected all tensors to be on one device of jax, but found two"):
+        x + y
+    with pytest.raises(RuntimeError, match=r"of one array library, but found two, jax and NumPy"):
+        x + gw.ones(2)
+    assert (x + y.to(x.device)).device == x.device
+
+
+def test_pretended_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KINDS", {"cpu": "cuda"})
+    monkeypatch.setattr(devices, "_known", {})
+    assert repr(gw.device("jax:0")) == "device(type='cuda', index=0)"
+    assert gw.device("cuda:0") == gw.device("jax:0") == gw.device("cuda")
+    x = gw.ones(2).cuda()
+    assert (x.is_cuda, x.is_cpu, x.get_device(), str(x.device)) == (True, False, 0, "cuda:0")
+    assert x.cuda() is x is x.cuda(0)
+    assert (x.cpu().is_cuda, x.cpu().is_cpu, x.cpu().get_device()) == (False, True, -1)
+    assert repr(x) == "tensor([1., 1.], device='cuda:0')"
+
+
+def test_an_array_that_is_spread_over_devices_is_refused() -> None:
+    if len(jax.local_devices()) < 2:
+        pytest.skip("JAX was started with one device before this test could ask for more")
+    mesh = jax.make_mesh((2,), ("batch",), devices=jax.local_devices()[:2])
+    spread = jax.device_put(jnp.arange(4.0), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch")))
+    with pytest.raises(RuntimeError, match=r"of shape \(4,\) is spread over 2 devices, and a tensor lives on one"):
+        gw.xp.asarray(spread).device
+
+
+# -- memory --
+
+
+def test_what_is_moved_is_a_copy() -> None:
+    host = np.ones(1 << 16)
+    x = gw.from_numpy(host)
+    there = x.to("jax")
+    host[:] = 2
+    assert (there == 1).all()
+    back = there.cpu()
+    back += 1
+    assert (there == 1).all()
+
+
+def test_dlpack_without_a_copy() -> None:
+    array = jnp.arange(4.0)
+    assert gw.from_dlpack(array).array is array
+    x = gw.arange(4.0, device="jax")
+    assert np.from_dlpack(x).ctypes.data == x.array.unsafe_buffer_pointer()
+    assert jax.dlpack.from_dlpack(x).unsafe_buffer_pointer() == x.array.unsafe_buffer_pointer()
+    assert gw.from_dlpack(x, device="cpu").data_ptr() == x.array.unsafe_buffer_pointer()
+    with pytest.raises(BufferError, match="detach"):
+        np.from_dlpack(x.requires_grad_())
+
+
+def test_writes_reach_views_and_aliases() -> None:
+    x = gw.zeros(2, 3, device="jax")
+    row, alias, line = x[0], x.detach(), x.view(6)
+    row.add_(1)
+    line[5] = 9
+    alias[1, 0] = 5
+    assert x.tolist() == [[1.0, 1.0, 1.0], [5.0, 0.0, 9.0]]
+    assert row.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_donated_array_is_told_and_what_was_read_before_stays() -> None:
+    x = gw.ones(3, device="jax")
+    part = x[1:]
+    jax.jit(lambda a: a + 1, donate_argnums=0)(x.array)
+    assert part.tolist() == [1.0, 1.0]
+    with pytest.raises(RuntimeError, match=r"the values of a tensor of shape \(3,\) are gone: its array was donated"):
+        x.tolist()
+    with pytest.raises(RuntimeError, match="deleted"):
+        x * 2
+
+
+# -- errors that come late, and being there or not: in processes of their own --
+
+
+def run(code: str) -> Any:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+LATE = """
+import jax, gradwright as gw
+
+def failing(a):
+    def fails(a):
+        raise ValueError("the reason")
+    return jax.pure_callback(fails, jax.ShapeDtypeStruct(a.shape, a.dtype), a)
+
+x = gw.ones(1500, 1500, device="jax")
+run = jax.jit(failing).lower(x.array).compile()
+gw.xp.asarray(x.array) * 2, (x @ x)[0, 0]  # so that nothing is compiled from here on
+for _ in range(6):
+    x = x @ x * 1e-3
+y = gw.xp.asarray(run(x.array)) * 2  # no value is asked for yet
+for read in (lambda: y.sum().item(), lambda: y[0].tolist(), lambda: bool(y[0, 0]), lambda: y.cpu(), lambda: repr(y)):
+    try:
+        read()
+    except RuntimeError as e:
+        print("only now" in str(e) and "the reason" in str(e) and "detect_anomaly" in str(e))
+with gw.autograd.detect_anomaly():
+    try:
+        made = gw.xp.asarray(run(x.array))
+        made * 2
+    except RuntimeError as e:
+        print("the reason" in str(e))
+"""
+
+
+def test_an_error_that_comes_late_says_so_and_anomaly_mode_finds_it() -> None:
+    done = run(LATE)
+    assert done.stdout.split() == ["True"] * 6, done.stdout + done.stderr
+
+
+def test_importing_gradwright_does_not_import_jax() -> None:
+    code = ("import sys, gradwright as gw; import gradwright.nn, gradwright.optim, gradwright.cuda\n"
+            "assert not gw.cuda.is_available() or 'jax' in sys.modules\n"
+            "gw.ones(2).cpu(); assert not gw.ones(2).is_cuda; print([m for m in sys.modules if m.startswith('jax')])")
+    done = run(code)
+    if "jax_plugins" not in done.stdout:  # where there is a GPU, asking for it has to load JAX
+        assert done.stdout == "[]\n", done.stderr
+
+
+def test_the_name_of_a_device_is_enough() -> None:
+    done = run("import gradwright as gw; print(gw.ones(2).to('jax:0').device)")
+    assert done.stdout == "jax:0\n", done.stderr
+
+
+def test_without_jax_the_extra_is_named() -> None:
+    code = ("import sys; sys.modules['jax'] = None\nimport gradwright as gw\n"
+            "try: gw.ones(2, device='jax:0')\nexcept ImportError as e: print(e)\n"
+            "print(gw.cuda.is_available(), gw.cuda.device_count())")
+    assert run(code).stdout == "devices of JAX need jax: pip install 'gradwright[jax]'\nFalse 0\n"
+
+
+def test_a_jax_that_is_too_old_is_named() -> None:
+    code = ("import jax; jax.__version_info__, jax.__version__ = (0, 4, 30), '0.4.30'\nimport gradwright as gw\n"
+            "try: gw.device('jax')\nexcept ImportError as e: print(e)")
+    assert run(code).stdout == ("devices of JAX need jax 0.10 or later, but 0.4.30 is installed: "
+                                "pip install --upgrade 'gradwright[jax]'\n")  # fmt: skip
+
+
+def test_it_is_known_and_has_every_extra() -> None:
+    assert backends.namespace(jnp.zeros(2)) is namespace
+    assert device_of(jnp.zeros(2)) == device("jax")
+    for name in backends.EXTRAS:
+        assert callable(getattr(namespace, name))
+    assert repr(namespace) == "<array namespace jax.numpy>"
