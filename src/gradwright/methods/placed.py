@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import to_host
+from gradwright.backends import library
 from gradwright.backends.devices import CPU, cuda, device, device_of
-from gradwright.engine.levels import LevelArray
 
 
 def readable(array: Any) -> Any:
-    """An array whose numbers can be asked for: that of a level as it is, any other library's as NumPy's."""
-    return array if array.__class__ is np.ndarray or isinstance(array, LevelArray) else to_host(array)
+    """An array whose numbers can be asked for: NumPy's of what another library holds; what stands for others' as is."""
+    if array.__class__ is np.ndarray:
+        return array
+    one = library(array)
+    return array if one.outer else one.to_host(array)
 
 
 class Placed:
