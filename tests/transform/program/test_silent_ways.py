@@ -433,7 +433,8 @@ def test_compiled_results_are_the_eager_ones(make, backend):
 
 
 COMPILED = [train_and_eval, new_data, number_changed_outside, grads_add_up, view_made_inside, label_ranges,
-            learning_rate, random_numbers, branch_on_a_value, same_tensor_twice, hook_added_later, vmap_inside, own_jvp]  # fmt: skip
+            learning_rate, random_numbers, branch_on_a_value, same_tensor_twice, hook_added_later, vmap_inside,
+            own_jvp]  # fmt: skip
 
 
 @pytest.mark.parametrize("make", COMPILED, ids=[f.__name__ for f in COMPILED])

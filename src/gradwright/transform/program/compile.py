@@ -79,8 +79,8 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
     if isinstance(function, type):
         raise TypeError("compile(): expected a function or a module, but got a class: compile what it makes")
     if hasattr(function, "forward") and hasattr(function, "_parameters"):
-        return _module(function, make, exact, check, fullgraph)
-    return _function(function, Programs(function, make, exact=exact, check=check, strict=fullgraph))
+        return _module(function, make, exact=exact, check=check, strict=fullgraph, dynamic=dynamic)
+    return _function(function, Programs(function, make, exact=exact, check=check, strict=fullgraph, dynamic=dynamic))
 
 
 def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
@@ -112,12 +112,12 @@ def _function(function: Callable[..., Any], programs: Programs) -> Any:
     return compiled
 
 
-def _module(module: Any, make: Any, exact: bool, check: str, strict: bool) -> Any:
+def _module(module: Any, make: Any, **options: Any) -> Any:
     """A module of the same class over the same attributes, whose call is compiled."""
     cls = type(module)
     plain = object.__new__(cls)
     object.__setattr__(plain, "__dict__", module.__dict__)
-    programs = Programs(plain, make, exact=exact, check=check, strict=strict)
+    programs = Programs(plain, make, **options)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         return programs.call(args, kwargs)

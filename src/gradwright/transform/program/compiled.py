@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -14,7 +15,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
-from gradwright.transform.program import comparison
+from gradwright.transform.program import comparison, sizes
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.guards import Guard
 from gradwright.transform.program.host import Unhosted
@@ -30,6 +31,10 @@ def _first(refusals: Sequence[Refusal]) -> str:
     """The first of several reasons, as text."""
     more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
     return f"{refusals[0]}{more}"
+
+
+_KEPT = 64
+"""For so many sizes the programs of one for all are kept."""
 
 
 class CompileWarning(UserWarning):
@@ -65,18 +70,24 @@ class Programs:
         reason: why it runs eagerly from now on; "" while it does not.
         traced: how often it was traced, and why again.
         hosted: the Functions in it that compute in Python.
+        dynamic: whether programs for all sizes of a first dimension are made; None: once there are too many.
+        templates, sized: these, and their programs for sizes that came.
     """
 
     limit = 8
 
     def __init__(self, function: Callable[..., Any], make: Callable[[Program], Any], *, exact: bool = False,
-                 check: str = "first", strict: bool = False) -> None:  # fmt: skip
+                 check: str = "first", strict: bool = False, dynamic: bool | None = None) -> None:  # fmt: skip
         self.function, self.make, self.exact, self.check, self.strict = function, make, exact, check, strict
+        self.dynamic = dynamic
         self.entries: dict[Any, list[Entry]] = {}
         self.reason = ""
         self.traced: list[str] = []
         self.begun, self.looked = False, 0
         self.hosted: set[Any] = set()
+        self.templates: dict[Any, sizes.Template] = {}
+        self.sized: dict[Any, list[Entry]] = {}
+        self.full, self.apart = False, ""
         self.lock = Lock()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -96,32 +107,73 @@ class Programs:
     def _called(self, records: bool, args: Any, kwargs: Any) -> Any:
         leaves, spec = (args, len(args)) if not kwargs and _FLAT.issuperset(map(type, args)) else _taken(args, kwargs)
         key = records, dtypes.default(), spec
-        tried = None
+        entries = self.entries.get(key, ())
         why = ""
-        for entry in self.entries.get(key, ()):
+        for entry in chain(entries, self._sized(key, leaves)):
             arrays = entry.gather(leaves) if entry.unchanged() else None
-            if arrays is None:
-                tried = entry
-                continue
-            draws = entry.record.draws
-            if draws:
-                draws = [(source, source.get_state()) for source in draws]
-            try:
-                if entry.checked and self.check != "always":
-                    return entry.commit(entry.runner(arrays), leaves, arrays)
-                return self._compared(entry, arrays, leaves, args, kwargs)
-            except Departed as e:
-                why = f"a value that Python reads, at {e.node.line}"
-                for source, state in draws:
-                    source.set_state(state)
-        if tried is not None:
-            why = why or str(tried.changed() or tried.moved(leaves))
+            if arrays is not None:
+                try:
+                    return self._run(entry, arrays, leaves, args, kwargs)
+                except Departed as e:
+                    why = f"a value that Python reads, at {e.node.line}"
         if not self.begun:
             return self._watched(args, kwargs)
+        if entries and not why:
+            why = str(entries[0].changed() or entries[0].moved(leaves))
         if len(self.traced) >= self.limit:
-            return self._eager(f"it was traced {self.limit} times; what varied last: {why}", args, kwargs)
+            return self._too_many(why, args, kwargs)
         self.traced.append(why)
         return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
+
+    def _run(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        """The result of a program; random numbers are drawn again if it departs."""
+        draws: Any = entry.record.draws
+        if draws:
+            draws = [(source, source.get_state()) for source in draws]
+        try:
+            if entry.checked and self.check != "always":
+                return entry.commit(entry.runner(arrays), leaves, arrays)
+            return self._compared(entry, arrays, leaves, args, kwargs)
+        except Departed:
+            for source, state in draws:
+                source.set_state(state)
+            raise
+
+    def _sized(self, key: Any, leaves: Sequence[Any]) -> Iterator[Entry]:
+        """The entry for a size that no program was traced for, if there is one program for all sizes."""
+        template = self.templates.get(key)
+        entries = self.entries.get(key, [])
+        if template is None and self.dynamic is not False and len(entries) >= sizes.ENOUGH and (
+                self.dynamic or len(self.traced) >= self.limit):  # fmt: skip
+            try:
+                template = self.templates[key] = sizes.Template([entry.record for entry in entries])
+            except sizes.Apart as e:
+                self.apart = f" (there is no one program for all sizes: {e})"
+        x = leaves[template.at] if template is not None and template.at < len(leaves) else None
+        if template is None or not isinstance(x, TensorBase) or not x.array.ndim or not entries[0].unchanged():
+            return
+        size = x.array.shape[0]
+        known = self.sized.setdefault((key, size), [])
+        if not known:
+            try:
+                found = template.record(size)
+            except sizes.Apart:
+                return
+            spec = key[-1] if not isinstance(key[-1], int) else None
+            known.append(self._entry(found, leaves, spec, entries[0].guards))
+            if len(self.sized) > _KEPT:
+                del self.sized[next(iter(self.sized))]
+        yield known[0]
+
+    def _too_many(self, why: str, args: Any, kwargs: Any) -> Any:
+        if not self.full:
+            self.full = True
+            warn(f"compile: {self._name()} was traced {self.limit} times, and runs eagerly where none of these "
+                 f"programs fits. What varied last: {why}{self.apart}", CompileWarning)  # fmt: skip
+        return self.function(*args, **kwargs)
+
+    def _name(self) -> str:
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
 
     def _watched(self, args: Any, kwargs: Any) -> Any:
         """The result of an eager run that is looked at: what is made at the first call is there at the next.
@@ -139,10 +191,9 @@ class Programs:
     def _eager(self, reason: str, args: Any, kwargs: Any, result: Any = NotImplemented) -> Any:
         """The result of an eager run, which may have been made, as all further ones will be; warns of the reason."""
         self.reason = reason
-        name = getattr(self.function, "__qualname__", type(self.function).__name__)
         if self.strict:
-            raise RuntimeError(f"compile(fullgraph=True): {name} cannot be compiled: {reason}")
-        warn(f"compile: {name} runs eagerly from now on: {reason}", CompileWarning)
+            raise RuntimeError(f"compile(fullgraph=True): {self._name()} cannot be compiled: {reason}")
+        warn(f"compile: {self._name()} runs eagerly from now on: {reason}", CompileWarning)
         return self.function(*args, **kwargs) if result is NotImplemented else result
 
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
@@ -178,6 +229,7 @@ class Programs:
         for value, at in zip(values, found.program.writes, strict=True):
             if at is not None:
                 arrays[at][...] = value
+        found.release()
         if seen.refusals:
             return self._eager(_first(seen.refusals), args, kwargs, result)
         return result

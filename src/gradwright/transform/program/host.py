@@ -55,6 +55,10 @@ class Forward:
         for k in self.places:
             self.leaves[k] = None
 
+    def alike(self, other: Any) -> bool:
+        """Whether another is the same call."""
+        return (self.cls, self.leaves, self.spec, self.needs) == (other.cls, other.leaves, other.spec, other.needs)
+
     def __call__(self, *arrays: Any) -> Run:
         leaves = list(self.leaves)
         given = []
@@ -87,6 +91,10 @@ class Backward:
     def __init__(self, cls: Any, needs: Sequence[bool], outputs: Sequence[int]) -> None:
         self.cls, self.needs, self.outputs = cls, needs, outputs
         self.absent: list[bool] | None = None
+
+    def alike(self, other: Any) -> bool:
+        """Whether another is the same call."""
+        return (self.cls, self.needs, self.outputs) == (other.cls, other.needs, other.outputs)
 
     def __call__(self, run: Run, *cotangents: Any) -> list[Any]:
         leaves = [t for t, needs in zip(run.given, self.needs, strict=True) if needs]

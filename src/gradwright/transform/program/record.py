@@ -45,7 +45,7 @@ class Source:
             return f"the option {self.setting.key!r} of an optimiser"  # type: ignore[union-attr]
         if self.kind == "argument":
             return f"argument {self.at}"
-        shape = list(self.array.shape)
+        shape = list(self.array.shape if self.look is None else self.look[1])
         return f"{'the .grad of ' * (self.kind == 'grad')}a tensor of shape {shape} from outside"
 
 
@@ -75,6 +75,18 @@ class Record:
     spec: Any
     looks: list[Any]
     draws: list[Any]
+
+    def release(self) -> None:
+        """Let go of what was computed in the traced run, and of its arguments."""
+        for source in self.sources:
+            source.owns = None
+            if source.kind != "array":
+                source.array = None
+            if source.kind == "argument":
+                source.tensor = None
+        for program in (self.program, *(history.program for history in self.histories)):
+            for node in program.nodes:
+                node.value = None
 
     @property
     def written(self) -> list[int]:
@@ -120,7 +132,8 @@ class _Recorder:
         out.spent, out.histories = trace_backward(self.trace, made, self.arguments)
         at, written = {id(x.node): k for k, x in enumerate(inputs)}, set(self.writes)
         for history in out.histories:
-            saved, history.saved = history.saved, []
+            saved: list[Any] = history.saved
+            history.saved = []
             for node in saved:
                 if node.shape is None:
                     raise Untraceable("its result has a history through a Function that computes in Python")

@@ -164,7 +164,7 @@ class Before:
 
     def __init__(self) -> None:
         tensors = [t for t in gc.get_objects() if issubclass(type(t), TensorBase)]
-        tensors = [t for t in tensors if getattr(t, "array", None) is not None]
+        tensors = sorted([t for t in tensors if getattr(t, "array", None) is not None], key=id)  # always in one order
         self.states = [State(t) for t in tensors]
         self.known = {id(t): state for t, state in zip(tensors, self.states, strict=True)}
         self.start = ticket()

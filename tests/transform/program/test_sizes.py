@@ -1,0 +1,64 @@
+"""One program for all sizes of a first dimension."""
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+
+
+def trained(wrap, sizes):
+    gw.manual_seed(0)
+    layers = gw.nn.Linear(4, 8), gw.nn.BatchNorm1d(8), gw.nn.Tanh(), gw.nn.Dropout(0.2), gw.nn.Linear(8, 3)
+    net = gw.nn.Sequential(*layers).double()
+    optimizer = gw.optim.Adam(net.parameters(), lr=0.01)
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = gw.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step = wrap(step)
+    losses = [step(gw.randn(n, 4, dtype=gw.float64), gw.arange(n) % 3).item() for n in sizes]
+    return step, losses
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_training_step_with_many_sizes(dynamic):
+    sizes = [5, 6, 7, 8, 9, 10, 11, 12, 13, 20, 21, 22, 20, 21, 22, 20, 64]
+    _, expected = trained(lambda step: step, sizes)
+    step, found = trained(lambda step: gw.compile(step, dynamic=dynamic, backend="plan"), sizes)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    programs = step.programs
+    assert not programs.reason
+    assert not programs.full
+    assert len(programs.traced) == (8 if dynamic is None else 3)
+    assert {size for _, size in programs.sized} >= {21, 22, 64}
+
+
+def test_results_with_a_history():
+    w = gw.tensor([1.0, 2.0], dtype=gw.float64, requires_grad=True)
+    f = gw.compile(lambda x: (x * w).mean(0).sum(), dynamic=True, backend="plan")
+    for n in range(1, 12):
+        w.grad = None
+        x = gw.arange(2 * n, dtype=gw.float64).reshape(n, 2)
+        y = f(x)
+        y.backward()
+        np.testing.assert_allclose(w.grad.numpy(), x.numpy().mean(0))
+        np.testing.assert_allclose(y.item(), (x.numpy() * [1, 2]).mean(0).sum())
+
+
+def test_what_does_not_follow_from_the_size_is_told():
+    weights = {n: gw.randn(n) for n in range(1, 20)}
+    f = gw.compile(lambda x: x * weights[len(x)], backend="plan")
+    with pytest.warns(UserWarning, match="no one program for all sizes"):
+        assert all((f(gw.ones(n)) == weights[n]).all() for n in range(1, 12))
+    assert (f(gw.ones(12)) == weights[12]).all()
+
+
+def test_no_sizes_in_common():
+    f = gw.compile(lambda x: x * 2, dynamic=False, backend="plan")
+    with pytest.warns(UserWarning, match="runs eagerly where none"):
+        assert all(f(gw.ones(n)).tolist() == [2.0] * n for n in range(1, 12))
+    assert not f.programs.sized
