@@ -10,7 +10,7 @@ import numpy as np
 
 from gradwright.backends.quiet import quietly
 from gradwright.transform.program.node import HOST, Program
-from gradwright.transform.program.traced import Notes, Traced, space
+from gradwright.transform.program.tracing.traced import Notes, Traced, space
 
 SHAPES: list[tuple[int, ...]] = [
     (), (3,), (1,), (4, 3), (1, 3), (4, 1), (2, 4, 3), (0,), (0, 3), (3, 3), (600,), (90, 70),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradwright.transform.program.passes import simplified
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 from tests.transform.program.checks import ops_of, same_bits, same_but_rounded
 
 CARE = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.3, -1.7, 5e-324, 1e300, 3.0]

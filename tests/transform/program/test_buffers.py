@@ -10,7 +10,7 @@ import numpy as np
 from gradwright.transform.program.buffers import Buffers, Pool
 from gradwright.transform.program.layout import Layout
 from gradwright.transform.program.schedule import steps
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 
 def _buffers(f: Callable[..., Any], x: Any) -> tuple[Buffers, list[Any]]:

@@ -8,7 +8,7 @@ from gradwright.transform.program.comparison import spreads
 from gradwright.transform.program.compiled import CompileWarning, Programs
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import Node, Program
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 
 class Wrong(Interpreted):

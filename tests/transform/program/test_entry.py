@@ -5,8 +5,8 @@ import pytest
 import gradwright as gw
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.record import record
-from gradwright.transform.program.trace import Before, Trace
+from gradwright.transform.program.tracing.record import record
+from gradwright.transform.program.tracing.trace import Before, Trace
 
 
 def entry_of(function, *args):

@@ -10,7 +10,7 @@ import pytest
 from gradwright.op import table
 from gradwright.transform.program.interpreted import Interpreted, function, same
 from gradwright.transform.program.node import HOST, Departed
-from gradwright.transform.program.traced import Notes, space, traced
+from gradwright.transform.program.tracing.traced import Notes, space, traced
 from tests.transform.program.checks import sample_arrays
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from gradwright.transform.program.layout import Layout
 from gradwright.transform.program.node import Node, Program
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 X = np.ones((3, 4))
 

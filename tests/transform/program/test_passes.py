@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.passes import passes, simplified
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 from tests.transform.program.checks import ops_of
 from tests.transform.program.random_programs import Making, bits, close
 

@@ -12,7 +12,7 @@ from gradwright.transform.program.layout import Layout
 from gradwright.transform.program.node import HOST
 from gradwright.transform.program.places import escaping, inside, written_in_place
 from gradwright.transform.program.schedule import steps
-from gradwright.transform.program.traced import Notes, space, traced
+from gradwright.transform.program.tracing.traced import Notes, space, traced
 
 X = np.ones((3, 4))
 LONG = np.ones(100_000)

@@ -16,7 +16,7 @@ from gradwright.op import table
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import HOST, Departed, Program
 from gradwright.transform.program.plan import Plan
-from gradwright.transform.program.traced import Notes, Traced, space, traced
+from gradwright.transform.program.tracing.traced import Notes, Traced, space, traced
 from tests.transform.program.checks import sample_arrays
 from tests.transform.program.random_programs import Making, bits, close
 

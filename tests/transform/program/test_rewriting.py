@@ -11,7 +11,7 @@ from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import CONSTANT, HOST, Node, Program
 from gradwright.transform.program.passes import simplified
 from gradwright.transform.program.rewriting import elementwise, everywhere, number
-from gradwright.transform.program.traced import Notes, Traced, space, traced
+from gradwright.transform.program.tracing.traced import Notes, Traced, space, traced
 
 
 def _constant(array: Any) -> Node:

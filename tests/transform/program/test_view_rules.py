@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradwright.transform.program.passes import simplified
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 from tests.transform.program.checks import ops_of, same_bits
 
 X = np.linspace(-2, 2, 12).reshape(3, 4)

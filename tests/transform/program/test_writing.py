@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradwright.transform.program.plan import Plan
-from gradwright.transform.program.traced import Notes, space, traced
+from gradwright.transform.program.tracing.traced import Notes, space, traced
 
 X = np.ones((3, 4))
 

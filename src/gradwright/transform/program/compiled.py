@@ -18,11 +18,11 @@ from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison, sizes
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.guards import Guard
-from gradwright.transform.program.host import Unhosted
 from gradwright.transform.program.node import Departed, Program
 from gradwright.transform.program.observe import Refusal, observed
-from gradwright.transform.program.record import Record, record
-from gradwright.transform.program.trace import Before, Reads, Survey, Trace, Untraceable
+from gradwright.transform.program.tracing.host import Unhosted
+from gradwright.transform.program.tracing.record import Record, record
+from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
 

@@ -17,8 +17,8 @@ from gradwright.engine.base import TensorBase, made
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
 from gradwright.transform.program.guards import Guard, compiled_guards
-from gradwright.transform.program.record import Record, Source
-from gradwright.transform.program.trace import hooks_of, look, place
+from gradwright.transform.program.tracing.record import Record, Source
+from gradwright.transform.program.tracing.trace import hooks_of, look, place
 
 _number = count().__next__
 

@@ -15,7 +15,7 @@ import pytest
 from gradwright.transform.program.c import build
 from gradwright.transform.program.c.build import CannotCompileError, load
 from gradwright.transform.program.c.runner import C
-from gradwright.transform.program.traced import traced
+from gradwright.transform.program.tracing.traced import traced
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_a_damaged_file_is_built_again(compiler: None, tmp_path: Path, monkeypat
 PROGRAM = """
 import numpy as np
 from gradwright.transform.program.c import C
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 x = np.arange(5.0)
 print(C(traced(lambda x: space.exp(x) + 1.0, x))([x])[0].sum())
 """

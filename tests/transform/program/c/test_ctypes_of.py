@@ -8,7 +8,7 @@ import pytest
 from gradwright.transform.program.c.ctypes_of import NAMES, castable, known, literal
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 NUMBERS = [0, 1, -1, 0.1, 1e300, -1e-300, 5e-324, float("inf"), float("-inf"), float("nan"), -0.0, 2**53 + 1, 123456789]
 

@@ -13,7 +13,7 @@ from gradwright.transform.program.c.ctypes_of import NAMES
 from gradwright.transform.program.c.elements import TEXTS, element
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 CARE = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 1e-30, 88.0, -88.0, 3.0, 1e30, -1e30])
 

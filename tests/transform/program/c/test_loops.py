@@ -13,7 +13,7 @@ import pytest
 from gradwright.transform.program.c.loops import BLOCK
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 SHAPES = [(3, 4, 5), (2, 1, 9000), (700, 2, 3), (40, 50, 60), (1, 1, 1), (2, 0, 3), (200, 1000),
           (1000, 200), (3 * BLOCK + 1,)]  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_long_sum_keeps_its_digits(compiler: None) -> None:
 SUMS = """
 import numpy as np
 from gradwright.transform.program.c import C
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 x = np.random.default_rng(0).standard_normal((1000, 777)).astype(np.float32)
 f = lambda x: [space.sum(space.exp(x)), space.sum(x * x, axis=0), space.sum(x, axis=1), space.sum(x.T * 2.0, axis=1)]
 runner = C(traced(f, x))
@@ -82,7 +82,7 @@ def test_sums_are_the_same_for_any_number_of_threads(compiler: None, monkeypatch
 FORKS = """
 import os, numpy as np
 from gradwright.transform.program.c import C
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 x = np.ones(1_000_000)
 runner = C(traced(lambda x: space.sum(space.exp(x)), x))
 (want,) = runner([x])

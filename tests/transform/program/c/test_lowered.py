@@ -7,7 +7,7 @@ import numpy as np
 from gradwright.transform.program.c.elements import Element
 from gradwright.transform.program.c.lowered import Lowered, Product, Reduction
 from gradwright.transform.program.node import CHECK
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 
 def ways(f: object, *arrays: object, exact: bool = False) -> dict[str, str]:

@@ -8,7 +8,7 @@ from gradwright.transform.program.c.lowered import Lowered
 from gradwright.transform.program.c.memory import Memory, Spot, pointer
 from gradwright.transform.program.c.steps import Steps
 from gradwright.transform.program.node import Node
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 
 def test_a_chain_of_products_needs_two_buffers() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gradwright.transform.program.c.places import Place, in_order, is_view, short, view
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 VIEWS: list[Callable[[Any], Any]] = [
     lambda x: space.reshape(x, (6, 4)), lambda x: space.permute_dims(x, (2, 0, 1)), lambda x: x[1], lambda x: x[::-1],

@@ -10,7 +10,7 @@ import pytest
 from gradwright.transform.program.c import runner
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.interpreted import Interpreted
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 SHAPES = [
     ((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((1, 4), (4, 5)), ((3, 4), (4, 1)),

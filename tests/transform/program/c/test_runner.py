@@ -14,7 +14,7 @@ from gradwright.transform.program.c import runner as module
 from gradwright.transform.program.c.runner import C
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import HOST, Departed
-from gradwright.transform.program.traced import Notes, Traced, space, traced
+from gradwright.transform.program.tracing.traced import Notes, Traced, space, traced
 from tests.transform.program.checks import sample_arrays
 from tests.transform.program.random_programs import Making, bits, close
 

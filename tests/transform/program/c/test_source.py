@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gradwright.transform.program.c.runner import C
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 X = np.ones((3, 3))
 

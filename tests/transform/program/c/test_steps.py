@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright.transform.program.c.lowered import Lowered
 from gradwright.transform.program.c.steps import Steps
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 
 def steps_of(f: Any, *arrays: Any, writes: Any = None) -> Steps:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright.transform.program.traced import Notes, Traced, space, traced
+from gradwright.transform.program.tracing.traced import Notes, Traced, space, traced
 from tests.transform.program.checks import ops_of
 
 X = np.arange(1.0, 7.0).reshape(2, 3)

@@ -11,10 +11,10 @@ from gradwright import dtypes
 from gradwright.backends.devices import device
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
-from gradwright.transform.program.history import Saved, trace_backward
 from gradwright.transform.program.node import Program
-from gradwright.transform.program.trace import Setting, Trace, Unit, Untraceable
-from gradwright.transform.program.traced import Traced
+from gradwright.transform.program.tracing.history import Saved, trace_backward
+from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable
+from gradwright.transform.program.tracing.traced import Traced
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), slice, range, np.dtype, np.generic,
           dtypes.dtype, device)  # fmt: skip

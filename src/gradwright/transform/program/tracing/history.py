@@ -19,8 +19,8 @@ from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import CONSTANT, INPUT, Program
 from gradwright.transform.program.node import Node as Call
-from gradwright.transform.program.trace import Trace, Untraceable
-from gradwright.transform.program.traced import Traced
+from gradwright.transform.program.tracing.trace import Trace, Untraceable
+from gradwright.transform.program.tracing.traced import Traced
 
 
 class Spent(Node):

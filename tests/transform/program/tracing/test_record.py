@@ -3,8 +3,8 @@
 import pytest
 
 import gradwright as gw
-from gradwright.transform.program.record import record
-from gradwright.transform.program.trace import Before, Trace, Untraceable
+from gradwright.transform.program.tracing.record import record
+from gradwright.transform.program.tracing.trace import Before, Trace, Untraceable
 
 
 def recorded(function, *args):

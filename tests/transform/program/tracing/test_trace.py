@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.transform.program.trace import Before, Trace, Untraceable
-from gradwright.transform.program.traced import Traced
+from gradwright.transform.program.tracing.trace import Before, Trace, Untraceable
+from gradwright.transform.program.tracing.traced import Traced
 
 
 def traced(function, *tensors):

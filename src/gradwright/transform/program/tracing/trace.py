@@ -22,9 +22,9 @@ from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
 from gradwright.engine.watch import Watch
 from gradwright.transform.program.guards import Guard
-from gradwright.transform.program.host import applied, unobserved
 from gradwright.transform.program.node import HOST
-from gradwright.transform.program.traced import Notes, Traced
+from gradwright.transform.program.tracing.host import applied, unobserved
+from gradwright.transform.program.tracing.traced import Notes, Traced
 
 
 class Untraceable(Exception):  # noqa: N818 - no error: the function is run eagerly

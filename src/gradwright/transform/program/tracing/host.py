@@ -19,7 +19,7 @@ from gradwright.engine.mode import PLAIN, UNRECORDED, now, switch
 from gradwright.engine.node import Bundle, Node, Output
 from gradwright.transform.program.node import HOST, PICK
 from gradwright.transform.program.node import Node as Call
-from gradwright.transform.program.traced import Notes, Traced
+from gradwright.transform.program.tracing.traced import Notes, Traced
 
 
 class Unhosted(Exception):  # noqa: N818 - no error: the function is run eagerly

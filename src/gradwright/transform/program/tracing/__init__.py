@@ -1,0 +1,1 @@
+"""Traced runs: what is computed, read and written in one run of a function."""
