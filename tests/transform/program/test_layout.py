@@ -24,7 +24,9 @@ def _laid_out(f: Callable[..., Any], *arrays: Any, exact: bool = False) -> tuple
     (lambda x: x + 1.0, "ufunc"), (lambda x: space.astype(x, "float32"), "cast"), (lambda x: x[1:], "view"),
     (lambda x: space.reshape(x.T, (12,)), "copy"), (lambda x: space.sum(x), "sum"), (lambda x: x @ x.T, "product"),
     (lambda x: space.sum(x) * 2.0, "number"), (lambda x: space.sort(x), "call"), (lambda x: x, "given"),
-    (lambda x: space.where(x > 0, x, x), "call"),
+    (lambda x: space.where(x > 0, x, x), "choice"), (lambda x: space.sum(x, axis=(1,)), "lines"),
+    (lambda x: space.where(x > 0, space.astype(x, "int64"), 3), "call"),
+    (lambda x: space.sum(x.T, axis=(1,)), "call"),
 ])  # fmt: skip
 def test_how_nodes_are_computed(f: Callable[..., Any], way: str) -> None:
     _, layout, out = _laid_out(f, X)

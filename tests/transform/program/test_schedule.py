@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.layout import PIECE, SHORT, Layout
+from gradwright.transform.program.layout import SHORT, Layout
 from gradwright.transform.program.node import HOST
-from gradwright.transform.program.schedule import Step, steps
-from gradwright.transform.program.tracing.traced import Notes, space, traced
+from gradwright.transform.program.schedule import BYTES, Step, steps
+from gradwright.transform.program.traced import Notes, space, traced
 
 LONG = np.ones(100_000)
 WIDE = np.ones((1000, 100))
@@ -33,7 +33,8 @@ def test_long_arrays_share_a_loop() -> None:
     found = _made(lambda x: [space.sum(space.exp(x)), x + 1.0], LONG)
     assert [[n.op for n in s.nodes] for s in found] == [["exp", "sum", "add"]]
     assert found[0].flat
-    assert [s.stop - s.start for s in found[0].pieces()] == [PIECE] * 6 + [100_000 - 6 * PIECE]
+    size, shapes = BYTES // 8, [piece.shape for piece in found[0].pieces()]
+    assert shapes == [(size // SHORT, SHORT)] * 6 + [(1, 100_000 - 6 * size)]
 
 
 def test_what_waits_for_a_sum_is_a_loop_of_its_own() -> None:
@@ -44,16 +45,28 @@ def test_exact_sums_are_no_part_of_loops() -> None:
     assert _steps(lambda x: space.sum(space.exp(x)), LONG, exact=True) == [["exp"], ["sum"]]
 
 
-def test_scalar_products_take_shorter_pieces() -> None:
-    found = _made(lambda x, y: space.sum(x * y), LONG, LONG)
-    assert [n.op for n in found[0].nodes] == ["sum"]
-    assert found[0].pieces()[0].stop == SHORT
+def test_pieces_are_all_of_an_array() -> None:
+    for f in (lambda x: x + 1.0, lambda x: space.sum(x)):
+        pieces = _made(f, LONG)[0].pieces()
+        assert [i for p in pieces for i in range(p.where.start, p.where.stop)] == [*range(100_000)]
+        assert all(np.prod(p.shape) == p.where.stop - p.where.start for p in pieces)
+
+
+def test_sums_of_products_are_scalar_products() -> None:
+    assert _steps(lambda x, y: space.sum(x * y), LONG, LONG) == [["sum"]]
+
+
+def test_sums_over_some_axes_are_part_of_loops() -> None:
+    """Not where too many numbers would be added one by one."""
+    assert _steps(lambda x: space.sum(space.exp(x), axis=(1,)), WIDE) == [["exp", "sum"]]
+    assert _steps(lambda x: space.sum(space.exp(x), axis=(0,)), np.ones((200, 1000))) == [["exp", "sum"]]
+    assert _steps(lambda x: space.sum(space.exp(x), axis=(0,)), np.ones((100_000, 2))) == [["exp"], ["sum"]]
 
 
 def test_broadcast_arrays_are_cut_into_rows() -> None:
     found = _made(lambda x, y: x * y, WIDE, np.ones((1000, 1)))
     assert not found[0].flat
-    assert found[0].pieces()[0].stop == PIECE // 100
+    assert found[0].pieces()[0].shape == (BYTES // 800, 100)
     assert [s.shape for s in _made(lambda x, y: x * y, WIDE, np.ones(100), exact=True)] == [None]
 
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.layout import CAST, COPY, PRODUCT, UFUNC, Layout
+from gradwright.transform.program.layout import OWN, UFUNC, Layout
 from gradwright.transform.program.node import Node, Program
 from gradwright.transform.program.schedule import Step
 
-OWN = (UFUNC, CAST, COPY, PRODUCT)
-"""The ways of computing that fill memory which is there already."""
 _ALIGNED = 64
 
 
@@ -109,9 +107,7 @@ class Buffers:
 
     def _within(self, step: Step, inside: set[Node]) -> None:
         """Blocks for pieces, each free again when the last node of the loop that reads it has run."""
-        size = max(s.stop - s.start for s in step.pieces())
-        if not step.flat and step.shape is not None:
-            size *= _product(step.shape[1:])
+        size = max(_product(piece.shape) for piece in step.pieces())
         last = {x: node for node in step.nodes for x in self._layout.reads(node)}
         held: dict[Node, Any] = {}
         for node in step.nodes:

@@ -11,23 +11,27 @@ from gradwright.transform.program.interpreted import compute, function
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INDEX, INPUT, PICK, Node, Program
 from gradwright.transform.program.rewriting import checked, elementwise
 
-GIVEN, NUMBER, UFUNC, CAST, VIEW, COPY, SUM, PRODUCT, CALL = (
-    "given", "number", "ufunc", "cast", "view", "copy", "sum", "product", "call"
+GIVEN, NUMBER, UFUNC, CAST, CHOICE, VIEW, COPY, SUM, LINES, PRODUCT, CALL = (
+    "given", "number", "ufunc", "cast", "choice", "view", "copy", "sum", "lines", "product", "call"
 )
 """How a node is computed:
 
 - ``given``: an input or a constant.
 - ``number``: one number (of NumPy's), by Python's operators or a ufunc.
-- ``ufunc``, ``cast``, ``copy``, ``product``: into an array that is there already, by a ufunc, `astype`, a reshape that
-  cannot be a view, a product of matrices.
+- ``ufunc``, ``cast``, ``choice``, ``copy``, ``product``, ``lines``: into an array that is there already, by a ufunc,
+  `astype`, `where`, a reshape that cannot be a view, a product of matrices, a sum over some of the axes.
 - ``view``: of an array that is there already.
 - ``sum``: a sum over all axes of an array whose entries lie one after another.
 - ``call``: by its function, which makes what it returns.
 """
-PIECE = 16384
-"""Entries of the pieces of long arrays, such that what the operations of a loop make of one fits into the cache."""
+OWN = (UFUNC, CAST, CHOICE, COPY, PRODUCT, LINES)
+"""The ways of computing that fill memory which is there already."""
+LONG = 32768
+"""Entries from which arrays are computed piece by piece."""
 SHORT = 8192
 """Entries up to which BLAS takes no threads for a scalar product, and adds few enough numbers one by one."""
+FEW = 256
+"""Numbers that may be added one by one."""
 _VIEWS = frozenset({"reshape", "permute_dims", "broadcast_to", INDEX, "real", "imag", "linalg.diagonal", "flip"})
 _NEW = frozenset({
     "sum", "max", "min", "prod", "any", "all", "matmul", "where", "concat", "stack", "take", "cumulative_sum", "sort",
@@ -48,6 +52,7 @@ class Layout:
             more than one where that is not known.
         factors: for each sum of products that is computed as a scalar product the two arrays.
         merged: the products in these, which are not computed.
+        axes: for each sum over some axes these.
     """
 
     def __init__(self, program: Program, exact: bool, inputs: dict[Node, Any]) -> None:
@@ -55,13 +60,15 @@ class Layout:
         self.shown: dict[Node, Any] = dict(inputs)
         self.owners: dict[Node, frozenset[Node]] = {}
         self.factors: dict[Node, tuple[Node, Node]] = {}
+        self.axes: dict[Node, tuple[int, ...]] = {}
         self.merged: set[Node] = set()
         self._exact = set(program.nodes) if exact else checked(program)
         for node in program.nodes:
             self._look(node)
         users = program.users()
         for node in program.nodes:
-            if self.way[node] == SUM:
+            last = self.axes.get(node) == (len(node.shape or ()),)  # so that no axis is kept with length 1
+            if self.way[node] == SUM or (self.way[node] == LINES and last):
                 x = node.args[0]
                 if len(users[x]) == 1 and x not in program.outputs and (pair := self._factors(x)):
                     self.factors[node] = pair
@@ -73,7 +80,7 @@ class Layout:
             return None
         a, b = node.args[0], node.args[-1]
         arrays = all(isinstance(x, Node) and x.shape == node.shape and x.dtype == node.dtype for x in (a, b))
-        long = entries(node) <= SHORT or entries(node) >= 2 * PIECE
+        long = entries(node) <= SHORT or entries(node) >= LONG
         return (a, b) if arrays and long and self.row(a) and self.row(b) else None
 
     def reads(self, node: Node) -> list[Node]:
@@ -118,11 +125,21 @@ class Layout:
             return CALL, None
         if self.exact(node):
             return CALL, None
+        if node.op == "where" and node.shape and len(node.args) == 3 and len(node.kwargs) == 0 and len(nodes) == 3:
+            same = all(v.dtype == node.dtype for v in nodes[1:]) and node.dtype.char in "fd"
+            if same and x.dtype == bool and x.shape == node.shape:
+                return CHOICE, np.empty(node.shape, node.dtype)
         if node.op == "matmul" and node.shape and len(nodes) == 2 and not node.kwargs and node.dtype.kind in "fc":
             if all(v.dtype == node.dtype for v in nodes):
                 return PRODUCT, np.empty(node.shape, node.dtype)
         elif node.op == "sum" and node.shape == () and node.dtype.char in "fd" and x.dtype == node.dtype:
             return (SUM, None) if self.row(x) else (CALL, None)
+        elif node.op == "sum" and node.shape and node.dtype.char in "fd" and x.dtype == node.dtype and entries(x):
+            axis = node.kwargs.get("axis")
+            if self.row(x) and axis is not None and node.kwargs.keys() <= {"axis", "keepdims"} and len(node.args) == 1:
+                axes = axis if isinstance(axis, tuple) else (axis,)
+                self.axes[node] = tuple(sorted(a % len(x.shape) for a in axes))
+                return LINES, np.empty(node.shape, node.dtype)
         return CALL, None
 
     def _into(self, way: str, node: Node, nodes: list[Node]) -> tuple[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradwright.transform.program.layout import CALL, COPY, PRODUCT, UFUNC, VIEW, Layout
+from gradwright.transform.program.layout import CALL, UFUNC, VIEW, Layout
 from gradwright.transform.program.node import HOST, Node, Program
 from gradwright.transform.program.schedule import Step, cut
 
@@ -78,6 +78,4 @@ def inside(program: Program, layout: Layout, order: list[Step]) -> set[Node]:
 
 def _sure(step: Step, layout: Layout) -> bool:
     """Whether a step cannot raise."""
-    return all(layout.way[n] not in (CALL, COPY, PRODUCT) for n in step.nodes) or all(
-        n.op in _CERTAIN for n in step.nodes
-    )
+    return all(layout.way[n] != CALL or n.op in _CERTAIN for n in step.nodes)

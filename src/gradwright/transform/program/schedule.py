@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-from gradwright.transform.program.layout import CAST, PIECE, SHORT, SUM, UFUNC, Layout, entries
+from gradwright.transform.program.layout import (
+    CAST,
+    CHOICE,
+    FEW,
+    LINES,
+    LONG,
+    SHORT,
+    SUM,
+    UFUNC,
+    Layout,
+    entries,
+)
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, VARIABLE, Node, Program
+
+BYTES = 1 << 17
+"""Of a piece of an array, such that what the operations of a loop make of one fits into the cache."""
+_WIDE = 16
+"""Entries of a row from which a scalar product a row is quicker than one for many."""
+
+
+class Piece(NamedTuple):
+    """Where a piece of a long array is, in entries or rows, and the shape that it is given."""
+
+    where: slice
+    shape: tuple[int, ...]
 
 
 @dataclass
@@ -18,20 +41,38 @@ class Step:
         nodes: in their order.
         shape: of the arrays that a loop goes over; None for a step that is none.
         flat: whether a piece is a number of entries; else it is a number of rows, the first axis being cut.
-        most: how many entries a piece has at most.
+        sums: whether there are sums over all axes in the loop.
     """
 
     nodes: list[Node] = field(default_factory=list)
     shape: tuple[int, ...] | None = None
     flat: bool = True
-    most: int = PIECE
+    sums: bool = False
 
-    def pieces(self) -> list[slice]:
-        """Where each piece is, in entries or rows."""
+    def pieces(self) -> list[Piece]:
+        """All pieces; where there are sums, in lines that are short enough to be added up at once."""
         assert self.shape is not None
-        length, row = (prod(self.shape), 1) if self.flat else (self.shape[0], prod(self.shape[1:]))
-        size = max(self.most // row, 1)
-        return [slice(k, min(k + size, length)) for k in range(0, length, size)]
+        size = BYTES // max(n.dtype.itemsize for n in self.nodes)
+        if not self.flat:
+            rest = self.shape[1:]
+            if self.sums and self.shape[-1] < _WIDE:
+                size = SHORT
+            rows = max(size // prod(rest), 1)
+            return [Piece(s, (s.stop - s.start, *rest)) for s in _cuts(0, self.shape[0], rows)]
+        length = prod(self.shape)
+        if not self.sums:
+            return [Piece(s, (s.stop - s.start,)) for s in _cuts(0, length, size)]
+        whole = length // SHORT * SHORT
+        found = [Piece(s, ((s.stop - s.start) // SHORT, SHORT)) for s in _cuts(0, whole, size)]
+        return found + [Piece(s, (1, s.stop - s.start)) for s in _cuts(whole, length, SHORT)]
+
+    def in_rows(self) -> bool:
+        """Whether sums are made of those of the last axis of each piece."""
+        return self.flat or (self.shape is not None and self.shape[-1] >= _WIDE)
+
+
+def _cuts(start: int, stop: int, size: int) -> list[slice]:
+    return [slice(k, min(k + size, stop)) for k in range(start, stop, size)]
 
 
 def raises(node: Node) -> bool:
@@ -56,7 +97,7 @@ def steps(program: Program, layout: Layout) -> list[Step]:
         earliest = late if raises(node) else 0
         for x in layout.reads(node):
             if x in stage:
-                joins = shape is not None and looped.get(x) == shape and layout.way[x] != SUM
+                joins = shape is not None and looped.get(x) == shape and layout.way[x] not in (SUM, LINES)
                 earliest = max(earliest, stage[x] + (x in looped and not joins))
         stage[node] = earliest
         if raises(node):
@@ -67,25 +108,47 @@ def steps(program: Program, layout: Layout) -> list[Step]:
         looped[node] = shape
         step = calls.setdefault((earliest, (1, shape)), Step(shape=shape))
         step.nodes.append(node)
-        step.flat &= _flat(node, shape, layout)
-        if node in layout.factors:
-            step.most = SHORT
+        step.flat &= layout.way[node] != LINES and _flat(node, shape, layout)
+        step.sums |= layout.way[node] == SUM
+    for step in calls.values():
+        _writes_last(step, program, layout)
     order = sorted(calls, key=lambda at: (at[0], at[1][0]))  # stable: otherwise as they were made
     return [calls[at] for at in order]
+
+
+def _writes_last(step: Step, program: Program, layout: Layout) -> None:
+    """Put what is written to inputs to the end of a loop, where nothing in it needs what was there."""
+    if step.shape is not None:
+        read = {x for node in step.nodes for x in layout.reads(node)}
+        written = {node for node, at in zip(program.outputs, program.writes, strict=True) if at is not None} - read
+        step.nodes.sort(key=written.__contains__)  # stable
 
 
 def _loop(node: Node, layout: Layout) -> tuple[int, ...] | None:
     """The shape of the arrays over which a node may be computed piece by piece, or None."""
     way = layout.way[node]
-    if way not in (UFUNC, CAST, SUM):
+    if way not in (UFUNC, CAST, CHOICE, SUM, LINES):
         return None
-    shape: tuple[int, ...] = next(node.nodes()).shape if way == SUM else node.shape
-    if prod(shape) < 2 * PIECE or not (way == SUM or layout.row(node)):
+    shape: tuple[int, ...] = node.args[0].shape if way in (SUM, LINES) else node.shape
+    if prod(shape) < LONG:
+        return None
+    row = prod(shape[1:])
+    rows = not layout.exact(node) and shape[0] > 1 and row <= SHORT
+    if way == LINES:
+        return shape if rows and _sums_of_pieces(layout.axes[node], shape) else None
+    if way != SUM and not layout.row(node):
         return None
     if _flat(node, shape, layout):
         return shape
-    rows = not layout.exact(node) and shape[0] > 1 and prod(shape[1:]) <= PIECE
     return shape if rows and all(_cut(x, shape) or _whole(x, shape) for x in layout.reads(node)) else None
+
+
+def _sums_of_pieces(axes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether few enough numbers are added one by one if sums over these axes are made a piece at a time."""
+    together = prod(shape[a] for a in axes if a)
+    if 0 in axes:
+        return together * (BYTES // 4 // prod(shape[1:])) <= FEW
+    return together < FEW or axes == (len(shape) - 1,)
 
 
 def _flat(node: Node, shape: tuple[int, ...], layout: Layout) -> bool:
