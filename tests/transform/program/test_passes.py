@@ -22,7 +22,6 @@ def test_exactly_simplified_programs_give_the_same_bits(seed: int, long: bool) -
     first, second = made.inputs(), made.inputs()
     want = Interpreted(made.program)(first) + first
     found = simplified(made.program, exact=True)
-    assert len(found.nodes) <= len(made.program.nodes) + 2
     for a, b in zip(want, Interpreted(found)(second) + second, strict=True):
         assert (a is None) == (b is None)
         assert a is None or bits(a) == bits(b)

@@ -9,10 +9,10 @@ from itertools import count
 from typing import Any
 
 from gradwright.backends.quiet import during_pass
-from gradwright.transform.program.layout import Layout
 from gradwright.transform.program.node import Program, Runner
 from gradwright.transform.program.passes import simplified
-from gradwright.transform.program.writing import Text
+from gradwright.transform.program.planning.layout import Layout
+from gradwright.transform.program.planning.writing import Text
 
 _number = count(1)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.layout import OWN, UFUNC, Layout
 from gradwright.transform.program.node import Node, Program
-from gradwright.transform.program.schedule import Step
+from gradwright.transform.program.planning.layout import OWN, UFUNC, Layout
+from gradwright.transform.program.planning.schedule import Step
 
 _ALIGNED = 64
 

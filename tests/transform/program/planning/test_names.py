@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwright.transform.program.layout import Layout
-from gradwright.transform.program.names import Names, check, shaped
 from gradwright.transform.program.node import CHECK, Departed, Node, Program
+from gradwright.transform.program.planning.layout import Layout
+from gradwright.transform.program.planning.names import Names, check, shaped
 
 X = np.ones((3, 4))
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.buffers import Buffers, Pool
-from gradwright.transform.program.layout import Layout
-from gradwright.transform.program.schedule import steps
+from gradwright.transform.program.planning.buffers import Buffers, Pool
+from gradwright.transform.program.planning.layout import Layout
+from gradwright.transform.program.planning.schedule import steps
 from gradwright.transform.program.tracing.traced import space, traced
 
 

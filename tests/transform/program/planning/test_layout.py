@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright.transform.program.layout import Layout
 from gradwright.transform.program.node import Node, Program
+from gradwright.transform.program.planning.layout import Layout
 from gradwright.transform.program.tracing.traced import space, traced
 
 X = np.ones((3, 4))

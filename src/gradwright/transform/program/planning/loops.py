@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.buffers import array
-from gradwright.transform.program.calls import Calls, add_reduce
-from gradwright.transform.program.layout import CHOICE, LINES, NUMBER, SUM
 from gradwright.transform.program.node import Node
-from gradwright.transform.program.schedule import Step, cut
+from gradwright.transform.program.planning.buffers import array
+from gradwright.transform.program.planning.calls import Calls, add_reduce
+from gradwright.transform.program.planning.layout import CHOICE, LINES, NUMBER, SUM
+from gradwright.transform.program.planning.schedule import Step, cut
 
 
 class Loop:

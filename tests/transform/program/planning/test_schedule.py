@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.layout import SHORT, Layout
 from gradwright.transform.program.node import HOST
-from gradwright.transform.program.schedule import BYTES, Step, steps
-from gradwright.transform.program.traced import Notes, space, traced
+from gradwright.transform.program.planning.layout import SHORT, Layout
+from gradwright.transform.program.planning.schedule import BYTES, Step, steps
+from gradwright.transform.program.tracing.traced import Notes, space, traced
 
 LONG = np.ones(100_000)
 WIDE = np.ones((1000, 100))

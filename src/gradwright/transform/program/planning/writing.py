@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
-from gradwright.transform.program.buffers import Buffers
-from gradwright.transform.program.calls import Calls
-from gradwright.transform.program.layout import CALL, NUMBER, OWN, SUM, VIEW, Layout
-from gradwright.transform.program.loops import Loop
 from gradwright.transform.program.node import INPUT, Node, Program
-from gradwright.transform.program.places import escaping, inside, written_in_place
-from gradwright.transform.program.schedule import steps
+from gradwright.transform.program.planning.buffers import Buffers
+from gradwright.transform.program.planning.calls import Calls
+from gradwright.transform.program.planning.layout import CALL, NUMBER, OWN, SUM, VIEW, Layout
+from gradwright.transform.program.planning.loops import Loop
+from gradwright.transform.program.planning.places import escaping, inside, written_in_place
+from gradwright.transform.program.planning.schedule import steps
 
 
 class Text(Calls):

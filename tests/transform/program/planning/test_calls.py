@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradwright.transform.program.plan import Plan
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 X = np.random.default_rng(0).uniform(-2, 2, (40, 30))
 CARE = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradwright.transform.program.interpreted import function
-from gradwright.transform.program.layout import (
+from gradwright.transform.program.node import CHECK, HOST, INDEX, PICK, VARIABLE, Node
+from gradwright.transform.program.planning.layout import (
     CAST,
     CHOICE,
     COPY,
@@ -23,8 +24,7 @@ from gradwright.transform.program.layout import (
     Layout,
     entries,
 )
-from gradwright.transform.program.names import Names
-from gradwright.transform.program.node import CHECK, HOST, INDEX, PICK, VARIABLE, Node
+from gradwright.transform.program.planning.names import Names
 from gradwright.transform.program.rewriting import number
 
 _OPERATORS = {"add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "divide": "{} / {}",

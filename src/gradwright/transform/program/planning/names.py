@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.quiet import as_user
-from gradwright.transform.program.buffers import Buffers
 from gradwright.transform.program.interpreted import compute, same
-from gradwright.transform.program.layout import CALL, NUMBER, SUM, VIEW, Layout
 from gradwright.transform.program.node import CONSTANT, INPUT, Departed, Node
+from gradwright.transform.program.planning.buffers import Buffers
+from gradwright.transform.program.planning.layout import CALL, NUMBER, SUM, VIEW, Layout
 
 _PLAIN = (bool, int, str, type(None), type(...))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradwright.transform.program.plan import Plan
-from gradwright.transform.program.traced import space, traced
+from gradwright.transform.program.tracing.traced import space, traced
 
 rng = np.random.default_rng(0)
 FLAT = [rng.uniform(0.5, 2, 100_003), rng.uniform(0.5, 2, 100_003), np.array(0.3)]

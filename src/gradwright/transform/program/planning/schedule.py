@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, NamedTuple
 
-from gradwright.transform.program.layout import (
+from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, VARIABLE, Node, Program
+from gradwright.transform.program.planning.layout import (
     CAST,
     CHOICE,
     FEW,
@@ -18,7 +19,6 @@ from gradwright.transform.program.layout import (
     Layout,
     entries,
 )
-from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, VARIABLE, Node, Program
 
 BYTES = 1 << 17
 """Of a piece of an array, such that what the operations of a loop make of one fits into the cache."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright.transform.program.layout import Layout
 from gradwright.transform.program.node import HOST
-from gradwright.transform.program.places import escaping, inside, written_in_place
-from gradwright.transform.program.schedule import steps
+from gradwright.transform.program.planning.layout import Layout
+from gradwright.transform.program.planning.places import escaping, inside, written_in_place
+from gradwright.transform.program.planning.schedule import steps
 from gradwright.transform.program.tracing.traced import Notes, space, traced
 
 X = np.ones((3, 4))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gradwright.transform.program.layout import CALL, UFUNC, VIEW, Layout
 from gradwright.transform.program.node import HOST, Node, Program
-from gradwright.transform.program.schedule import Step, cut
+from gradwright.transform.program.planning.layout import CALL, UFUNC, VIEW, Layout
+from gradwright.transform.program.planning.schedule import Step, cut
 
 _CERTAIN = ("sum", "max", "matmul", "where", "permute_dims", "reshape", "broadcast_to")
 """Functions that cannot raise for other values."""
