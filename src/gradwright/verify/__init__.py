@@ -7,6 +7,7 @@ __getattr__, __dir__ = later(
     {
         **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
         **dict.fromkeys(("Stability", "stability"), "gradwright.verify.proof.stability"),
+        **dict.fromkeys(("Sampled", "sampled"), "gradwright.verify.chance"),
         **dict.fromkeys(("Witness", "second_witness"), "gradwright.verify.witness"),
     },
 )

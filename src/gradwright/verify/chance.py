@@ -1,0 +1,128 @@
+"""Whole derivatives in a few random directions, and a true bound on the chance that an error is missed.
+
+Along a direction u of independent Gaussian numbers, drawn anew, all outputs are differentiated at once: by differences,
+with an error bar for each, and by backward, read in forward mode. If the gradient of some output is off by a vector of
+length d, the two are apart there by d z with z Gaussian, however the error lies. If nothing is seen within t, the bars
+of both, then |z| <= t/d, whose chance is at most sqrt(2/pi) t/d; and of several directions the product of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import pi, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from gradwright import dtypes
+from gradwright.contract.trees import tree_flatten
+from gradwright.engine.base import TensorBase, wrap
+from gradwright.transform.forward import jvp
+from gradwright.verify.numeric.differences import converging
+from gradwright.verify.numeric.jacobian import rounding
+
+_LEVELS = 8
+_FIRST = 0.03
+_WAVES = 1e-9
+"""Of the largest derivative: among many outputs, extrapolations of some agree by chance."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What random directions say; true if nothing is off.
+
+    Attributes:
+        agree: whether all outputs came out alike along all directions.
+        rooms: for each direction, how far apart two values could have been without being told apart.
+        off: by how much the worst was off, over the room that it had.
+    """
+
+    agree: bool
+    rooms: tuple[float, ...]
+    off: float
+
+    def missing(self, size: float) -> float:
+        """The largest chance that an error is missed that makes the gradient of some output off by this length."""
+        return prod(min(1.0, sqrt(2 / pi) * room / size) for room in self.rooms)
+
+    def noticed(self, chance: float = 1e-6) -> float:
+        """Errors of this length or more are missed with no more than this chance."""
+        return sqrt(2 / pi) * prod(self.rooms) ** (1 / len(self.rooms)) / chance ** (1 / len(self.rooms))
+
+    def __bool__(self) -> bool:
+        return self.agree
+
+    def __str__(self) -> str:
+        n = len(self.rooms)
+        if not self.agree:
+            return f"off in random directions, by {self.off:.2g} times what the bars allow"
+        size = max(self.noticed(), *self.rooms)
+        return (f"agrees in {n} random directions; a gradient that is off by {size:.1g} (its length) or more is missed "
+                f"with a chance below {max(self.missing(size), 1e-99):.1g}")  # fmt: skip
+
+
+def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: Any = None,
+            room: float | None = None) -> Sampled:  # fmt: skip
+    """Compare the derivatives of a function of tensors with differences along fresh random directions.
+
+    Args:
+        f: takes tensors and returns tensors, in containers too.
+        inputs: its arguments; tensors of float64 are moved, all at once; if some require grad, those alone.
+        directions: how many.
+        seed: of the directions; by default they are others every time, which the chance that is stated rests on.
+        room: how far two values may be apart without an alarm, in place of the error bars.
+
+    >>> import gradwright as gw
+    >>> print(sampled(gw.tanh, gw.tensor([0.5, -1.0], dtype=gw.float64), seed=1))
+    agrees in 4 random directions; a gradient that is off by ... or more is missed with a chance below 1e-06
+
+    Raises ValueError if there is no tensor of float64 among the inputs.
+    """
+    spots = [k for k, x in enumerate(inputs) if isinstance(x, TensorBase) and x.array.dtype == np.float64]
+    if not spots:
+        raise ValueError("sampled: expected a tensor of float64 among the inputs, but there is none")
+    spots = [k for k in spots if inputs[k]._node is not None] or spots
+    generator = np.random.default_rng(seed)
+    base = [np.asarray(inputs[k].array) for k in spots]
+    scale = float(np.sqrt(np.mean(np.concatenate([x.reshape(-1) for x in base]) ** 2))) or 1.0
+
+    def call(*tensors: Any) -> tuple[Any, ...]:
+        given = list(inputs)
+        for k, t in zip(spots, tensors, strict=True):
+            given[k] = t
+        return tuple(t for t in tree_flatten(f(*given), open_dataclasses=True)[0] if isinstance(t, TensorBase)
+                     and dtypes.of(t.array.dtype).category == dtypes.FLOAT)  # fmt: skip
+
+    rooms, worst = [], 0.0
+    for _ in range(directions):
+        u = [generator.standard_normal(x.shape) for x in base]
+        value, bar = _by_differences(call, base, u, _FIRST * min(scale, 1.0))
+        _, tangents = jvp(call, tuple(wrap(x) for x in base), tuple(wrap(v) for v in u))
+        said = _joined(tangents)
+        allowed = bar + 64 * rounding(base[0].dtype) * np.abs(said) if room is None else np.full(bar.shape, room)
+        off = np.abs(said - value)
+        worst = max(worst, float(np.max(off / np.where(allowed > 0, allowed, np.finfo(float).tiny), initial=0.0)))
+        rooms.append(float(np.max(allowed + (bar if room is not None else allowed), initial=0.0)))
+    return Sampled(worst <= 1.0, tuple(rooms), worst)
+
+
+def _joined(tensors: Sequence[Any]) -> Any:
+    parts = [np.asarray(t.detach().array, np.float64).reshape(-1) for t in tensors]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _by_differences(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any], first: float) -> tuple[Any, Any]:
+    """All outputs' derivatives along a direction, extrapolated, with an error bar for each."""
+    unit = rounding(base[0].dtype)
+    inside = unit * max(float(np.max(np.abs(x), initial=0.0)) for x in base)
+
+    def ladder() -> Iterator[tuple[Any, Any]]:
+        for h in first / 2.0 ** np.arange(_LEVELS):
+            up, down = (_joined(call(*[wrap(x + s * h * v) for x, v in zip(base, u, strict=True)])) for s in (1, -1))
+            slope = (up - down) / (2 * h)
+            yield slope, (4 * unit * np.maximum(np.abs(up), np.abs(down)) + 4 * inside * np.abs(slope)) / (2 * h)
+
+    with np.errstate(all="ignore"):
+        *_, (value, bar) = converging(ladder(), _joined(call(*[wrap(x) for x in base])) * 0)
+    return value, 16 * bar + _WAVES * float(np.max(np.abs(value), initial=0.0))
