@@ -19,6 +19,7 @@ from gradwright.engine.numbers import asked
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
 from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
+from gradwright.engine.watch import used
 from gradwright.errors import kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
@@ -261,6 +262,7 @@ class Tensor(Arrays, Elementwise, Families, Placed, TensorBase):
 
     @grad.setter
     def grad(self, value: Any) -> None:
+        used(self)
         if value is not None:
             if not isinstance(value, TensorBase):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind(value)}")

@@ -17,6 +17,7 @@ from gradwright.creation import as_tensor
 from gradwright.engine.grad_mode import set_recording
 from gradwright.engine.hooks import Registry, RemovableHandle, add
 from gradwright.engine.mode import inside, resumed
+from gradwright.engine.watch import used
 from gradwright.errors import kind
 from gradwright.optim.idle import nodes_made, warn_if_idle
 from gradwright.tensor import Tensor
@@ -187,6 +188,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradient of every parameter, or else fill it with zeros and cut its history."""
         for group in self.param_groups:
+            used(*group["params"])
             for p in group["params"]:
                 if set_to_none:
                     p._grad = None

@@ -1,5 +1,7 @@
 """Compiled training steps, each as the eager one."""
 
+from threading import Thread
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,44 @@ def test_arguments_by_position_by_name_and_in_trees():
     assert step(x, 1.0, tree=(x,)).tolist() == [2, 2]
     assert len(step.programs.traced) == 6
     assert not step.programs.reason
+
+
+def test_threads_that_share_weights():
+    gw.manual_seed(0)
+    net = gw.nn.Sequential(gw.nn.Linear(4, 8), gw.nn.Tanh(), gw.nn.Linear(8, 3)).double()
+    x = gw.randn(5, 4, dtype=gw.float64)
+    expected = net(x).detach().numpy()
+    others = [gw.tensor([float(k)], dtype=gw.float64, requires_grad=True) for k in range(4)]
+    faults = []
+
+    def work(k):
+        shared = gw.compile(lambda x: net(x).detach())
+        mine = gw.compile(lambda x: (others[k] * x).sum().backward())
+        for n in range(30):
+            out = shared(x) if n % 3 else net(x).detach()
+            if not isinstance(out.array, np.ndarray) or abs(out.numpy() - expected).max() > 1e-12:
+                faults.append((k, n))
+            mine(gw.ones(1, dtype=gw.float64))
+
+    threads = [Thread(target=work, args=(k,)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not faults
+    assert [t.grad.item() for t in others] == [30.0] * 4
+
+
+def test_one_step_called_from_several_threads():
+    w = gw.tensor([1.0, 2.0], dtype=gw.float64)
+    step = gw.compile(lambda x: (w * x).exp().sum())
+    faults = []
+
+    def work(k):
+        for n in range(200):
+            value = (k * n % 7) / 7
+            if abs(step(gw.full((2,), value, dtype=gw.float64)).item() - np.exp([value, 2 * value]).sum()) > 1e-12:
+                faults.append((k, n))
+
+    threads = [Thread(target=work, args=(k,)) for k in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert not faults

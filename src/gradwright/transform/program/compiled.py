@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import dtypes
+from gradwright.backends.devices import CPU, get_default_device
 from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
@@ -33,6 +34,7 @@ def _first(refusals: Sequence[Refusal]) -> str:
     return f"{refusals[0]}{more}"
 
 
+_tracing = Lock()
 _KEPT = 64
 """For so many sizes the programs of one for all are kept."""
 
@@ -106,7 +108,7 @@ class Programs:
 
     def _called(self, records: bool, args: Any, kwargs: Any) -> Any:
         leaves, spec = (args, len(args)) if not kwargs and _FLAT.issuperset(map(type, args)) else _taken(args, kwargs)
-        key = records, dtypes.default(), spec
+        key = records, dtypes.default(), get_default_device() is CPU, spec
         entries = self.entries.get(key, ())
         why = ""
         for entry in chain(entries, self._sized(key, leaves)):
@@ -122,8 +124,13 @@ class Programs:
             why = str(entries[0].changed() or entries[0].moved(leaves))
         if len(self.traced) >= self.limit:
             return self._too_many(why, args, kwargs)
-        self.traced.append(why)
-        return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
+        if not _tracing.acquire(False):  # what another thread traces is no part of this
+            return self.function(*args, **kwargs)
+        try:
+            self.traced.append(why)
+            return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
+        finally:
+            _tracing.release()
 
     def _run(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of a program; random numbers are drawn again if it departs."""
@@ -197,7 +204,11 @@ class Programs:
         return self.function(*args, **kwargs) if result is NotImplemented else result
 
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        trace, found, reason = Trace(Before(), self.hosted), None, ""
+        found, reason = None, ""
+        try:
+            trace = Trace(Before(), self.hosted)
+        except Untraceable as e:
+            return self._eager(str(e), args, kwargs)
         try:
             with trace:
                 for x in leaves:

@@ -167,6 +167,10 @@ class _Text:
             f"if {array}.dtype != {self.name(dtype)} or {array}.strides != {strides!r}: return None",
             "moved = True",
         ]
+        if last and int(last.rpartition("[")[2][:-1]) in self.record.written:
+            checks.insert(-1, f"if not {array}.flags.behaved: return None")
+        else:
+            checks.insert(-1, f"if not {array}.flags.aligned: return None")
         return [*lines, f"if {known}{t}._view is not None:" if known else "if True:", *(f"    {c}" for c in checks)]
 
     def _apart(self, arrays: Sequence[Any]) -> bool:

@@ -182,8 +182,9 @@ def trace_backward(trace: Trace, made: Sequence[Any], arguments: dict[int, int])
 def _history(trace: Trace, made: Sequence[Any], arguments: dict[int, int], roots: list[int], below: Any) -> History:
     out, start = History(), trace.before.start
     ends = list(dict.fromkeys(n for k in roots for n in below[k] if n._seq < start))
-    holders = {id(state.node): state.tensor for state in trace.before.states if state.node is not None}
-    holders |= {id(s.node): s.tensor for s in trace.before.states if id(s.tensor) in arguments}
+    states = trace.states.values()
+    holders = {id(state.node): state.tensor for state in states if state.node is not None}
+    holders |= {id(state.node): state.tensor for state in states if id(state.tensor) in arguments}
     if any(id(n) not in holders for n in ends):
         raise Untraceable("its result has a history that goes on into a graph made outside of the function")
     tensors = [holders[id(n)] for n in ends]

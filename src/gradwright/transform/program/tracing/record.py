@@ -105,12 +105,12 @@ def record(trace: Trace, result: Any, leaves: Sequence[Any]) -> Record:
 class _Recorder:
     def __init__(self, trace: Trace, leaves: Sequence[Any]) -> None:
         self.trace = trace
-        self.known = trace.before.known
+        self.known = trace.states
         self.arguments = {id(x): k for k, x in reversed([*enumerate(leaves)]) if isinstance(x, TensorBase)}
         self.outputs: list[Any] = []
         self.writes: list[int | None] = []
         self.made: dict[int, tuple[Any, int]] = {}
-        self.owner = {id(s.grad): s.tensor for s in trace.before.states if s.grad is not None}
+        self.owner = trace.before.owners
         self.looks: dict[int, tuple[Any, Any, int | None]] = {}
 
     def record(self, result: Any) -> Record:
@@ -196,7 +196,7 @@ class _Recorder:
     def _effects(self) -> tuple[list[Any], list[Any]]:
         grads, versions, seen = [], [], set()
         shown = {id(t) for unit in self.trace.units for t, _ in unit.showing}
-        for state in self.trace.before.states:
+        for state in self.trace.states.values():
             t = state.tensor
             if t._node is not state.node:
                 raise Untraceable("a tensor from outside of the function gets a history, or requires grad from now on")
@@ -221,7 +221,7 @@ class _Recorder:
                               "dictionaries and dataclasses of them can be made again")  # fmt: skip
         if id(x) in self.arguments:
             return "argument", self.arguments[id(x)]
-        if id(x) in self.known:
+        if id(x) in self.trace.before.known:
             owner = self.owner.get(id(x))
             return ("tensor", x) if owner is None else ("grad", owner)
         if id(x) not in self.made:
@@ -234,5 +234,5 @@ class _Recorder:
     def _check_alone(self, x: Any) -> None:
         part = getattr(x, "_part", None)
         others = [] if part is None else [t for t in part.memory.tensors() if t is not x]
-        if any(id(t) in self.known or id(t) in self.made for t in others):
+        if any(id(t) in self.trace.before.known or id(t) in self.made for t in others):
             raise Untraceable("it returns a view of a tensor that it was given, or two views of one memory")

@@ -160,15 +160,23 @@ class State:
 
 
 class Before:
-    """What tensors there were before a run, and how they were."""
+    """What tensors there were before a run.
+
+    Attributes:
+        known: all of them, by id.
+        owners: of those that are the ``.grad`` of another one, that one.
+        start: nodes with a smaller number were made before.
+
+    Raises `Untraceable` if that cannot be known.
+    """
 
     def __init__(self) -> None:
+        if gc.get_freeze_count():
+            raise Untraceable("gc.freeze() hides which tensors there are: call gc.unfreeze() before the first calls")
         tensors = [t for t in gc.get_objects() if issubclass(type(t), TensorBase)]
-        tensors = sorted([t for t in tensors if getattr(t, "array", None) is not None], key=id)  # always in one order
-        self.states = [State(t) for t in tensors]
-        self.known = {id(t): state for t, state in zip(tensors, self.states, strict=True)}
+        self.known = {id(t): t for t in tensors if getattr(t, "array", None) is not None}
+        self.owners = {id(g): t for t in tensors if (g := getattr(t, "_grad", None)) is not None}
         self.start = ticket()
-        """Nodes with a smaller number were made before."""
 
 
 class Trace(Watch):
@@ -181,6 +189,7 @@ class Trace(Watch):
         sources: what random numbers were drawn from, with the state before.
         hosted: Functions that compute in Python, or in NumPy: they are run anew at every call.
         functions: those whose forward or backward runs now.
+        states: of the tensors that were there before and have been met, by id.
     """
 
     def __init__(self, before: Before, hosted: set[Any]) -> None:
@@ -191,9 +200,8 @@ class Trace(Watch):
         self.units: list[Unit] = []
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
         self.sources: dict[Any, bytes] = {}
-        self.leaves: dict[int, Any] = {}
+        self.states: dict[int, State] = {}
         self._places: dict[tuple[Any, ...], Unit] = {}
-        self._entered: set[int] = set()
 
     # -- what a watch is told --
 
@@ -220,7 +228,6 @@ class Trace(Watch):
             raise Untraceable(f"a backward pass, at {_line()}, goes on into a graph made outside of the function")
         if type(node) is AccumulateGrad:
             leaf = node.variable
-            self.leaves[id(leaf)] = leaf
             self.adopt(leaf)
             if getattr(leaf, "_grad", None) is not None:
                 self.adopt(leaf._grad)
@@ -277,12 +284,14 @@ class Trace(Watch):
     def adopt(self, t: Any) -> None:
         """Let a tensor hold a traced array: an input of the program, if it was there before; else what it is."""
         array = t.array
-        if array.__class__ is Traced or isinstance(array, LevelArray) or id(t) in self._entered:
+        if array.__class__ is Traced or isinstance(array, LevelArray):
             return
         if backends.library(array) is not NUMPY:
             raise Untraceable(f"a tensor on {t.device}, at {_line()}: programs are made of NumPy's arrays")
         if isinstance(array, np.generic):
             array = t.array = np.asarray(array)
+        if id(t) in self.before.known:
+            self.states.setdefault(id(t), State(t))
         unit = self._unit(t, array)
         unit.showing.append((t, array))
         if len(unit.showing) > 1:
@@ -313,7 +322,7 @@ class Trace(Watch):
                 t.array = array
                 if type(t._node) is AccumulateGrad:
                     t._node._array = array
-        for state in self.before.states:
+        for state in self.states.values():
             state.restore()
         if random:
             self.rewind()

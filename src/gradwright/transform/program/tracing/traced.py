@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,13 @@ class Notes:
         self.nodes: list[Node] = []
         self.name = ""
         self.open = True
+        self.thread = get_ident()
         self._constants: dict[int, Node] = {}
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is this thread that is traced, still."""
+        return self.open and get_ident() == self.thread
 
     def enter(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Node:
         """A new node; ``args`` are nodes and Python values."""
@@ -56,8 +63,13 @@ class Notes:
         return found
 
     def call(self, op: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function of NumPy's namespace makes of arguments, traced arrays among them; traced."""
+        """What a function of NumPy's namespace makes of arguments, traced arrays among them; traced.
+
+        It is not once the run is over, nor in another thread, which may use tensors that are traced.
+        """
         value = function(*mapped_values(args), **mapped_values(kwargs))
+        if not self.is_on:
+            return value
         return self.hold(self.enter(op, self.noted(args), self.noted(kwargs), value), value)
 
     def noted(self, value: Any) -> Any:
@@ -87,7 +99,7 @@ class Notes:
     def read(self, x: Traced) -> Any:
         """The values of a traced array, for Python to see: the program is as it is only while they stay these."""
         kept = np.array(x.node.value)
-        if self.open:
+        if self.is_on:
             kept.flags.writeable = False
             self.enter(CHECK, (x.node, kept), {}, None)
         return kept
@@ -211,6 +223,8 @@ class Traced:
         if all(k is None or k is ... or isinstance(k, (int, np.integer, slice)) for k in parts):
             key = tuple(int(k) if isinstance(k, np.integer) else k for k in parts)
             value = self.node.value[key]
+            if not self.notes.is_on:
+                return value
             return Traced(self.notes, self.notes.enter(INDEX, (self.node, key), {}, value))
         return self.notes.call("at_index", operator.getitem, (self, key), {})
 
