@@ -7,7 +7,7 @@ array, and on some devices it multiplies float32 matrices with fewer digits.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from math import prod
 from typing import Any
 
@@ -116,6 +116,66 @@ def read_back(array: Any) -> Any:
         ) from e
 
 
+# -- making arrays: `jax.numpy` takes a hundred times as long to make one on a named device --
+
+
+def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+    """``x``, an array of JAX, or a copy of anything else, on a device."""
+    if isinstance(x, jax.Array):
+        out = jnp.array(x, dtype=dtype) if copy else x if dtype is None or x.dtype == dtype else jnp.astype(x, dtype)
+        return out if device is None or out.device == device else jax.device_put(out, device)
+    if (x.__class__ is float or x.__class__ is int) and x and x == x and device is not None:  # 0.0 equals -0.0
+        key = x.__class__, x, np.dtype(dtype), device
+        found = _numbers.get(key)
+        if found is None or found.is_deleted():
+            found = jax.device_put(np.array(x, dtype), device)
+            if len(_numbers) < _MANY:
+                _numbers[key] = found
+        return found
+    return jax.device_put(np.array(x, dtype), device)
+
+
+_numbers: dict[Any, Any] = {}
+_MANY = 1000
+
+
+@lru_cache(4 * _MANY)
+def _filler(shape: Any, dtype: Any, device: Any) -> Any:
+    place = jax.sharding.SingleDeviceSharding(device) if isinstance(device, jax.Device) else device
+    return jax.jit(lambda value: jnp.full(shape, value, dtype), out_shardings=place)
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """``fill_value`` everywhere, of its own dtype unless one is named."""
+    value = fill_value if isinstance(fill_value, jax.Array) else np.asarray(fill_value)
+    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    return _filler(size, np.dtype(value.dtype if dtype is None else dtype), device)(value)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Zeros, of float64 unless another dtype is named."""
+    return full(shape, False, dtype=np.float64 if dtype is None else dtype, device=device)
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Ones, of float64 unless another dtype is named."""
+    return full(shape, True, dtype=np.float64 if dtype is None else dtype, device=device)
+
+
+class _Quick:
+    """`jax.numpy` with these."""
+
+    __name__ = "jax.numpy"
+    asarray, full = staticmethod(asarray), staticmethod(full)
+    ones, zeros = staticmethod(ones), staticmethod(zeros)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(jnp, name)
+
+
+quick = _Quick()
+
+
 # -- reading and writing by index --
 
 
@@ -132,7 +192,7 @@ def put(x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) ->
 
 def unindex(x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
     """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
-    return put(jnp.zeros(shape, x.dtype, device=x.device), x, *places, key=key, accumulate=True)
+    return put(zeros(shape, dtype=x.dtype, device=x.device), x, *places, key=key, accumulate=True)
 
 
 def _along(index: Any, axis: int) -> tuple[Any, ...]:
@@ -157,8 +217,8 @@ def _scatter(how: str) -> Any:
 
 def bincount(x: Any, weights: Any = None, *, length: int) -> Any:
     """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
-    weights = jnp.ones(x.shape, jnp.int64, device=x.device) if weights is None else weights
-    return jnp.zeros(length, weights.dtype, device=x.device).at[x].add(weights)
+    weights = ones(x.shape, dtype=jnp.int64, device=x.device) if weights is None else weights
+    return zeros(length, dtype=weights.dtype, device=x.device).at[x].add(weights)
 
 
 def histogram(x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
@@ -175,7 +235,7 @@ def write_view(base: Any, value: Any, *, steps: Any) -> Any:
     shown = [base]
     for op, static, *which in reversed(rest):
         if op.name not in _UNDO or which:
-            return generic.write_view(jnp, base, value, steps=_joined(rest))
+            return generic.write_view(quick, base, value, steps=_joined(rest))
         shown.append(op(shown[-1], **static))
     for (op, static), x in zip(rest, reversed(shown[:-1]), strict=True):
         value = _UNDO[op.name](x, value, **static)
@@ -243,7 +303,7 @@ def _whole(f: Any) -> Any:
 
 def _converged(name: str) -> Any:
     """The function of linear algebra of this name; LinAlgError where JAX gives NaN, since it did not converge."""
-    own, explained = getattr(namespace.linalg, name), on_host(jnp, getattr(linalg, name))
+    own, explained = getattr(namespace.linalg, name), on_host(quick, getattr(linalg, name))
 
     def call(x: Any, **static: Any) -> Any:
         out = own(x, **static)
@@ -311,7 +371,7 @@ def weigh_windows(y: Any, x: Any, *, lattice: Lattice) -> Any:
 jax.config.update("jax_enable_x64", True)
 if jax.config.jax_default_matmul_precision is None:
     jax.config.update("jax_default_matmul_precision", "highest")
-namespace = Extended(jnp)
+namespace = Extended(quick)
 for _f in (
     at, bincount, einsum, histogram, put, running_extremum, sorted_lines, spread_windows, take_along_axis,
     times_windows, to_complex, unindex, unwindows, weigh_windows, where, windows, write_view,
