@@ -14,6 +14,7 @@ from gradwright.transform.program.compiled import CompileWarning, Programs
 from gradwright.transform.program.node import Program, Runner
 from gradwright.transform.program.passes import simplified
 from gradwright.transform.program.plan import Plan
+from gradwright.transform.program.telling.explain import METHODS
 
 BACKENDS = ("auto", "plan", "c", "eager")
 _CHECKS = ("first", "always", "never")
@@ -109,6 +110,8 @@ def _function(function: Callable[..., Any], programs: Programs) -> Any:
         return programs.call(args, kwargs)
 
     compiled.programs = programs  # type: ignore[attr-defined]
+    for name, f in METHODS.items():
+        setattr(compiled, name, partial(f, programs))
     return compiled
 
 
@@ -125,7 +128,8 @@ def _module(module: Any, make: Any, **options: Any) -> Any:
     def deepcopy(self: Any, memo: Any) -> Any:
         return compile(copy.deepcopy(plain, memo))
 
-    made = type(cls.__name__, (cls,), {"__call__": call, "__module__": cls.__module__, "__doc__": cls.__doc__,
+    told = {name: staticmethod(partial(f, programs)) for name, f in METHODS.items() if not hasattr(cls, name)}
+    made = type(cls.__name__, (cls,), {**told, "__call__": call, "__module__": cls.__module__, "__doc__": cls.__doc__,
                                        "__qualname__": cls.__qualname__, "programs": programs,
                                        "__deepcopy__": deepcopy})  # fmt: skip
     out: Any = object.__new__(made)

@@ -82,6 +82,11 @@ class Programs:
                  check: str = "first", strict: bool = False, dynamic: bool | None = None) -> None:  # fmt: skip
         self.function, self.make, self.exact, self.check, self.strict = function, make, exact, check, strict
         self.dynamic = dynamic
+        self.lock = Lock()
+        self.forget()
+
+    def forget(self) -> None:
+        """Be as before the first call."""
         self.entries: dict[Any, list[Entry]] = {}
         self.reason = ""
         self.traced: list[str] = []
@@ -90,7 +95,6 @@ class Programs:
         self.templates: dict[Any, sizes.Template] = {}
         self.sized: dict[Any, list[Entry]] = {}
         self.full, self.apart = False, ""
-        self.lock = Lock()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call returns.

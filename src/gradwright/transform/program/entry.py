@@ -36,6 +36,7 @@ class Entry:
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
+        number: larger than that of every entry made before.
     """
 
     def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = ()) -> None:
@@ -46,7 +47,8 @@ class Entry:
         text = _Text(record, leaves)
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)
-        filename = f"<gradwright compiled call {_number()}>"
+        self.number = _number()
+        filename = f"<gradwright compiled call {self.number}>"
         linecache.cache[filename] = (len(self.text), None, self.text.splitlines(keepends=True), filename)
         exec(compile(self.text, filename, "exec"), text.scope)  # noqa: S102 - the text is written here
         self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]

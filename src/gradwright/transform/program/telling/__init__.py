@@ -1,0 +1,1 @@
+"""What compiled functions tell of themselves."""
