@@ -168,3 +168,22 @@ def test_long_sums_are_as_exact_as_numpys() -> None:
     program = traced(lambda x: [space.sum(x), space.sum(x * x), space.sum(x * 3.0 + 1.0)], x)
     for got, want in zip(Plan(program)([x]), [x, x.astype("f8") ** 2, x * 3.0 + 1.0], strict=True):
         np.testing.assert_allclose(got, want.sum(dtype="f8"), rtol=2e-7)
+
+
+def test_records_of_steps_and_their_times() -> None:
+    notes = Notes()
+    x = notes.input(np.ones(100_000))
+    notes.enter(HOST, (len, x.node), {}, 100_000)
+    plan = Plan(notes.program([x], [space.exp(x) + 1.0, space.sum(x)], [None, None]))
+    kinds = [(r["kind"], r["entries"], len(r["nodes"])) for r in plan.loops]
+    assert kinds == [("host", 100_000, 1), ("NumPy", 100_000, 3)]
+    want = plan([np.ones(100_000)])
+    assert not any(r["seconds"] for r in plan.loops)
+    plan.timed = True
+    for _ in range(2):
+        for a, b in zip(plan([np.ones(100_000)]), want, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert all(r["seconds"] > 0 for r in plan.loops)
+    plan.timed = False
+    plan([np.ones(100_000)])
+    assert "clock" not in plan.source

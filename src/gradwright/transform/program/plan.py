@@ -30,21 +30,38 @@ class Plan(Runner):
 
     Attributes:
         source: the function's text.
+        loops: for each of its steps a record: ``kind`` ("NumPy" or "host"), ``name``, ``nodes``, ``entries``, and
+            ``seconds``, the time spent in it while ``timed``.
+        timed: whether calls measure how long each step takes; they are slower then.
+
+    Inputs that are written share no memory with others; the caller sees to that.
     """
 
     def __init__(self, program: Program, exact: bool = False) -> None:
         super().__init__(program)
         self.exact = exact
         self.source = ""
+        self.loops: list[dict[str, Any]] = []
         self._run: Callable[..., Any] | None = None
+        self._timed = False
         if all(node.value is not None for node in program.inputs):
             self._write([node.value for node in program.inputs])
+
+    @property
+    def timed(self) -> bool:
+        """Whether calls measure how long each step takes."""
+        return self._timed
+
+    @timed.setter
+    def timed(self, value: bool) -> None:
+        if value != self._timed:
+            self._timed, self._run = value, None  # it is written anew
 
     def _write(self, arrays: Sequence[Any]) -> Callable[..., Any]:
         program = simplified(self.program, self.exact)
         layout = Layout(program, self.exact, dict(zip(program.inputs, arrays, strict=True)))
-        text = Text(program, layout)
-        self.source = text.source
+        text = Text(program, layout, self._timed)
+        self.source, self.loops = text.source, text.records
         file = f"<plan {next(_number)}>"
         linecache.cache[file] = (len(text.source), None, text.source.splitlines(keepends=True), file)
         scope: dict[str, Any] = {}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from math import prod
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from gradwright.transform.program.node import INPUT, Node, Program
+from gradwright.transform.program.node import HOST, INPUT, Node, Program
 from gradwright.transform.program.planning.buffers import Buffers
 from gradwright.transform.program.planning.calls import Calls
-from gradwright.transform.program.planning.layout import CALL, NUMBER, OWN, SUM, VIEW, Layout
+from gradwright.transform.program.planning.layout import CALL, NUMBER, OWN, SUM, VIEW, Layout, entries
 from gradwright.transform.program.planning.loops import Loop
 from gradwright.transform.program.planning.places import escaping, inside, written_in_place
-from gradwright.transform.program.planning.schedule import steps
+from gradwright.transform.program.planning.schedule import Step, steps
 
 
 class Text(Calls):
@@ -21,20 +23,30 @@ class Text(Calls):
     Attributes:
         source: the text.
         order: the steps, one after another.
+        records: for each step that has lines its ``kind`` ("NumPy" or "host"), its ``name``, the ``nodes`` in it, how
+            many ``entries`` it has, and the ``seconds`` that were spent in it, if the text is ``timed``.
     """
 
-    def __init__(self, program: Program, layout: Layout) -> None:
+    def __init__(self, program: Program, layout: Layout, timed: bool = False) -> None:
         self._program, self.order = program, steps(program, layout)
         super().__init__(layout, written_in_place(program, layout, self.order))
         self._apart = {*self.targets, *escaping(program, layout)}
         self.buffers = Buffers(program, layout, self.order, self._apart, inside(program, layout, self.order))
         given = ", ".join(f"x{n.number}" for n in program.inputs)
         self.line(f"{given}{',' * (len(program.inputs) == 1)} = arrays" if given else "")
+        self.records: list[dict[str, Any]] = []
         for step in self.order:
+            before = len(self.body)
+            if timed:
+                self.line(f"start = {self.f(perf_counter, 'clock')}()")
             if step.shape is None:
                 self.step(step.nodes[0])
             else:
                 Loop(self, step)
+            if len(self.body) > before + timed:
+                self.records.append(_record(step))
+                if timed:
+                    self.line(f"{self.bind('record', self.records[-1])}['seconds'] += clock() - start")
         self._end()
         self.source = "\n".join([
             f"def bound({', '.join(self.names)}):", "    def run(arrays):", *(f"        {s}" for s in self.body),
@@ -87,3 +99,14 @@ class Text(Calls):
         """Whether an array lies in memory as a copy of it would."""
         shown = self.layout.shown[node]
         return bool(np.empty_like(shown).strides == shown.strides)
+
+
+def _record(step: Step) -> dict[str, Any]:
+    """What a step is, for people."""
+    first = step.nodes[0]
+    names = dict.fromkeys(node.name or node.op for node in step.nodes)
+    return {
+        "kind": "host" if first.op == HOST else "NumPy", "name": ", ".join(names), "nodes": step.nodes,
+        "entries": prod(step.shape) if step.shape is not None else max(map(entries, (first, *first.nodes()))),
+        "seconds": 0.0,
+    }  # fmt: skip
