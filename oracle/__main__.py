@@ -15,10 +15,10 @@ if importlib.util.find_spec("torch") is None:
 
 from oracle.check import Options
 from oracle.entries import GROUPS, chosen, name_of
-from oracle.known import KNOWN, TRANSFORMED
+from oracle.known import COMPILED, KNOWN, TRANSFORMED
 from oracle.libraries import LIBRARIES
 from oracle.refused import REFUSED
-from oracle.report import DOCS, operators_page, show, show_transforms
+from oracle.report import DOCS, operators_page, show, show_compiled, show_transforms
 from oracle.resolve import callable_for
 from oracle.runner import run
 
@@ -38,7 +38,8 @@ def main() -> int:
     if asked.missing:
         console.print("\n".join(name_of(e) for e in entries if callable_for(e) is None), highlight=False)
         return 0
-    options = Options(asked.samples, asked.dtypes, asked.forms, asked.errors, asked.library, asked.transforms)
+    options = Options(asked.samples, asked.dtypes, asked.forms, asked.errors, asked.library, asked.transforms,
+                      asked.backend if asked.compiled else "", asked.exact)
     order = {name_of(e): place for place, e in enumerate(entries)}
     running = run(entries, options, asked.jobs)
     if console.is_terminal:
@@ -47,6 +48,9 @@ def main() -> int:
     if asked.transforms:
         show_transforms(records, console, TRANSFORMED)
         return int(any(import_module("oracle.transforms").fails(r) for r in records))
+    if asked.compiled:
+        show_compiled(records, console, COMPILED)
+        return int(any(import_module("oracle.compiled").fails(r) for r in records))
     known = REFUSED[asked.library] if asked.library else KNOWN
     show(records, console, asked.library or "PyTorch's databases", known)
     return int(any(r.status == "disagree" and r.name not in known for r in records))
@@ -62,6 +66,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--errors", action="store_true", help="inputs that must be refused too")
     parser.add_argument("--library", default="", choices=LIBRARIES, help="compare its arrays with NumPy's instead")
     parser.add_argument("--transforms", action="store_true", help="check tangents and batches instead")
+    parser.add_argument("--compiled", action="store_true", help="check what is compiled against what is not instead")
+    parser.add_argument("--backend", default="auto", help="compile by this (default auto)")
+    parser.add_argument("--exact", action="store_true", help="compile with exact=True")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     parser.add_argument("--missing", action="store_true", help="only list what gradwright lacks")
     parser.add_argument("--docs", action="store_true", help="only write docs/operators.md")

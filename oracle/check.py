@@ -34,6 +34,10 @@ class Options:
     """Compare with the run over this library's arrays instead of with PyTorch."""
     transforms: bool = False
     """Check tangents and batches instead."""
+    backend: str = ""
+    """Check what is compiled with this backend instead."""
+    exact: bool = False
+    """It must give eager's numbers to the bit."""
 
 
 @dataclass

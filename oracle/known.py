@@ -78,3 +78,8 @@ TRANSFORMED: dict[str, dict[str, str]] = {
     },
 }
 """For each check of the transforms (`python -m oracle --transforms`) the entries that may fail it, and why."""
+
+COMPILED: dict[str, str] = {
+    "optim.LBFGS": "its line search is Python code that goes by numbers",
+}
+"""The entries that may run eagerly though they are compiled (`python -m oracle --compiled`), and why."""

@@ -42,7 +42,7 @@ def _check_case(record: Record, info: Any, build: Any, case: Any, dtype: Any, tr
     mine.load_state_dict(convert(dict(theirs.state_dict())))
     if not record.note("state", _state_difference(theirs.state_dict(), mine.state_dict()), where):
         return
-    random = _is_random(theirs, called)
+    random = is_random(theirs, called)
     expected = quietly(lambda: theirs(*called.args, **called.kwargs))
     got = mine(*args, **kwargs)
     difference = structure_difference(expected, got) or shape_difference(expected, got)
@@ -62,7 +62,7 @@ def _cases(table: Callable[..., Any], info: Any, dtype: Any, training: bool) -> 
     return quietly(lambda: list(table(info, device="cpu", dtype=dtype, requires_grad=True, training=training)))
 
 
-def _is_random(module: Any, called: Any) -> bool:
+def is_random(module: Any, called: Any) -> bool:
     """Whether PyTorch's module gives something else when it is called again."""
     first, second = (
         quietly(lambda: tensors_in(copy.deepcopy(module)(*called.args, **called.kwargs))) for _ in range(2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 CHECKS = ("value", "dtype", "gradient", "second", "state", "forms", "errors", "warnings")
+COMPILED = ("step", "history", "training")
 TRANSFORMS = ("jvp", "torch jvp", "vmap", "vmap of jvp", "jvp of vmap", "jvp of vjp")
 
 
@@ -24,10 +25,14 @@ class Record:
     name: str
     group: str
     missing: bool = False
-    checks: dict[str, Check] = field(default_factory=lambda: {name: Check() for name in CHECKS + TRANSFORMS})
+    checks: dict[str, Check] = field(default_factory=lambda: {name: Check() for name in CHECKS + TRANSFORMS + COMPILED})
     skipped: int = 0
     other_kind: list[str] = field(default_factory=list)
     """Inputs refused with another kind of exception than PyTorch's: told apart, not counted as a disagreement."""
+    compiled: int = 0
+    """How many functions have run as one program."""
+    eager: list[str] = field(default_factory=list)
+    """Why others have run eagerly, or as several programs."""
 
     def note(self, check: str, difference: str | None, where: str = "") -> bool:
         """Count one comparison; ``difference`` is None if there was none. Returns whether it passed."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 
 from rich import box
@@ -11,7 +13,7 @@ from rich.table import Table
 
 from oracle.entries import ENTRIES, GROUPS, group_of, name_of
 from oracle.known import KNOWN
-from oracle.records import TRANSFORMS, Record
+from oracle.records import COMPILED, TRANSFORMS, Record
 from oracle.resolve import callable_for
 
 DOCS = Path(__file__).parent.parent / "docs" / "operators.md"
@@ -39,6 +41,34 @@ def show_transforms(records: list[Record], console: Console, known: dict[str, di
         failed = [r for r, c in found if c.failed]
         counted = len(found), len(found) - len(failed), len(failed), sum(r.name in known.get(name, {}) for r in failed)
         table.add_row(name, *map(str, counted))
+    console.print(table)
+
+
+def show_compiled(records: list[Record], console: Console, known: dict[str, str]) -> None:
+    """How many entries compile, how many run eagerly for which reason, and which differ."""
+    _show_reasons(records, console, known)
+    cause = import_module("oracle.compiled").cause
+    by_cause: dict[str, dict[str, str]] = defaultdict(dict)
+    for r in records:
+        for reason in r.eager:
+            by_cause[cause(reason)].setdefault(r.name, reason)
+    table = Table(title="Why what is compiled runs eagerly", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("reason", "entries", "such as"):
+        table.add_column(name, justify="right" if name == "entries" else "left", overflow="fold")
+    for reason, names in sorted(by_cause.items(), key=lambda item: -len(item[1])):
+        table.add_row(reason, str(len(names)), ", ".join(list(names)[:4]))
+    console.print(table)
+    table = Table(title="Entries compiled", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("group", "entries", "compiled", "in part", "eager", "differ", "functions", "of them eager"):
+        table.add_column(name, justify="left" if name == "group" else "right", no_wrap=True)
+    groups = [[r for r in records if r.group == group] for group in GROUPS]
+    for found in [*filter(None, groups), records]:
+        tried = [r for r in found if r.compiled or r.eager]
+        table.add_row(found[0].group if found is not records else "all", *map(str, (
+            len(tried), sum(not r.eager for r in tried), sum(bool(r.eager and r.compiled) for r in tried),
+            sum(not r.compiled for r in tried), sum(any(r.checks[c].failed for c in COMPILED) for r in tried),
+            sum(r.compiled + len(r.eager) for r in tried), sum(len(r.eager) for r in tried),
+        )))  # fmt: skip
     console.print(table)
 
 

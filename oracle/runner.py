@@ -42,6 +42,8 @@ def run_entry(entry: Any, options: Options) -> Record:
         elif options.transforms:
             if record.group not in ("modules", "optimizers"):
                 import_module("oracle.transforms").check(record, entry, op, options.samples)
+        elif options.backend:
+            import_module("oracle.compiled").check(record, entry, op, options)
         elif record.group == "modules":
             check_module(record, entry, op, options)
         elif record.group == "optimizers":

@@ -12,12 +12,16 @@ import pytest
 
 import gradwright
 from gradwright.op import Rule, table
+from gradwright.transform.program import comparison, interpreted
+from gradwright.transform.program.interpreted import compute
 
 pytest.importorskip("torch", reason="the oracle is PyTorch, which is not installed")
 
 from oracle import check, resolve
+from oracle.compiled import fails as fails_compiled
 from oracle.entries import ENTRIES, chosen, group_of, name_of
-from oracle.known import KNOWN
+from oracle.known import COMPILED, KNOWN
+from oracle.records import COMPILED as COMPILED_CHECKS
 from oracle.records import Record
 from oracle.refusals import check_errors
 from oracle.report import DOCS, operators_page
@@ -51,6 +55,20 @@ OPERATIONS = [name for name, e in PRESENT.items() if group_of(e) not in ("module
 def test_transforms_agree(name):
     record = run_entry(PRESENT[name], check.Options(samples=1, transforms=True))
     assert fails(record) == [], record.reasons()
+
+
+@pytest.mark.parametrize("name", sorted(PRESENT))
+def test_what_is_compiled_does_what_is_not(name):
+    record = run_entry(PRESENT[name], check.Options(samples=1, backend="auto"))
+    assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()
+    assert bool(record.eager) is (name in COMPILED), record.eager
+
+
+def test_finds_what_compiles_to_other_numbers(monkeypatch):
+    monkeypatch.setattr(comparison, "difference", lambda *args, **kwargs: None)
+    monkeypatch.setattr(interpreted, "compute", lambda node, args, kwargs: compute(node, args, kwargs) * 1.001
+                        if node.op == "sin" else compute(node, args, kwargs))  # fmt: skip
+    assert fails_compiled(run_entry(entry("sin"), check.Options(samples=1, backend="auto"))) == ["step", "history"]
 
 
 def test_finds_a_wrong_tangent(monkeypatch):

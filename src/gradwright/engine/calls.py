@@ -19,6 +19,7 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.strict import warn
 from gradwright.engine.untaken import tell, untaken
 from gradwright.engine.view import refresh
+from gradwright.engine.watch import used
 from gradwright.errors import kind, size
 
 
@@ -307,6 +308,7 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
     """What was given as the cotangent of an output, in its dtype; TypeError for no tensor, RuntimeError for a shape."""
     if not isinstance(g, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {kind(g)}")
+    used(g)
     if t.array.__class__ is not g.array.__class__ or is_kept(t.array):
         backends.common("backward", (t.array, g.array))
     if g.array.shape != t.array.shape:

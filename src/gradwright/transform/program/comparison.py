@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine import backward as engine
+from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.interpreted import Interpreted, compute, same
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program
@@ -160,9 +161,13 @@ def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any],
     if len(leaves) != len(record.result):
         return Difference("the number of results", record.program.outputs[0], len(record.result), len(leaves), 0.0)
     for j, ((kind, k), x) in enumerate(zip(record.result, leaves, strict=True)):
-        if kind == "made" and x is not None:
+        if (kind == "value") is isinstance(x, TensorBase) or (kind == "value" and not _equal(k, x)):
+            return Difference("a result", record.program.nodes[0], k, x, 0.0)
+        if kind == "made":
             expected[record.outputs[k]] = f"result {j}" if len(leaves) > 1 else "the result", x.array
     for t, leaf in record.grads:
+        if isinstance(t, int):
+            continue
         grad = t._grad
         if (grad is None) is not (leaf is None):
             return Difference("a .grad", record.program.nodes[0], leaf and "a tensor", grad and "a tensor", 0.0)
@@ -179,6 +184,11 @@ def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any],
     return None
 
 
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two Python values are the same."""
+    return type(a) is type(b) and (a == b or (a != a and b != b))
+
+
 def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], leaves: Sequence[Any],
                 exact: bool) -> Difference | None:  # fmt: skip
     """The first of the gradients that differs from those of a pass through the graph of the eager run."""
@@ -186,7 +196,9 @@ def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequenc
     rng = np.random.default_rng(0)
     cotangents = [rng.standard_normal(shape).astype(dtype) for _, shape, dtype in history.outputs]
     tensors = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
-    roots = [(results[k]._node, g) for k, g in zip(history.places, cotangents, strict=True)]
+    made = [find(results) for find in history.places]
+    cotangents = [g if t is not None else g * 0 for t, g in zip(made, cotangents, strict=True)]
+    roots = [(t._node, g) for t, g in zip(made, cotangents, strict=True) if t is not None]
     ends = [t._node for t in tensors]
     expected = engine.run(roots, keep_graph=True, create_graph=False, targets=ends, accumulate=False)
     saved = [arrays[s.at] if s.is_input else found[s.at] for s in history.saved]

@@ -84,6 +84,8 @@ class _Text:
     def __init__(self, record: Record, leaves: Sequence[Any]) -> None:
         self.record = record
         self.fixed = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, TensorBase)]
+        leaves_out = [*record.result, *(leaf for _, leaf in record.grads if leaf), *(s.leaf for s in record.shown)]
+        self.owners = [*{id(t): t for kind, t in leaves_out if kind == "grad"}.values()]
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
@@ -190,17 +192,24 @@ class _Text:
         lines: list[str] = []
         for k, out in enumerate(record.outputs):
             lines += [
-                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]", f"m{k}._counter = [0]", f"m{k}._view = None",
+                f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]",
+                f"m{k}._counter = [{self.name(record.made[k][0])}]", f"m{k}._view = None",
                 f"m{k}._node = {'None' if record.spent[k] is None else self.name(record.spent[k])}",
             ]  # fmt: skip
+            if record.made[k][1]:
+                lines.append(f"m{k}._node = AccumulateGrad(m{k})")
+        lines += [f"g{k} = {self.name(t)}._grad" for k, t in enumerate(self.owners)]
         for history in record.histories:
             made = ", ".join(f"m{k}" for k in range(len(record.outputs)))
             lines.append(f"{self.name(history)}.attach([{made}], outputs, arrays, leaves)")
         for t, writes, at in record.versions:
             lines += [f"counter = {self.name(t)}._counter", f"counter[0] += {writes}"]
             lines.append(f"counter[1:] = ({self.name(at)},)")
+        for k, shown in enumerate(record.shown):
+            lines.append(f"n{k} = {self.name(shown.make)}({self._given(shown.leaf)})")
         for t, leaf in record.grads:
-            lines.append(f"{self.name(t)}._grad = {'None' if leaf is None else self._given(leaf)}")
+            owner = f"m{t}" if isinstance(t, int) else self.name(t)
+            lines.append(f"{owner}._grad = {'None' if leaf is None else self._given(leaf)}")
         result = [self._given(x) for x in record.result]
         if record.spec.is_leaf():
             lines.append(f"return {result[0]}")
@@ -214,7 +223,11 @@ class _Text:
             return f"m{value}"
         if kind == "argument":
             return f"leaves[{value}]"
-        return f"{self.name(value)}._grad" if kind == "grad" else self.name(value)
+        if kind == "shown":
+            return f"n{value}"
+        if kind == "grad":
+            return f"g{[id(t) for t in self.owners].index(id(value))}"
+        return self.name(value)
 
 
 def _same(a: Any, b: Any) -> bool:

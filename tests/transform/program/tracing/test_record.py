@@ -58,9 +58,10 @@ x = gw.tensor([1.0, 2.0])
 
 
 @pytest.mark.parametrize(("function", "why"), [
-    (lambda: x[1:], "view"),
     (lambda: object(), "an object of object"),
-    (lambda: [y := x * 2, y[1:]], "two views of one memory"),
+    (lambda: x.data, "shows memory of another one"),
+    (lambda: [w := gw.ones(2, requires_grad=True), w * 2], "keeps it and what depends on it"),
+    (lambda: gw.nn.Parameter(x * 1), "makes a Parameter"),
 ])  # fmt: skip
 def test_what_cannot_be_made_again_is_refused(function, why):
     with pytest.raises(Untraceable, match=why):
@@ -78,3 +79,9 @@ def test_a_write_beside_another_view_is_refused():
     with pytest.raises(Untraceable, match="shows a part of the memory"):
         recorded(step)
     assert base.tolist() == [0, 0, 0, 0]
+
+
+def test_a_view_is_recorded_as_its_steps():
+    found = recorded(lambda: [x[1:], y := x * 2, y[0], y.detach(), x.detach()[:1]])
+    leaves = [(kind, found.shown[k].how if kind == "shown" else k) for kind, k in found.result]
+    assert leaves == [("shown", "grad"), ("made", 0), ("shown", "grad"), ("shown", "alias"), ("shown", "grad")]

@@ -24,7 +24,7 @@ _APART = tuple(_NN + name for name in (
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _STANDARD = tuple({sysconfig.get_path("stdlib") + os.sep, os.path.dirname(os.__file__) + os.sep, "<frozen "})
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_PURE = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("einops", "opt_einsum"))
+_PURE = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("einops", "opt_einsum", "scipy"))
 _known: dict[str, str] = {"<rule>": OWN}
 
 

@@ -56,7 +56,7 @@ class History:
         saved: what is saved.
         outputs: which of the tensors made have this history, and their shapes and dtypes.
         reached: for each end the outputs that lead to it.
-        places: where these stand among the leaves of what the function returns.
+        places: from the leaves of what the function returns to each of these; None if it is to be reached no more.
         function: of the leaves of arguments, for passes that are recorded.
         sources: of the inputs of the first program.
         pure: whether it may be run once more.
@@ -68,7 +68,7 @@ class History:
     saved: list[Saved]
     outputs: list[tuple[int, tuple[int, ...], Any]]
     reached: list[set[int]]
-    places: list[int]
+    places: list[Callable[[Sequence[Any]], Any]]
     function: Any
     sources: Sequence[Any]
     pure: bool
@@ -149,7 +149,7 @@ class CompiledBackward(Node):
             )
         with enable_grad():
             results = flatten(history.function(self._args))[0]
-        roots = [(results[k]._node, given[j]) for j, k in enumerate(history.places) if j in given]
+        roots = [(find(results)._node, given[j]) for j, find in enumerate(history.places) if j in given]
         found = engine.run(roots, keep_graph=True, create_graph=True, targets=self._next, accumulate=False)
         return [found.get(node) for node in self._next]
 
@@ -166,12 +166,15 @@ def trace_backward(trace: Trace, made: Sequence[Any], arguments: dict[int, int])
         for those whose graphs have nodes in common, whose ``saved`` are nodes still.
     """
     start = trace.before.start
-    below = [[] if t._node is None else _below(t._node, start) for t in made]
+    below = [[] if t._node is None or type(t._node) is AccumulateGrad else _below(t._node, start) for t in made]
+    kept = {t._node for t in made if type(t._node) is AccumulateGrad}
+    if any(not kept.isdisjoint(n._next) for nodes in below for n in nodes if n._seq >= start):
+        raise Untraceable("it makes a leaf, and keeps it and what depends on it")
     spent = [Spent(t._node.name()) if any(_is_spent(n, start) for n in nodes) else None
              for t, nodes in zip(made, below, strict=True)]  # fmt: skip
     groups: list[tuple[list[int], set[Any]]] = []
-    for k, t in enumerate(made):
-        if t._node is not None and spent[k] is None:
+    for k in range(len(made)):
+        if below[k] and spent[k] is None:
             inner = {n for n in below[k] if n._seq >= start}
             mine = [group for group in groups if not inner.isdisjoint(group[1])]
             groups = [group for group in groups if group not in mine]

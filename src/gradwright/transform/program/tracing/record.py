@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from gradwright import dtypes
 from gradwright.backends.devices import device
-from gradwright.engine.base import TensorBase
+from gradwright.backends.steps import read
+from gradwright.engine.base import TensorBase, made
+from gradwright.engine.grad_mode import set_grad_enabled
+from gradwright.engine.node import AccumulateGrad
+from gradwright.engine.version import Untracked
+from gradwright.engine.view import alias_of, refresh
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.tracing.history import Saved, trace_backward
@@ -57,10 +64,14 @@ class Record:
         sources: where each of its inputs is read.
         grads: for tensors, what their ``.grad`` is afterwards: None, or a leaf as in ``result``.
         versions: tensors whose memory is written, and how often that was.
-        outputs: for each tensor that is made, the number of the output that it holds.
+        made: for each tensor that is made: its version, whether it requires grad as a leaf, and its ``.grad``, as in
+            ``grads``.
+        outputs: for each of them, the number of the output that it holds.
         spent: for each of them its history, if that has been run through.
         histories: those of the others.
-        result: the leaves of what is returned: pairs of a kind and a value; "made" and "same" are tensors.
+        shown: tensors that are made anew at every call over the memory of others (`Shown`).
+        result: the leaves of what is returned: pairs of a kind and a value: "made", "argument", "tensor", "grad" and
+            "shown" are tensors.
         spec: their tree.
     """
 
@@ -71,6 +82,8 @@ class Record:
     outputs: list[int]
     spent: list[Any]
     histories: list[Any]
+    shown: list[Shown]
+    made: list[Any]
     result: list[Any]
     spec: Any
     looks: list[Any]
@@ -94,6 +107,25 @@ class Record:
         return [k for k in self.program.writes if k is not None]
 
 
+class Shown:
+    """A tensor over the memory of another one, and how it is made.
+
+    Attributes:
+        leaf: that other one, as in `Record.result`.
+        how: "grad", "no_grad": a view made in that mode; "alias": of the view, another tensor without history.
+        steps: the view operations, as in `View.steps`.
+    """
+
+    def __init__(self, leaf: tuple[str, Any], how: str, steps: Any) -> None:
+        self.leaf, self.how, self.steps = leaf, how, steps
+
+    def make(self, t: Any) -> Any:
+        """It, of that other one."""
+        with set_grad_enabled(self.how == "grad"):
+            found = read(t, self.steps)
+            return alias_of(found) if self.how == "alias" else found
+
+
 def record(trace: Trace, result: Any, leaves: Sequence[Any]) -> Record:
     """Make a record of a traced run that has returned ``result``; ``leaves`` are those of its arguments.
 
@@ -110,6 +142,7 @@ class _Recorder:
         self.outputs: list[Any] = []
         self.writes: list[int | None] = []
         self.made: dict[int, tuple[Any, int]] = {}
+        self.shown: dict[int, tuple[Any, Shown]] = {}
         self.owner = trace.before.owners
         self.looks: dict[int, tuple[Any, Any, int | None]] = {}
 
@@ -120,16 +153,23 @@ class _Recorder:
         out.grads, out.versions = self._effects()
         found, out.spec = flatten(result)
         out.result = [self._leaf(x) for x in found]
-        made = [t for t, _ in self.made.values()]
+        kept: list[Any] = []
+        while len(kept) < len(self.made):
+            t = [t for t, _ in self.made.values()][len(kept)]
+            if (grad := getattr(t, "_grad", None)) is not None:
+                out.grads.append((len(kept), self._leaf(grad)))
+            kept.append(t)
+        out.made = [_kind(t) for t in kept]
+        out.shown = [found for _, found in self.shown.values()]
         out.outputs = [k for _, k in self.made.values()]
-        self._history(out, made, inputs)
+        self._history(out, kept, inputs)
         out.looks = list(self.looks.values())
         out.draws = list(trace.sources)
         out.program = trace.notes.program(inputs, self.outputs, self.writes)
         return out
 
-    def _history(self, out: Record, made: list[Any], inputs: list[Traced]) -> None:
-        out.spent, out.histories = trace_backward(self.trace, made, self.arguments)
+    def _history(self, out: Record, kept: list[Any], inputs: list[Traced]) -> None:
+        out.spent, out.histories = trace_backward(self.trace, kept, self.arguments)
         at, written = {id(x.node): k for k, x in enumerate(inputs)}, set(self.writes)
         for history in out.histories:
             saved: list[Any] = history.saved
@@ -145,7 +185,7 @@ class _Recorder:
                     self.outputs.append(node)
                     self.writes.append(None)
             history.sources = out.sources
-            history.places = [out.result.index(("made", k)) for k, _, _ in history.outputs]
+            history.places = [_place(out, ("made", k)) for k, _, _ in history.outputs]
             history.pure = not (out.versions or out.grads or self.trace.sources)
 
     def _inputs(self) -> tuple[list[Traced], list[Source]]:
@@ -224,15 +264,54 @@ class _Recorder:
         if id(x) in self.trace.before.known:
             owner = self.owner.get(id(x))
             return ("tensor", x) if owner is None else ("grad", owner)
+        self.trace.adopt(x)
+        if id(x) in self.shown or self._shows(x):
+            return "shown", [*self.shown].index(id(x))
         if id(x) not in self.made:
-            self._check_alone(x)
             self.made[id(x)] = x, len(self.outputs)
             self.outputs.append(x.array)
             self.writes.append(None)
         return "made", [*self.made].index(id(x))
 
-    def _check_alone(self, x: Any) -> None:
-        part = getattr(x, "_part", None)
+    def _shows(self, x: Any) -> bool:
+        """Whether a tensor shows the memory of another one: then it is made anew of that."""
+        view, part = x._view, getattr(x, "_part", None)
         others = [] if part is None else [t for t in part.memory.tensors() if t is not x]
-        if any(id(t) in self.trace.before.known or id(t) in self.made for t in others):
-            raise Untraceable("it returns a view of a tensor that it was given, or two views of one memory")
+        known = [t for t in others if id(t) in self.trace.before.known or id(t) in self.made]
+        if view is not None and view.origin in (None, "no_grad", "several") and not view.itself:
+            refresh(x)
+            how = "no_grad" if (x._node is None and view.base._node is not None) or view.origin == "no_grad" else "grad"
+            found = Shown(self._leaf(view.base), how, view.steps)
+        elif not known:
+            return False
+        else:
+            whole = next((t for t in known if not t._part.steps and t._counter is x._counter), None)
+            if whole is None or x._node is not None or whole._view is not None or x._view is not None:
+                raise Untraceable("it returns a tensor that shows memory of another one, and is no view of it: "
+                                  "return a clone() of it")  # fmt: skip
+            found = Shown(self._leaf(whole), "alias", x._part.steps)
+        self.shown[id(x)] = x, found
+        return True
+
+
+def _place(out: Record, leaf: tuple[str, Any]) -> Callable[[Sequence[Any]], Any]:
+    """From the leaves of what a run returned to a tensor that it has made."""
+    for j, found in enumerate(out.result):
+        if found == leaf:
+            return itemgetter(j)
+        if found[0] == "shown" and out.shown[found[1]].leaf == leaf and out.shown[found[1]].how != "alias":
+            return partial(_base, j)
+    owner = next((t for t, found in out.grads if found == leaf and isinstance(t, TensorBase)), None)
+    return lambda results: owner if owner is None else owner._grad
+
+
+def _base(j: int, results: Sequence[Any]) -> Any:
+    return results[j]._view.base
+
+
+def _kind(t: Any) -> tuple[Any, bool]:
+    """What a tensor that is made has beside its values: its version, and whether it is a leaf that requires grad."""
+    if type(t) is not made.cls:
+        raise Untraceable(f"it makes a {type(t).__name__}, and keeps it")
+    version = t._counter[0]
+    return version if isinstance(version, Untracked) else int(version), type(t._node) is AccumulateGrad

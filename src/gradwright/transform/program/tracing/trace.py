@@ -238,6 +238,10 @@ class Trace(Watch):
         """A tensor is about to be written."""
         self.adopt(t)
 
+    def parted(self, t: Any, how: str) -> None:
+        """An alias of a tensor has been made: what it shows is what that does."""
+        self.adopt(t)
+
     def leaving(self, t: Any) -> None:
         """Values are about to leave for Python: inside a Function that is a reason to run it in Python each time."""
         self.adopt(t)
