@@ -82,8 +82,9 @@ class Module(State, Converted):
         """The shape of its argument, for the note on an exception: "(N, 3, ...)"; "" if it does not say."""
         return faults.takes(self)
 
-    def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: there is no compiler, whose results would be the same."""
+    def compile(self, **options: Any) -> None:
+        """Let its calls be compiled from now on: `gradwright.compile` in place, with the same options."""
+        import_module("gradwright.transform.program.compile").compile_in_place(self, **options)  # which takes a while
 
     # -- modes --
 

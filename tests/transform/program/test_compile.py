@@ -1,6 +1,7 @@
 """`gradwright.compile` as it is called."""
 
 import copy
+import pickle  # noqa: TID251 - what is loaded here was made here
 
 import pytest
 
@@ -79,3 +80,35 @@ def test_fullgraph_is_strict():
     f()
     with pytest.raises(RuntimeError, match="cannot be compiled"):
         f()
+
+
+def test_a_module_is_compiled_in_place():
+    net = gw.nn.Sequential(gw.nn.Linear(3, 3), gw.nn.Tanh())
+    x = gw.randn(2, 3)
+    expected = net(x)
+    net.compile(backend="plan")
+    for _ in range(4):
+        assert (net(x) == expected).all()
+    assert net.programs.entries
+
+
+def test_a_compiled_module_is_pickled_as_what_compiles_it_again():
+    net = gw.compile(gw.nn.Linear(3, 2), backend="plan")
+    other = pickle.loads(pickle.dumps(net))  # noqa: S301
+    x = gw.randn(2, 3)
+    assert (other(x) == net(x)).all()
+    assert other.programs is not net.programs
+    assert (copy.copy(net)(x) == net(x)).all()
+
+
+def test_the_environment_names_the_way(monkeypatch):
+    def f(x):
+        return x
+
+    monkeypatch.setenv("GRADWRIGHT_COMPILE", "eager")
+    assert gw.compile(f) is f
+    assert gw.compile(f, backend="inductor") is f
+    monkeypatch.setenv("GRADWRIGHT_COMPILE", "nonsense")
+    with pytest.raises(ValueError, match="nonsense"):
+        gw.compile(f)
+    assert gw.compile(f, backend="plan") is not f

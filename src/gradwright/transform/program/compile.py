@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
@@ -17,6 +18,7 @@ from gradwright.transform.program.plan import Plan
 from gradwright.transform.program.telling.explain import METHODS
 
 BACKENDS = ("auto", "plan", "c", "eager")
+_TORCHS = {"inductor": "auto", "aot_eager": "plan"}
 _CHECKS = ("first", "always", "never")
 
 
@@ -35,7 +37,8 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
         function: a function or a module; without one, a decorator is returned. A module comes back as one of its class
             that shares everything with it: parameters, buffers, hooks, mode.
         backend: "c" (loops in C, by the system's compiler), "plan" (NumPy, with its memory laid out before), "auto"
-            (C where there is a compiler), "eager" (the function itself).
+            (C where there is a compiler; or what the environment variable ``GRADWRIGHT_COMPILE`` names), "eager" (the
+            function itself). PyTorch's "inductor" is "auto", its "aot_eager" is "plan".
         exact: numbers are the eager run's to the bit.
         check: "first" (the first run of each program is compared), "always" (each run, for tests; one that differs
             raises AssertionError), "never".
@@ -74,13 +77,17 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
         raise TypeError(f"compile(): expected a function or a module, but got {type(function).__name__}")
     if check not in _CHECKS:
         raise ValueError(f"compile(): check must be one of {', '.join(map(repr, _CHECKS))}, but got {check!r}")
+    backend = _TORCHS.get(backend, backend)
+    if backend == "auto":
+        backend = os.environ.get("GRADWRIGHT_COMPILE") or "auto"
     make = runner_of(backend, exact)
     if disable or backend == "eager":
         return function
     if isinstance(function, type):
         raise TypeError("compile(): expected a function or a module, but got a class: compile what it makes")
     if hasattr(function, "forward") and hasattr(function, "_parameters"):
-        return _module(function, make, exact=exact, check=check, strict=fullgraph, dynamic=dynamic)
+        options = {"backend": backend, "exact": exact, "check": check, "fullgraph": fullgraph, "dynamic": dynamic}
+        return _module(function, make, options, exact=exact, check=check, strict=fullgraph, dynamic=dynamic)
     return _function(function, Programs(function, make, exact=exact, check=check, strict=fullgraph, dynamic=dynamic))
 
 
@@ -115,23 +122,36 @@ def _function(function: Callable[..., Any], programs: Programs) -> Any:
     return compiled
 
 
-def _module(module: Any, make: Any, **options: Any) -> Any:
-    """A module of the same class over the same attributes, whose call is compiled."""
+def _module(module: Any, make: Any, options: dict[str, Any], **settings: Any) -> Any:
+    """A module over the same attributes, of a class of its own below that of the module, whose call is compiled."""
+    out: Any = object.__new__(_compiled_class(module, make, options, **settings))
+    object.__setattr__(out, "__dict__", module.__dict__)
+    return out
+
+
+def compile_in_place(module: Any, **options: Any) -> None:
+    """Let the calls of a module be compiled from now on, as those of what `compile` returns."""
+    made = compile(module, **options)
+    if made is not module:
+        module.__class__ = type(made)
+
+
+def _compiled_class(module: Any, make: Any, options: dict[str, Any], **settings: Any) -> Any:
     cls = type(module)
     plain = object.__new__(cls)
     object.__setattr__(plain, "__dict__", module.__dict__)
-    programs = Programs(plain, make, **options)
+    programs = Programs(plain, make, **settings)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         return programs.call(args, kwargs)
 
     def deepcopy(self: Any, memo: Any) -> Any:
-        return compile(copy.deepcopy(plain, memo))
+        return compile(copy.deepcopy(plain, memo), **options)
+
+    def reduce(self: Any, protocol: Any) -> Any:
+        return partial(compile, **options), (plain,)
 
     told = {name: staticmethod(partial(f, programs)) for name, f in METHODS.items() if not hasattr(cls, name)}
-    made = type(cls.__name__, (cls,), {**told, "__call__": call, "__module__": cls.__module__, "__doc__": cls.__doc__,
+    return type(cls.__name__, (cls,), {**told, "__call__": call, "__module__": cls.__module__, "__doc__": cls.__doc__,
                                        "__qualname__": cls.__qualname__, "programs": programs,
-                                       "__deepcopy__": deepcopy})  # fmt: skip
-    out: Any = object.__new__(made)
-    object.__setattr__(out, "__dict__", module.__dict__)
-    return out
+                                       "__deepcopy__": deepcopy, "__reduce_ex__": reduce})  # fmt: skip
