@@ -66,8 +66,24 @@ LEGENDRE = {  # losses at steps 0, 100, 500, 1000 and 1900; b; d; the last loss
     (("float64",), "float64", 1e-12, 1e-14),
 ])
 def test_legendre(args, dtype, rel, near_zero):
+    fits(on_gradwright("legendre", *args), dtype, rel, near_zero)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed: not run on its devices")
+@pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
+    ((), "float32", 1e-5, 1e-6),
+    (("float64",), "float64", 1e-12, 1e-14),
+])
+def test_legendre_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero):
+    text = (PROGRAMS / "legendre.py").read_text()
+    assert text.count("device = torch.device('cpu')") == 1
+    program = tmp_path / "legendre.py"
+    program.write_text(text.replace("device = torch.device('cpu')", "device = torch.device('jax:0')"))
+    fits(run(("-m", "gradwright", "run"), str(program.with_suffix("")), *args), dtype, rel, near_zero)
+
+
+def fits(text, dtype, rel, near_zero):
     losses, b, d, last = LEGENDRE[dtype]
-    text = on_gradwright("legendre", *args)
     printed = {int(step): float(loss) for step, loss in re.findall(r"id: (\d+), loss: (\S+)", text)}
     assert list(printed) == list(range(0, 2000, 100))
     assert [printed[step] for step in (0, 100, 500, 1000, 1900)] == pytest.approx(losses, rel=rel)
