@@ -113,6 +113,13 @@ class Values(Shadow):
             self.calls.refuse(f"`{name}` ({what}) is set by the step, which would happen only while it is traced. "
                               "Return the value, or write it into a tensor.")  # fmt: skip
 
+    def set_tensor(self, step: Step, held: Any, read: Any, frame: Any) -> bool:
+        """Whether a variable that holds a tensor is set: ``a -= x`` sets it to what it is, which the end shows."""
+        if not step.name.startswith("STORE") or not isinstance(held.get(step.value), TensorBase):
+            return False
+        read(frame, step.value)
+        return True
+
     # -- instructions: names --
 
     def op_load_fast(self, step: Step, frame: Any) -> None:
@@ -170,18 +177,19 @@ class Values(Shadow):
 
     def op_store_name(self, step: Step, frame: Any) -> None:
         self.stack.pop()
-        if frame.f_locals is frame.f_globals:
+        if frame.f_locals is frame.f_globals and not self.set_tensor(step, frame.f_globals, self.of_globals, frame):
             self.refuse_variable(step.value, frame.f_globals.get(step.value), "global")
 
     def op_store_global(self, step: Step, frame: Any) -> None:
         if step.name == "STORE_GLOBAL":
             self.stack.pop()
-        self.refuse_variable(step.value, frame.f_globals.get(step.value), "global")
+        if not self.set_tensor(step, frame.f_globals, self.of_globals, frame):
+            self.refuse_variable(step.value, frame.f_globals.get(step.value), "global")
 
     def op_store_deref(self, step: Step, frame: Any) -> None:
         if step.name == "STORE_DEREF":
             self.stack.pop()
-        if self.cells(step.value):
+        if self.cells(step.value) and not self.set_tensor(step, frame.f_locals, self.of_closure, frame):
             self.refuse_variable(step.value, frame.f_locals.get(step.value), "closure")
 
     def op_import_name(self, step: Step, frame: Any) -> None:
