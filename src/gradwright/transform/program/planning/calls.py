@@ -20,6 +20,7 @@ from gradwright.transform.program.planning.layout import (
     PRODUCT,
     SHORT,
     SUM,
+    UFUNC,
     VIEW,
     Layout,
     entries,
@@ -31,6 +32,8 @@ _OPERATORS = {"add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "d
               "negative": "-{}", "square": "{0} * {0}"}  # fmt: skip
 _BY_NAME = ("maximum", "minimum")
 """Ufuncs that NumPy wants to be told by name where their results go."""
+_METHODS = {"permute_dims": "transpose", "reshape": "reshape", "astype": "astype"}
+"""Functions that arrays have, too, and there without a detour."""
 _SHORTEST = 8
 add_reduce = np.add.reduce
 
@@ -42,6 +45,7 @@ class Calls(Names):
         super().__init__(layout, targets)
         self._ones: dict[Any, Any] = {}
         self._masks: dict[int, Any] = {}
+        self._arrays: set[Node] = set()
 
     def ones(self, n: int, dtype: Any) -> Any:
         """Ones, which nobody writes."""
@@ -68,6 +72,11 @@ class Calls(Names):
             self.line(f"{out} = {self._held(node, call) if node.shape is not None else call}", node)
         elif node.op in (INDEX, PICK):
             self.line(f"{out} = {self.arg(node.args[0])}[{self.arg(node.args[1])}]", node)
+        elif node.op in _METHODS and len(node.args) == 2 and not node.kwargs and isinstance(node.args[0], Node):
+            self.line(f"{out} = {self.arg(node.args[0])}.{_METHODS[node.op]}({self.arg(node.args[1])})", node)
+        elif way in (UFUNC, PRODUCT):
+            f = np.matmul if way == PRODUCT else function(node.op)
+            self.line(f"{out} = {self.f(f, node.op)}({', '.join(map(self.array, node.args))})", node)
         else:
             call = f"{self.f(function(node.op), node.op)}({self.args(node)})"
             known = node.op not in VARIABLE or node.shape is None
@@ -88,7 +97,16 @@ class Calls(Names):
         if way == CHOICE:
             mask = self._masks.setdefault(entries(node), np.empty(entries(node), "i1")).reshape(node.shape)
             return self.choice(node, out, self.bind("m", mask), self._bits)
-        return self.by_entry(node, [self.arg(x) for x in node.args], out)
+        return self.by_entry(node, [self.array(x) for x in node.args], out)
+
+    def array(self, x: Any) -> str:
+        """The text of an argument, a number that is computed being made an array once: ufuncs take these quicker."""
+        if not isinstance(x, Node) or self.layout.way[x] not in (NUMBER, SUM):
+            return self.arg(x)
+        if x not in self._arrays:
+            self._arrays.add(x)
+            self.line(f"a{x.number} = asarray({self.name(x)})")
+        return f"a{x.number}"
 
     def by_entry(self, node: Node, args: list[str], out: str) -> str:
         """The call that computes a node entry by entry, or as a product of matrices, into an array."""
@@ -128,6 +146,8 @@ class Calls(Names):
 
     def _computed(self, node: Node) -> str:
         """One number."""
+        if node.op == "astype":
+            return f"{self.bind('t', node.dtype.type)}({self.number(node.args[0])})"
         plain = node.dtype.char in "fd" and all(isinstance(x, Node) and x.dtype == node.dtype for x in node.args)
         if plain and node.op in _OPERATORS:
             return _OPERATORS[node.op].format(*map(self.number, node.args))

@@ -114,6 +114,8 @@ class Layout:
         if _certain(node):
             return (NUMBER, None) if node.shape == () else self._into(UFUNC, node, nodes)
         x = nodes[0]
+        if node.op == "astype" and not node.shape and len(node.args) == 2 and node.dtype.kind == "f":
+            return (NUMBER, None) if x.dtype.kind in "fiub" and not x.shape else (CALL, None)
         if node.shape and node.op == "astype" and len(nodes) == 1 and x.shape == node.shape:
             return self._into(CAST, node, nodes)
         if node.op in _VIEWS and x in self.shown:

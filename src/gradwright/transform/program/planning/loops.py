@@ -71,8 +71,7 @@ class Loop:
         text, name = self._text, f"p{x.number}"
         if not cut(x, self._step):
             if self._layout.way[x] in (NUMBER, SUM):
-                self._before.append(f"{name} = asarray({text.name(x)})")
-                return name
+                return text.array(x)
             return text.name(x) if not x.shape or not self._step.flat else text.lined_up(x)
         fixed = text.fixed(x)
         if fixed is not None:

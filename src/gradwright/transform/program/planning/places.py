@@ -5,9 +5,16 @@ from __future__ import annotations
 from gradwright.transform.program.node import HOST, Node, Program
 from gradwright.transform.program.planning.layout import CALL, UFUNC, VIEW, Layout
 from gradwright.transform.program.planning.schedule import Step, cut
+from gradwright.transform.program.rewriting import elementwise
 
-_CERTAIN = ("sum", "max", "matmul", "where", "permute_dims", "reshape", "broadcast_to")
-"""Functions that cannot raise for other values."""
+_CERTAIN = frozenset({
+    "sum", "max", "min", "prod", "any", "all", "matmul", "where", "permute_dims", "reshape", "broadcast_to", "getitem",
+    "concat", "stack", "sort", "argsort", "argmax", "argmin", "zeros_like", "ones_like", "tril", "triu", "flip",
+    "cumulative_sum", "cumulative_prod", "squeeze", "expand_dims", "windows", "unwindows", "times_windows",
+    "weigh_windows", "spread_windows", "pick",
+})  # fmt: skip
+_DIVISIONS = frozenset({"floor_divide", "remainder", "fmod", "power"})
+"""Of whole numbers these may raise."""
 
 
 def escaping(program: Program, layout: Layout) -> set[Node]:
@@ -78,4 +85,11 @@ def inside(program: Program, layout: Layout, order: list[Step]) -> set[Node]:
 
 def _sure(step: Step, layout: Layout) -> bool:
     """Whether a step cannot raise."""
-    return all(layout.way[n] != CALL or n.op in _CERTAIN for n in step.nodes)
+    return all(layout.way[n] != CALL or _certain(n) for n in step.nodes)
+
+
+def _certain(node: Node) -> bool:
+    """Whether a function cannot raise for other values of its arguments."""
+    if node.op in _DIVISIONS:
+        return node.dtype is not None and node.dtype.kind in "fc"
+    return node.op in _CERTAIN or elementwise(node.op)
