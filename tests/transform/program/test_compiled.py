@@ -160,3 +160,20 @@ def test_one_step_called_from_several_threads():
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert not faults
+
+
+def test_never_compared():
+    step = gw.compile(lambda x: x * 2, check="never", backend="plan")
+    assert [step(gw.ones(1)).item() for _ in range(2)] == [2.0, 2.0]
+    assert [e.checked for entries in step.programs.entries.values() for e in entries] == [True]
+
+
+def test_an_error_of_the_users_own_is_no_reason_to_stay_eager():
+    step = gw.compile(lambda x, y: x @ y, backend="plan")
+    for k in range(6):
+        if k in (0, 1, 4):
+            with pytest.raises(RuntimeError):
+                step(gw.ones(2, 3), gw.ones(2, 3))
+        assert step(gw.ones(2, 3), gw.ones(3, 2)).tolist() == [[3, 3], [3, 3]]
+    assert not step.programs.reason
+    assert step.programs.entries

@@ -191,9 +191,9 @@ class Programs:
 
         It is looked at twice if it does what a program would not do: the first time may be a preparation.
         """
-        self.looked += 1
         with Survey(self.hosted):
             found = observed(self.function, args, kwargs)
+        self.looked += 1
         self.begun = not found.refusals
         if self.looked == 2 and not self.begun:
             return self._eager(_first(found.refusals), args, kwargs, found.result)
@@ -208,7 +208,7 @@ class Programs:
         return self.function(*args, **kwargs) if result is NotImplemented else result
 
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        found, reason = None, ""
+        found, reason, raised = None, "", None
         try:
             trace = Trace(Before(), self.hosted)
         except Untraceable as e:
@@ -225,11 +225,12 @@ class Programs:
         except (Untraceable, Unhosted) as e:
             reason = str(e)
         except _FAILURES as e:  # the user's, or one of traced arrays: an eager run will tell
-            reason = f"its traced run raised {type(e).__name__}: {e}"
+            raised = f"its traced run raised {type(e).__name__}: {e}"
         finally:
             trace.restore(random=found is None)
         if found is None and not reason:
-            return self.function(*args, **kwargs)
+            result = self.function(*args, **kwargs)
+            return result if raised is None else self._eager(raised, args, kwargs, result)
         if found is None:
             return self._eager(reason, args, kwargs)
         entry = self._entry(found, leaves, spec, trace.unguarded(seen.guards))
@@ -256,7 +257,7 @@ class Programs:
 
         for history in found.histories:
             history.runner, history.function = self.make(history.program), again
-        return Entry(found, self.make(found.program), leaves, guards)
+        return Entry(found, self.make(found.program), leaves, guards, checked=self.check == "never")
 
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""

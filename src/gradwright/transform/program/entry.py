@@ -39,11 +39,12 @@ class Entry:
         number: larger than that of every entry made before.
     """
 
-    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = ()) -> None:
+    def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = (),
+                 checked: bool = False) -> None:  # fmt: skip
         self.record, self.runner, self.guards = record, runner, guards
         self.changed = compiled_guards(guards)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
-        self.checked = False
+        self.checked = checked
         text = _Text(record, leaves)
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)
