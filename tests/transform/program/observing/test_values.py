@@ -438,6 +438,5 @@ def test_a_variable_set_to_another_tensor():
         a = a * 2
 
     with pytest.warns(UserWarning, match="`a` .closure.*is another one after the step"):
-        for _ in range(4):
-            step()
+        [step() for _ in range(4)]
     assert a.item() == 16.0
