@@ -155,13 +155,18 @@ def _needed(program: Program) -> list[Node]:
     return [node for node in program.nodes if node in needed]
 
 
+def reads_floats(node: Node) -> bool:
+    """Whether a node is a check of floats, which must be NumPy's to the last bit."""
+    x = node.args[0] if node.op == CHECK else None
+    return isinstance(x, Node) and x.dtype is not None and x.dtype.kind in "fc"
+
+
 def _checked(nodes: list[Node]) -> set[Node]:
     """What checks of floats depend on: these compare with NumPy's numbers to the last bit."""
     found: set[Node] = set()
     for node in reversed(nodes):
-        if node.op == CHECK and isinstance(node.args[0], Node):
-            x = node.args[0]
-            found.update([x] if x.dtype is not None and x.dtype.kind in "fc" else ())
+        if reads_floats(node):
+            found.add(node.args[0])
         elif node in found:
             found.update(node.nodes())
     return found

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends.quiet import quietly
+from gradwright.backends.quiet import as_user, during_pass
 from gradwright.transform.program.c.blas import find_blas
 from gradwright.transform.program.c.build import load, threads
-from gradwright.transform.program.c.lowered import Lowered
+from gradwright.transform.program.c.lowered import Lowered, reads_floats
 from gradwright.transform.program.c.memory import Memory
 from gradwright.transform.program.c.places import shown
 from gradwright.transform.program.c.source import source
 from gradwright.transform.program.c.steps import Steps
 from gradwright.transform.program.interpreted import compute
 from gradwright.transform.program.node import CONSTANT, HOST, Departed, Node, Program, Runner
+from gradwright.transform.program.passes import simplified
 
 _FEW = 1 << 15
 """Programs with fewer entries keep Python's lock while they run."""
@@ -55,6 +56,7 @@ class C(Runner):
         self.exact = exact
         self.timed = False
         self._forms: dict[Any, _Form] = {}
+        self._simple = simplified(program, exact or any(map(reads_floats, program.nodes)))
         values = [node.value for node in program.inputs] if arrays is None else arrays
         strides = [_strides(value, node) for value, node in zip(values, program.inputs, strict=True)]
         self._form = self._made((*strides, False))
@@ -74,13 +76,13 @@ class C(Runner):
         if len(form.arrays) != len(arrays) or not all(map(is_, form.arrays, arrays)):
             form = self._bound(arrays)
         if self.timed:
-            found: list[Any] = quietly(form.run, True)
+            found: list[Any] = during_pass(form.run, True)
             return found
-        return form.run() if form.plain else quietly(form.run)
+        return form.run() if form.plain else during_pass(form.run)
 
     def _made(self, key: Any) -> _Form:
         if key not in self._forms:
-            self._forms[key] = _Form(self.program, key[:-1], self.exact, aside=key[-1])
+            self._forms[key] = _Form(self._simple, key[:-1], self.exact, aside=key[-1])
         return self._forms[key]
 
     def _bound(self, arrays: Sequence[Any]) -> _Form:
