@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradwright.transform.program.c.ctypes_of import known
+from gradwright.transform.program.c.ctypes_of import castable, known
 from gradwright.transform.program.c.elements import Element, element
 from gradwright.transform.program.c.places import Place, in_order, is_view, view
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, PICK, Node, Program
 
 COPY = "copy"
+_SHORT = 64
+"""Checks of more bytes are left to Python."""
 _REDUCTIONS = {
     "sum": "sum", "max": "max", "min": "min", "prod": "prod", "any": "any", "all": "all", "amax": "max", "amin": "min",
 }  # fmt: skip
@@ -33,20 +35,38 @@ class Product(NamedTuple):
     right: Node
 
 
+class Join(NamedTuple):
+    """Arrays side by side: each part is a node that is written where it belongs in the whole."""
+
+    parts: tuple[Node, ...]
+
+
+class Check(NamedTuple):
+    """A check that C makes: the bytes of ``operand``, in row-major order, are to be these."""
+
+    operand: Node
+    expected: bytes
+
+
+Way = Element | Reduction | Product | Join | Check | None
+
+
 class Lowered:
     """The nodes that a program's results need, each in its way.
 
     Attributes:
         nodes: in order, without views.
-        how: for each of them an Element, a Reduction, a Product, or None: a call.
+        how: for each of them an Element, a Reduction, a Product, a Join, a Check, or None: a call.
         places: of every node that is an array, but of those that are not computed.
+        part_of: for each part of a Join its node.
         outputs: for each output the node whose memory it is, which is no other's and no view, input or constant.
     """
 
     def __init__(self, program: Program, strides: Sequence[Any], exact: bool = False, blas: bool = True) -> None:
         self.program, self.exact, self.blas = program, exact, blas
         self.nodes: list[Node] = []
-        self.how: dict[Node, Element | Reduction | Product | None] = {}
+        self.how: dict[Node, Way] = {}
+        self.part_of: dict[Node, Node] = {}
         self.places: dict[Node, Place] = {}
         self.views: dict[Node, Node] = {}
         given = dict(zip(program.inputs, strides, strict=True))
@@ -72,6 +92,9 @@ class Lowered:
             if known(node.dtype) and node.op == "reshape":  # a copy of what it was, under another shape
                 self.places[node] = Place(self._copied(node.args[0]), node.shape, in_order(node.shape), 0)
                 return
+        if node.op == "may_hold" and not node.kwargs and self._is_condition(node.args[0]):
+            self.places[node] = Place(self._held(node), (), (), 0)
+            return
         way = self._way(node)
         self.nodes.append(node)
         self.how[node] = way
@@ -90,8 +113,58 @@ class Lowered:
         self._add(copy)
         return copy
 
-    def _way(self, node: Node) -> Element | Reduction | Product | None:
-        if node.op in (HOST, CHECK, PICK) or node.dtype is None:
+    def _is_condition(self, x: Any) -> bool:
+        return isinstance(x, Node) and x in self.places and x.dtype == np.bool
+
+    def _held(self, node: Node) -> Node:
+        """A new node: whether a condition holds anywhere."""
+        return self._new("any", node, (), np.dtype(bool), Reduction("any", x := node.args[0], (False,) * len(x.shape)))
+
+    def _new(self, op: str, like: Node, shape: tuple[int, ...], dtype: Any, way: Way) -> Node:
+        node = Node(op, like.args, {}, None, like.place, like.name)
+        node.shape, node.dtype, node.number = shape, dtype, like.number
+        self.nodes.append(node)
+        self.how[node] = way
+        self._lie(node)
+        return node
+
+    def _joined(self, node: Node) -> Join | None:
+        """A concatenation or a stack, part by part."""
+        kwargs = dict(node.kwargs)
+        axis = node.args[1] if len(node.args) == 2 else kwargs.pop("axis", 0)
+        xs = node.args[0]
+        if node.op not in ("concat", "stack") or kwargs or axis is None or not isinstance(xs, (tuple, list)):
+            return None
+        if not all(isinstance(x, Node) and x in self.places and castable(x.dtype, node.dtype) for x in xs):
+            return None
+        axis %= len(node.shape)
+        strides, start, parts = in_order(node.shape), 0, []
+        own = strides if node.op == "concat" else strides[:axis] + strides[axis + 1 :]
+        for x in xs:
+            part = self._new(COPY, node, x.shape, node.dtype, Element((x,), (x.dtype,), "{0}", x.dtype))
+            self.places[part] = Place(part, x.shape, own, start)
+            self.part_of[part] = node
+            parts.append(part)
+            start += strides[axis] * (x.shape[axis] if node.op == "concat" else 1)
+        return Join(tuple(parts))
+
+    def _check(self, node: Node) -> Check | None:
+        x, expected = node.args
+        if not isinstance(x, Node) or x not in self.places or expected.nbytes > _SHORT:
+            return None
+        dtype = self.places[x].root.dtype
+        if not known(dtype) or expected.dtype != dtype or expected.shape != self.places[x].shape:
+            return None
+        if not self.places[x].contiguous:
+            x = self._copied(x)
+        return Check(x, expected.tobytes())
+
+    def _way(self, node: Node) -> Way:
+        if node.op == CHECK:
+            return self._check(node)
+        if node.op in ("concat", "stack") and known(node.dtype):
+            return self._joined(node)
+        if node.op in (HOST, PICK) or node.dtype is None:
             return None
         exact = self.exact or node in self._to_the_bit
         found: Any = element(node, exact)

@@ -44,22 +44,30 @@ class Memory:
         for node, place in lowered.places.items():
             if place.root is node and node.op in (INPUT, CONSTANT):
                 self._own(node)
-        writes = dict(zip(lowered.outputs, lowered.program.writes, strict=True))
+        self._how = lowered.how
+        self._writes = dict(zip(lowered.outputs, lowered.program.writes, strict=True))
         ends: dict[int, list[tuple[int, int]]] = {}
         for k, step in enumerate(steps.steps):
             for node in step.nodes:
-                if node not in self.kept or node.shape is None:
-                    continue
-                if lowered.how[node] is None or (node in writes and writes[node] is None):
-                    self._own(node)
-                elif node in self.in_place:
-                    self.spots[node] = self.spots[self.in_place[node]]
-                else:
-                    block = self._take(math.prod(node.shape) * node.dtype.itemsize)
-                    self.spots[node] = Spot(self.OWN, block[0])
-                    ends.setdefault(self.kept[node], []).append(block)
+                whole = lowered.part_of.get(node)
+                if whole is not None:
+                    if whole not in self.spots:
+                        self._place(whole, ends)
+                    self.spots[node] = self.spots[whole]
+                elif node in self.kept and node.shape is not None:
+                    self._place(node, ends)
             for block in ends.pop(k, ()):
                 self._give(block)
+
+    def _place(self, node: Node, ends: dict[int, list[tuple[int, int]]]) -> None:
+        if self._how[node] is None or (node in self._writes and self._writes[node] is None):
+            self._own(node)
+        elif node in self.in_place:
+            self.spots[node] = self.spots[self.in_place[node]]
+        else:
+            block = self._take(math.prod(node.shape) * node.dtype.itemsize)
+            self.spots[node] = Spot(self.OWN, block[0])
+            ends.setdefault(self.kept[node], []).append(block)
 
     def scratch(self, size: int) -> Spot:
         """Memory for a loop, that nothing else has."""

@@ -20,7 +20,7 @@ from gradwright.transform.program.c.memory import Memory
 from gradwright.transform.program.c.places import shown
 from gradwright.transform.program.c.source import source
 from gradwright.transform.program.c.steps import Steps
-from gradwright.transform.program.interpreted import compute
+from gradwright.transform.program.interpreted import compute, same
 from gradwright.transform.program.node import CONSTANT, HOST, Departed, Node, Program, Runner
 from gradwright.transform.program.passes import simplified
 
@@ -196,7 +196,7 @@ class _Form:
         self._step = partial(_function(library, "step", ctypes.c_void_p, ctypes.c_long), at)
         self._stretches = [partial(_function(library, f"run_{s}", ctypes.c_void_p), at) if isinstance(s, int) else s
                            for s in self.source.stretches]  # fmt: skip
-        self.plain = not any(isinstance(s, Node) for s in self._stretches)
+        self.plain = len(self._stretches) == 1 and not isinstance(self._stretches[0], Node)
         self._results: list[Any] = []
         self._writes: list[tuple[int, Node]] = []
         for node, write in zip(lowered.outputs, program.writes, strict=True):
@@ -210,7 +210,7 @@ class _Form:
                 self._results.append(_Result(node, self._slots[node]))
         self._made = [(node, r) for node, r in zip(lowered.outputs, self._results, strict=True)
                       if isinstance(r, _Result)]  # fmt: skip
-        self._called = [n for n in lowered.nodes if lowered.how[n] is None]
+        self._passing = [*(node for node, _ in self._made), *(n for n in lowered.nodes if lowered.how[n] is None)]
         self._copied: list[tuple[Any, Any]] = []
         self._given = [None if s is None else s for s in strides]
 
@@ -242,18 +242,20 @@ class _Form:
                 found.append(r.renew(table) if a is None or getrefcount(a) > 3 else a)
             else:
                 found.append(None)
-        if self.plain and not timed:
-            for f in self._stretches:
-                f()  # type: ignore[operator]
-        else:
+        if self.plain and not timed and not self._stretches[0]():  # type: ignore[operator]
+            for at, node in self._writes:
+                self.arrays[at][...] = self._values[node]
+            return found
+        try:
             self._run_with_calls(timed)
             for k, r in enumerate(self._results):
                 if isinstance(r, Node):
                     found[k] = self._values[r]
-        for at, node in self._writes:
-            self.arrays[at][...] = self._values[node]
-        for node in self._called:
-            self._values.pop(node, None)
+            for at, node in self._writes:
+                self.arrays[at][...] = self._values[node]
+        finally:
+            for node in self._passing:
+                self._values.pop(node, None)
         return found
 
     def _run_with_calls(self, timed: bool) -> None:
@@ -267,15 +269,34 @@ class _Form:
                 if isinstance(s, Node):
                     self._call(s)
                 else:
-                    s()
-        for node, _ in self._made:
-            del values[node]
+                    stopped = s()
+                    if stopped:
+                        self._go_on(stopped - 1)
+
+    def _go_on(self, stopped: int) -> None:
+        """Look at a check that C has stopped at, and go on after it if all is as it was, but for bits."""
+        for node, r in self._made:
+            self._values[node] = r.array
+        self._check(self.steps.steps[stopped].nodes[0])
+        for k in range(stopped + 1, len(self.steps.steps)):
+            if self.source.records[k]["kind"] not in ("C", "BLAS"):
+                return
+            if self._step(k):
+                self._check(self.steps.steps[k].nodes[0])
+
+    def _check(self, node: Node) -> None:
+        """Raise Departed unless a value is what is expected, of which C has found other bits."""
+        x, expected = node.args
+        found = self._value(x) if x.shape is not None else self._values[self.lowered.places[x].root]
+        if not same(found, expected):
+            raise Departed(node, found)
 
     def _run_timed(self) -> None:
         for k, (step, record) in enumerate(zip(self.steps.steps, self.source.records, strict=True)):
             start = perf_counter()
             if record["kind"] in ("C", "BLAS"):
-                self._step(k)
+                if self._step(k):
+                    self._check(step.nodes[0])
             else:
                 self._call(step.nodes[0])
             record["seconds"] += perf_counter() - start
@@ -294,15 +315,16 @@ class _Form:
         """Do in Python what a node says, and keep its value."""
         args, kwargs = node.with_args(self._value)
         if node.op == HOST:  # which may keep what it is given
-            args = (args[0], *(np.array(a) if isinstance(a, np.ndarray) else a for a in args[1:]))
-        found = compute(node, args, kwargs)
+            found = as_user(args[0], *(np.array(a) if isinstance(a, np.ndarray) else a for a in args[1:]))
+        else:
+            found = compute(node, args, kwargs)
         if node.shape is None:
             self._values[node] = found
             return
         array = np.asarray(found)
         if array.shape != node.shape or array.dtype != node.dtype:
             raise Departed(node, found)
-        if array.base is not None or any(array is a for a in args):
+        if node.op == HOST or array.base is not None or any(array is a for a in args):
             array = np.array(array)
         slot = self._slots.get(node)
         if slot is not None:
@@ -323,6 +345,6 @@ def _like(array: Any, strides: tuple[int, ...]) -> Any:
 
 def _function(library: Any, name: str, *kinds: Any) -> Any:
     found = library[name]
-    found.argtypes, found.restype = list(kinds), None
+    found.argtypes, found.restype = list(kinds), ctypes.c_long
     return found
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from gradwright.transform.program.c.blas import Blas
 from gradwright.transform.program.c.build import vector_functions
 from gradwright.transform.program.c.loops import Loop, extremes
-from gradwright.transform.program.c.lowered import Lowered
-from gradwright.transform.program.c.memory import Memory
+from gradwright.transform.program.c.lowered import Check, Lowered
+from gradwright.transform.program.c.memory import Memory, pointer
 from gradwright.transform.program.c.products import declarations, product
 from gradwright.transform.program.c.steps import Steps
 from gradwright.transform.program.node import Node
@@ -56,6 +56,10 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             for n in step.space:
                 entries *= n
             record |= {"kind": "C", "entries": entries}
+        elif isinstance(check := lowered.how[first], Check):
+            parts.append(_about(step.nodes, "check") + _checking(k, check, lowered, memory))
+            calls.append(f"if (check_{k}(P)) return {k + 1};")
+            record |= {"kind": "C"}
         elif lowered.how[first] is not None:
             parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + product(k, first, lowered, memory))
             calls.append(f"product_{k}(P);")
@@ -71,12 +75,12 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
         numbers = list(group)
         if called:
             body = "\n".join(f"  {calls[k]}" for k in numbers)
-            runs.append(f"void run_{len(runs)}(char **P) {{\n{body}\n}}\n")
+            runs.append(f"long run_{len(runs)}(char **P) {{\n{body}\n  return 0;\n}}\n")
             stretches.append(len(runs) - 1)
         else:
             stretches += [steps.steps[k].nodes[0] for k in numbers]
     cases = "\n".join(f"    case {k}: {text} break;" for k, text in enumerate(calls) if text)
-    single = f"void step(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n}}\n"
+    single = f"long step(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n  return 0;\n}}\n"
     body = "\n".join([*parts, *runs, single])
     return Source("\n".join([*_head(body, blas), body]), stretches, records)
 
@@ -97,6 +101,15 @@ def _head(body: str, blas: Blas | None) -> Iterator[str]:
             yield line
     if blas is not None and "product_" in body:
         yield declarations(blas.size)
+
+
+def _checking(number: int, check: Check, lowered: Lowered, memory: Memory) -> str:
+    """A function that says whether bytes differ from those that are expected."""
+    place = lowered.places[check.operand]
+    at = pointer(memory.spots[place.root], "char", place.start * place.root.dtype.itemsize, 1, True)
+    given = ", ".join(map(str, check.expected))
+    return (f"static int check_{number}(char **P) {{\n  static const unsigned char expected[] = {{{given}}};\n"
+            f"  return __builtin_memcmp({at}, expected, sizeof expected);\n}}\n")  # fmt: skip
 
 
 def _about(nodes: list[Node], what: str) -> str:

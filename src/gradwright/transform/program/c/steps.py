@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradwright.transform.program.c.elements import Element
-from gradwright.transform.program.c.lowered import Lowered, Product, Reduction
+from gradwright.transform.program.c.lowered import COPY, Check, Join, Lowered, Product, Reduction
 from gradwright.transform.program.c.places import Place, in_order, short
 from gradwright.transform.program.node import CHECK, CONSTANT, INPUT, Node
 
@@ -20,10 +20,11 @@ class Step:
     Attributes:
         nodes: what is computed, in order.
         space: the lengths of the loops, outermost first, none of them 1; None for what is no loop.
+        alone: whether nothing is to share the loop: entries are read and written in orders that differ.
     """
 
-    def __init__(self, nodes: list[Node], space: tuple[int, ...] | None = None) -> None:
-        self.nodes, self.space = nodes, space
+    def __init__(self, nodes: list[Node], space: tuple[int, ...] | None = None, alone: bool = False) -> None:
+        self.nodes, self.space, self.alone = nodes, space, alone
 
 
 def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
@@ -33,8 +34,10 @@ def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
         yield from (o for o in way.operands if isinstance(o, Node))
     elif isinstance(way, Reduction):
         yield way.operand
-    elif isinstance(way, Product):
-        yield from way
+    elif isinstance(way, (Product, Join)):
+        yield from way if isinstance(way, Product) else way.parts
+    elif isinstance(way, Check):
+        yield way.operand
     else:
         yield from node.nodes()
 
@@ -74,6 +77,10 @@ class Steps:
             self._put(node)
 
     def _put(self, node: Node) -> None:
+        way = self.lowered.how[node]
+        if isinstance(way, Join):
+            self.where[node] = max((self.where[part] for part in way.parts), default=0)
+            return
         space = space_of(self.lowered, node)
         earliest, near = 0, False
         for operand in operands(self.lowered, node):
@@ -88,12 +95,13 @@ class Steps:
         if node in self._written:
             earliest = max(earliest, self._readers.get(self._written[node], 0))
         at = len(self.steps)
-        if space is not None:
+        turned = node.op == COPY and isinstance(way, Element) and not self.lowered.places[way.operands[0]].contiguous
+        if space is not None and not turned:
             fit = [k for k in range(earliest, len(self.steps)) if self._takes(self.steps[k], space)]
             if fit:
                 at = fit[0] if near else fit[-1]
         if at == len(self.steps):
-            self.steps.append(Step([], space))
+            self.steps.append(Step([], space, alone=turned))
         self.steps[at].nodes.append(node)
         self.where[node] = at
         for operand in operands(self.lowered, node):
@@ -101,7 +109,7 @@ class Steps:
             self._readers[root] = max(self._readers.get(root, 0), at)
 
     def _takes(self, step: Step, space: tuple[int, ...]) -> bool:
-        return step.space == space and len(step.nodes) < _MOST
+        return step.space == space and len(step.nodes) < _MOST and not step.alone
 
     def _root(self, node: Node) -> Node:
         place = self.lowered.places.get(node)
@@ -113,7 +121,7 @@ class Steps:
         for node in self.lowered.nodes:
             at = self.where[node]
             way = self.lowered.how[node]
-            if not isinstance(way, Element) and node.op != CHECK:
+            if (not isinstance(way, Element) and node.op != CHECK) or node in self.lowered.part_of:
                 found.setdefault(node, at)
             for operand in operands(self.lowered, node):
                 root = self._root(operand)
@@ -139,7 +147,7 @@ class Steps:
         return found
 
     def _calls(self, step: Step) -> bool:
-        return any(self.lowered.how[node] is None for node in step.nodes)
+        return any(self.lowered.how[node] is None or node.op == CHECK for node in step.nodes)
 
     def _free(self, node: Node, target: Node, at: int) -> bool:
         place = self.lowered.places[target]
