@@ -24,5 +24,5 @@ def test_calls_stand_between_stretches(compiler: None) -> None:
     runner = C(traced(lambda x: space.exp(space.sort(space.sin(x))), X))
     found = [(r["kind"], r["name"], r["entries"]) for r in runner.loops]
     assert found == [("C", "sin", 9), ("NumPy", "sort", 0), ("C", "exp", 9)]
-    assert "void run_1(" in runner.source
-    assert "void run_2(" not in runner.source
+    assert "long run_1(" in runner.source
+    assert "long run_2(" not in runner.source
