@@ -9,6 +9,7 @@ import functools
 import gc
 import math
 import sys
+import threading
 import weakref
 from typing import Any, NamedTuple
 
@@ -465,6 +466,11 @@ def test_a_plain_step_is_not_refused(name):
     quiet(CASES[name]())
 
 
+def read(seen):
+    """The guards, but those on the code of functions."""
+    return [g for g in seen.guards if g.key != "__code__"]
+
+
 def test_tensors_are_adopted_as_soon_as_they_are_read():
     a, b, c = gw.ones(2), gw.ones(2), gw.ones(2)
     held = {"c": [c]}
@@ -497,7 +503,7 @@ def test_what_is_made_in_the_call_has_no_guard():
         held["k"].append(3.0)
         return held["k"][0]
 
-    assert quiet(step).guards == []
+    assert read(quiet(step)) == []
 
 
 def test_the_result_comes_back_and_an_exception_goes_through():
@@ -530,7 +536,7 @@ def test_a_guard_names_what_was_read_where():
     def step():
         return scale
 
-    (guard,) = observed(step).guards
+    (guard,) = read(observed(step))
     line = step.__code__.co_firstlineno + 1
     assert str(guard) == f"scale = 3.0 (closure of step), read at {__file__}:{line}: return scale"
     assert guard.value == 3.0
@@ -596,7 +602,7 @@ def test_arguments_are_the_callers_to_compare_and_not_to_be_changed():
     def step(batch):
         return batch["x"] * batch["k"][0]
 
-    assert quiet(step, {"x": gw.ones(2), "k": [2.0]}).guards == []
+    assert read(quiet(step, {"x": gw.ones(2), "k": [2.0]})) == []
 
     def changes(batch):
         batch["y"] = 1
@@ -610,10 +616,60 @@ def test_every_read_is_guarded_once():
     def step():
         return sum(k[0] for _ in range(100)) + k[0]
 
-    assert len(quiet(step).guards) == len({str(g) for g in quiet(step).guards}) <= 4
+    guards = read(quiet(step))
+    assert len(guards) == len({str(g) for g in guards}) <= 4
+
+
+def test_a_run_inside_of_another_is_part_of_it():
+    b = [2.0]
+    inner = []
+
+    def step():
+        inner.append(observed(lambda: b[0]))
+        return inner[-1].result
+
+    found = observed(step)
+    assert found.result == 2.0
+    assert inner[0].refusals
+    assert any(g.value == 2.0 for g in found.guards)
+
+
+def test_what_an_import_does_is_not_observed(tmp_path, monkeypatch):
+    (tmp_path / "module_that_counts.py").write_text("import sys\nCOUNT = [0]\nCOUNT[0] += 1\nsys.flag = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def step():
+        import module_that_counts
+
+        return module_that_counts.COUNT[0]
+
+    found = observed(step)
+    assert found.result == 1
+    assert [r.place.line for r in found.refusals] == [step.__code__.co_firstlineno + 1]
+    assert quiet(step).result == 1
+
+
+def test_code_that_is_exchanged_is_noticed():
+    def step():
+        return 1.0
+
+    check = compiled_guards(observed(step).guards)
+    assert check() is None
+    step.__code__ = (lambda: 2.0).__code__
+    assert check() is not None
 
 
 def test_steps_in_two_threads_are_observed_apart():
-    a, b = 1.0, 2.0
-    found = [observed(lambda: a), observed(lambda: observed(lambda: b).result)]
-    assert [f.result for f in found] == [1.0, 2.0]
+    held = {"a": 1.0, "b": 2.0}
+    found = {}
+
+    def run(name):
+        found[name] = observed(lambda: held[name])
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in held]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: f.result for name, f in found.items()} == held
+    assert all(any(g.value == held[name] for g in f.guards) for name, f in found.items())

@@ -18,10 +18,11 @@ import numpy as np
 from gradwright.dtypes import dtype
 from gradwright.engine.source_line import Place
 
-FAULTS = (AttributeError, KeyError, IndexError, ValueError, TypeError, NameError, ReferenceError, RuntimeError)
+FAULTS = (AttributeError, LookupError, ValueError, TypeError, NameError, ReferenceError, RuntimeError)
 """What reading something again may raise that is not there any more."""
 ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, slice})
 _SINGLE = frozenset({bool, type(None), type(...), type(NotImplemented)})
+_UNSET = CellType()
 _KEPT = (type, FunctionType, BuiltinFunctionType, ModuleType, CellType)
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 
@@ -64,7 +65,7 @@ class Source:
     Attributes:
         parent: the source of what it is in, or None.
         how: the way from there: "[]" an item, "." an attribute, "vars" its ``__dict__``, "cell" the content of a cell,
-            "key" an item under a key that is held weakly.
+            "key" an item under a key that is held weakly, "()" what it returns, "get" what its ``get()`` returns.
         key: its key there.
     """
 
@@ -109,7 +110,9 @@ class Source:
             return where.__dict__
         if how == "cell":
             return where.cell_contents
-        return where[self.key.get()]
+        if how == "()":
+            return where()
+        return where.get() if how == "get" else where[self.key.get()]
 
 
 class Guard:
@@ -119,7 +122,8 @@ class Guard:
         source: where it is found again.
         kind: what must be so: "equal" the value, of the same type; "is" the object; "type" of it; "len" its length;
             "absent" that there is no ``value`` in it; "holds" whether it holds ``value[0]``; "keys" its keys, in
-            their order; "elements" those of a set; "truth" whether it is empty; "array" the content of a NumPy array.
+            their order; "elements" those of a set; "truth" whether it is empty; "array" the content of a NumPy
+            array; "unset" that a cell has no content.
         value: what was found; for "is" the `Source` of the object.
         name: how the program calls it.
         of: what it belongs to: "closure of step", "global", "attribute".
@@ -173,6 +177,8 @@ class Guard:
             return f" {'has' if self.value[1] else 'has no'} {_short(self.value[0])}"
         if self.kind == "truth":
             return " is not empty" if self.value else " is empty"
+        if self.kind == "unset":
+            return " is not set"
         if self.kind == "type":
             return f" is a {self.value.__name__}"
         return f" {'has the keys' if self.kind == 'keys' else '='} {_short(self.value)}"
@@ -224,6 +230,8 @@ def holds(found: Any, kind: str, value: Any) -> bool:
         return len(found) == len(value) and same(frozenset(found), value)
     if kind == "truth":
         return bool(found) is value
+    if kind == "unset":
+        return bool(found == _UNSET)
     return same_array(found, value)
 
 
@@ -283,6 +291,8 @@ class _Writer:
             return f"{where}.__dict__", False
         if how == "cell":
             return f"{where}.cell_contents", False
+        if how in ("()", "get"):
+            return f"{where}{'.get' if how == 'get' else ''}()", False
         values, places = self.spread.get(id(parent), ("", {}))
         place = places.get(id(key.weak))  # which is one for all that refer to an object
         return (f"{where}[{self.variable(key)}]" if place is None else f"{values}[{place}]"), False

@@ -27,6 +27,7 @@ from gradwright.transform.program.observing.files import OBSERVED, OWN, STANDARD
 from gradwright.transform.program.observing.instructions import Instructions
 from gradwright.transform.program.observing.stack import LostError, Shadow
 
+_IMPORT = "<frozen importlib._bootstrap>"
 _SUSPENDS = 0x20 | 0x80 | 0x200
 
 
@@ -93,6 +94,7 @@ class _Observer:
         self.candidates: dict[int, list[Any]] = {}
         self.refused: set[Any] = set()
         self.first: Any = None
+        self.importing = False
 
     # -- the run --
 
@@ -161,9 +163,15 @@ class _Observer:
 
     def event(self, frame: Any, event: str, arg: Any) -> Any:
         """A frame begins, or goes on."""
+        if self.importing:
+            return None
         code = frame.f_code
         parent = self.frames.get(frame.f_back)
         kind = whose(code)
+        if code.co_filename == _IMPORT and code.co_name == "_find_and_load":
+            self.importing = True
+            frame.f_trace_lines = False
+            return self.imported
         if kind != OBSERVED:
             if parent is None:
                 return None
@@ -195,6 +203,12 @@ class _Observer:
                 self.calls.refuse(f"`{module}.{code.co_qualname}` runs: {UNSEEN}")
         else:
             parent.unseen = False
+
+    def imported(self, frame: Any, event: str, arg: Any) -> Any:
+        """A module has been loaded, which is done once, whoever asks first."""
+        if event == "return":
+            self.importing = False
+        return self.imported
 
     def returning(self, frame: Any, event: str, arg: Any) -> Any:
         """Of code that is not observed, what it returns is seen."""
@@ -253,7 +267,7 @@ class _Observer:
         if parent is None:
             self.arguments(frame, code)
         for function in functions:
-            self.defaults(function)
+            self.function(function)
 
     def arguments(self, frame: Any, code: CodeType) -> None:
         """Code that was not called by observed code may have been given what was there before."""
@@ -265,12 +279,13 @@ class _Observer:
             if isinstance(value, dict) and not gc.is_tracked(value):  # it may be old, too
                 self.reads.register(value, Source.of(value), name)
 
-    def defaults(self, function: Any) -> None:
-        """Default arguments are read by a call."""
-        if is_ours(function.__code__) or not (function.__defaults__ or function.__kwdefaults__):
+    def function(self, function: Any) -> None:
+        """The code and the default arguments of a function are read by a call."""
+        if is_ours(function.__code__):
             return
         known = self.reads.known(function)
         code = function.__code__
+        self.reads.note(self.reads.step(known.source, ".", "__code__"), code, f"{known.name}.__code__", "function")
         step, note, name = self.reads.step, self.reads.note, function.__qualname__
         if function.__defaults__:
             source = step(known.source, ".", "__defaults__")
@@ -297,7 +312,7 @@ class _Observer:
             return [], outer
         if not code.co_freevars and not code.co_argcount and not code.co_kwonlyargcount:
             return [], outer
-        found = [] if code.co_freevars else self.named(frame, code, first)
+        found = self.named(frame, code, first)
         if not found:
             if id(code) not in self.candidates:
                 self.candidates[id(code)] = [f for f in gc.get_referrers(code) if isinstance(f, FunctionType)]
@@ -315,7 +330,7 @@ class _Observer:
                         self.reads.of_kind(kind, owner, code.co_name, held)
                         return [found]
         found = _unwrapped(frame.f_globals.get(code.co_name), code)
-        return [] if found is None else [found]
+        return [] if found is None or code.co_freevars else [found]  # other functions may share the code of a closure
 
 
 def _is_closed_over(function: Any, frame: Any) -> bool:

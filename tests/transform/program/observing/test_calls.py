@@ -122,18 +122,18 @@ def lru():
     return step
 
 
-@effect
-def ctxvar():
+@read
+def ctxvar_read():
     v = contextvars.ContextVar("v", default=2.0)
 
     def step():
         return w * v.get()
 
-    return step
+    return step, lambda: v.set(3.0)
 
 
-@effect
-def weakref_():
+@read
+def weakref_read():
     class T:
         x = 2.0
 
@@ -143,7 +143,7 @@ def weakref_():
     def step(_keep=t):
         return w * r().x
 
-    return step
+    return step, lambda: setattr(t, "x", 3.0)
 
 
 @effect

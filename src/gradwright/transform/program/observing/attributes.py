@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.base import TensorBase
-from gradwright.transform.program.guards import MISSING, Source
+from gradwright.transform.program.guards import MISSING, Source, is_atom
 from gradwright.transform.program.observing.files import is_library
 from gradwright.transform.program.observing.reads import PENDING, Reads, lookup
 
 _HELD_BY_MODULES = ("_parameters", "_modules", "_buffers")
 _C_DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, BuiltinFunctionType)
-_ORDINARY = ("builtins", "collections", "functools", "numpy", "types", "itertools")
+_ORDINARY = ("builtins", "collections", "functools", "numpy", "types", "itertools", "weakref", "_contextvars")
 """Where classes in C look up attributes as all others do."""
 _C_DATA = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_", "a"))["a"]))
 
@@ -46,6 +46,8 @@ class Attributes(Reads):
         way, owner = lookup(kind, "__getattribute__")
         if isinstance(way, FunctionType) or owner.__module__ not in _ORDINARY:
             return PENDING
+        if not is_library(kind):
+            self.kind(value)
         found, owner = lookup(kind, name)
         if found is not MISSING and hasattr(type(found), "__set__"):
             self.of_kind(kind, owner, name, found)
@@ -66,6 +68,13 @@ class Attributes(Reads):
                 return self.item(own, name)
         self._not_in(value, name, held)
         return PENDING if _defined(kind, "__getattr__") is not None else MISSING
+
+    def kind(self, value: Any) -> None:
+        """The class of an object was asked for."""
+        if not isinstance(value, (TensorBase, type)) and not is_atom(value) and self.is_read(value):
+            known = self.known(value)
+            if known.source.parent is None:
+                self.guard(known.source, "type", type(value), known.name, "object")
 
     def own_dict(self, value: Any, name: str) -> Any:
         """A dictionary that an object always has under a name."""
@@ -166,13 +175,15 @@ class Attributes(Reads):
         return self.note(source, held[name], f"{known.name}.{name}", "module")
 
     def _of_class(self, value: type, name: str) -> Any:
-        above, _ = lookup(type(value), name)
+        above, maker = lookup(type(value), name)
         if above is not MISSING and hasattr(type(above), "__set__"):
             if name == "__dict__":
                 return value.__dict__
             return getattr(value, name) if _is_c(type(above)) and type(above) is not property else PENDING
         found, owner = lookup(value, name)
         if found is MISSING:
+            if above is not MISSING:
+                self.of_kind(type(value), maker, name, above)
             if above is not MISSING and isinstance(above, FunctionType):
                 return MethodType(above, value)
             if above is not MISSING and _is_c(type(above)):

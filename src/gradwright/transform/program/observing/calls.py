@@ -6,7 +6,9 @@ import functools
 import operator
 import sys
 import types
+import weakref
 from collections import deque
+from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -105,6 +107,8 @@ class Calls(Libraries):
             self.reads.of_kind(type(callee), owner, "__call__", found)
             return self.python(found, [callee, *args], kwargs)
         package = root(type(callee))
+        if type(callee) is weakref.ref and not args:
+            return Result(self.noted(callee, "()", callee()))
         if type(callee) is operator.itemgetter:
             for value in args:
                 self.read(value)
@@ -126,6 +130,13 @@ class Calls(Libraries):
             self.read(value)
         return Result()
 
+    def noted(self, value: Any, how: str, found: Any) -> Any:
+        """What a weak reference or a context variable has now."""
+        if not self.reads.is_outside(value):
+            return found
+        known = self.reads.known(value)
+        return self.reads.note(self.reads.step(known.source, how), found, f"{known.name}()", type(value).__name__)
+
     @staticmethod
     def is_typing(callee: Any) -> bool:
         """Whether it is ``list[int]`` and the like."""
@@ -137,6 +148,7 @@ class Calls(Libraries):
         if isinstance(above, FunctionType) and whose(above.__code__) == OBSERVED:
             return Result(code=above.__code__)
         if callee is type and len(args) == 1:
+            self.reads.kind(args[0])
             return Result(UNKNOWN if isinstance(args[0], Unknown) else type(args[0]))
         package = root(callee)
         written = any(isinstance(lookup(callee, name)[0], FunctionType) for name in ("__init__", "__new__"))
@@ -178,6 +190,8 @@ class Calls(Libraries):
             else:
                 self.changes(value, name)
             return Result()
+        if type(value) is ContextVar and name == "get" and not args and (found := _tried(value.get, [])) is not UNKNOWN:
+            return Result(self.noted(value, "get", found))
         if name == "__getattribute__" and args and isinstance(args[0], str):
             return Result(self.reads.attribute(value, args[0]), any=True)
         for one in (*args, *kwargs.values()):
@@ -286,6 +300,8 @@ class Calls(Libraries):
         if callee is vars and args and not isinstance(args[0], Unknown):
             return Result(self.reads.namespace(args[0]))
         if callee in (isinstance, issubclass, callable, id):
+            self.reads.kind(args[0] if args else None)
+            self.read(args[-1] if args and isinstance(args[-1], tuple) else None)
             return Result(Unknown(bool))
         if callee is next and args and not isinstance(args[0], Unknown):
             if isinstance(lookup(type(args[0]), "__next__")[0], FunctionType):
@@ -341,9 +357,9 @@ class Calls(Libraries):
         if isinstance(value, Unknown):
             return UNKNOWN if not value.made or value.type in (list, dict, tuple, None) else Unknown()
         found, _ = lookup(type(value), "__getitem__")
-        if isinstance(found, FunctionType) or isinstance(value, type):
-            return PENDING
-        if isinstance(value, TensorBase):
+        if isinstance(found, FunctionType) or isinstance(value, (type, TensorBase)):
+            if not isinstance(found, FunctionType) or whose(found.__code__) != OBSERVED:
+                self.read(key)
             return PENDING
         if isinstance(value, (str, bytes, range)) or is_atom(value):
             return _tried(operator.getitem, [value, key]) if is_atom(key) else Unknown()
@@ -380,5 +396,5 @@ def _tried(function: Any, args: list[Any]) -> Any:
         return UNKNOWN
     try:
         return function(*args)
-    except (TypeError, ValueError, KeyError, IndexError, ArithmeticError, AttributeError):
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
         return UNKNOWN

@@ -42,15 +42,20 @@ class Effects:
             return
         elif is_iterator(value):
             if self.reads.is_outside(value):
-                self.refuse(f"{self.name(value)}, made outside of the step, is used up by it: the next call would find "
-                            "another element. Make it in the step, or give the element as an argument.")  # fmt: skip
+                self.used_up(value)
         elif isinstance(value, (list, dict, tuple, set, frozenset, *_VIEWS, MappingProxyType)):
             try:
-                self.reads.content(value)
+                for iterator in self.reads.content(value):
+                    self.used_up(iterator)
             except TooLongError:
                 self.refuse(f"{self.name(value)} has too many elements to compare at every call. Keep it in a tensor.")
         elif type(value).__name__ == "deque":
             self.reads.content(value)
+
+    def used_up(self, value: Any) -> None:
+        """An iterator from outside is gone over."""
+        self.refuse(f"{self.name(value)}, made outside of the step, is used up by it: the next call would find another "
+                    "element. Make it in the step, or give the element as an argument.")  # fmt: skip
 
     def object_read(self, value: Any) -> None:
         """Python code that is not observed is given an object, and may read its attributes."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+from types import BuiltinFunctionType, MethodWrapperType
 from typing import Any
 
+from gradwright.engine.base import TensorBase
 from gradwright.transform.program.observing import pure
 from gradwright.transform.program.observing.effects import UNSEEN, Effects
 from gradwright.transform.program.observing.files import NUMPY, OWN, STANDARD
+from gradwright.transform.program.observing.reads import Unknown
+
+_IN_C = (BuiltinFunctionType, MethodWrapperType, functools.partial)
 
 
 class Libraries(Effects):
@@ -23,15 +30,27 @@ class Libraries(Effects):
             self.own(module, name, args)
         for value in (*args, *kwargs.values()):
             self.read(value)
+            if isinstance(value, _IN_C):
+                self.call(value, [Unknown(None, False)], {})
+
+    def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A call is about to be made."""
+        raise NotImplementedError
 
     def own(self, module: str, name: str, args: list[Any]) -> None:
         """A function of gradwright."""
         if name in pure.OWN_EFFECTS or (module.startswith(pure.OWN_PACKAGES) and not name.startswith("__")):
             self.refuse(f"gradwright's `{name}` is called, which acts on more than tensors. Call it outside.")
+        elif args and (name.startswith("register_") or name in pure.OWN_CHANGES) and self.is_changed(args[0]):
+            self.changes(args[0], f"`{name}`")
         elif module.startswith("gradwright.optim") and args and name not in ("__init__", "add_param_group"):
             self.optimizer(args[0], name)
         elif module == "gradwright.nn.hooks" and name == "run" and args:
             self.hooks(args[0])
+
+    def is_changed(self, value: Any) -> bool:
+        """Whether it is a module, an optimiser or a handle from outside."""
+        return not isinstance(value, (type, TensorBase, Unknown)) and self.reads.is_outside(value)
 
     def hooks(self, module: Any) -> None:
         """The hooks of a module, and those that hold everywhere, are called."""
@@ -59,12 +78,19 @@ class Libraries(Effects):
         self.read(self.reads.own_dict(value, "state"))
         if "differentiable" in value.defaults:
             self.reads.item(self.reads.own_dict(value, "defaults"), "differentiable")
-        for name, held in vars(value).items():
+        for name in vars(value):
             if name.endswith(("step_pre_hooks", "step_post_hooks")):
-                self.reads.own_dict(value, name)
-                self.reads.truth(held)
-                if held:
-                    self.read(held)
+                self.registry(self.reads.own_dict(value, name))
+        module = sys.modules["gradwright.optim.optimizer"]
+        for name in ("_before_any_step", "_after_any_step"):
+            self.registry(self.reads.note(self.reads.step(self.reads.known(module).source, ".", name),
+                                          getattr(module, name), name, "optimisers"))  # fmt: skip
+
+    def registry(self, held: Any) -> None:
+        """Hooks are looked through."""
+        self.reads.truth(held)
+        if held:
+            self.read(held)
 
     def numpy(self, name: str, module: str, args: list[Any], kwargs: dict[str, Any]) -> None:
         """A function of NumPy's."""

@@ -42,7 +42,7 @@ TYPES = frozenset({
 } | {t for t in vars(itertools).values() if isinstance(t, type)})  # fmt: skip
 """Classes in C whose objects are made without an effect."""
 MODULES = _names("""
-    abc collections contextlib copy copyreg dataclasses enum fractions functools inspect itertools math numbers operator
+    abc collections contextlib copy copyreg dataclasses enum fractions functools itertools math numbers operator
     re string textwrap types typing _collections_abc statistics typing_extensions""")
 """Modules of the standard library whose Python code may be called."""
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset, range, slice, type(None))
@@ -74,6 +74,10 @@ OWN_EFFECTS = _names("""
     manual_seed seed set_rng_state set_default_dtype set_default_device set_default_tensor_type set_printoptions save
     set_num_threads initial_seed get_rng_state load""")
 """Functions of gradwright that act on more than tensors."""
+OWN_CHANGES = _names("""
+    add_module add_param_group load_state_dict remove requires_grad_ to half float double bfloat16 cpu cuda
+    set_extra_state __setstate__ __setattr__ __delattr__ train eval share_memory to_empty""")
+"""Methods of gradwright's objects that change them, as all do that begin with ``register_``."""
 OWN_PACKAGES = tuple(f"gradwright.{name}" for name in (
     "viz", "cli", "check", "verify", "utils.cpp_extension", "utils.data", "serialization", "optim.lr_scheduler",
     "watchers.profiler"))  # fmt: skip

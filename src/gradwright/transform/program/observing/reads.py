@@ -240,9 +240,12 @@ class Reads:
         """Whether it is outside, and not the caller's to compare."""
         return id(value) not in self.given and self.is_outside(value)
 
-    def content(self, value: Any) -> None:
-        """All that is in a container was read, and in those inside it. `TooLongError` if that is too much."""
-        left, todo, done = LIMIT, [value], set()
+    def content(self, value: Any) -> list[Any]:
+        """All that is in a container was read, and in those inside it; returns the iterators in there.
+
+        `TooLongError` if it is too much.
+        """
+        left, todo, done, iterators = LIMIT, [value], set(), []
         while todo:
             one = todo.pop()
             if isinstance(one, _VIEWS):
@@ -262,8 +265,11 @@ class Reads:
                     todo += self._elements(one)
             elif isinstance(one, (set, frozenset)) and self.is_read(one):
                 self._members(one)
+            elif is_iterator(one) and self.is_outside(one):
+                iterators.append(one)
             if left < 0:
                 raise TooLongError
+        return iterators
 
     def _values(self, one: Any) -> list[Any]:
         if self.is_read(one):

@@ -6,7 +6,7 @@ import builtins
 import operator
 import sys
 from collections import deque
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,9 @@ class Values(Shadow):
         """The value of a variable that functions share."""
         value = frame.f_locals.get(name, MISSING)
         if value is MISSING:
+            for source in self.cells(name):
+                if source.parent is not None:
+                    self.reads.guard(source.parent, "unset", None, name, "closure")
             return UNKNOWN
         if name != "__class__" and not (self.ours and callable(value) and is_library(value)):
             for source in self.cells(name):
@@ -226,6 +229,8 @@ class Values(Shadow):
         method = step.name == "LOAD_METHOD" or (sys.version_info >= (3, 12) and step.arg & 1)
         if method and not LATE_NULL:
             self.stack.append(NULL)
+        if found is MISSING and not isinstance(value, (ModuleType, TensorBase)):
+            self.reads.missing(value, name)
         self.leave(Result(any=True) if found is PENDING or found is MISSING else Result(found))
         if found is PENDING and not isinstance(value, TensorBase) and not (self.ours and is_library(type(value))):
             self.expects = name if self.reads.is_outside(value) else ""
@@ -271,6 +276,7 @@ class Values(Shadow):
 
     def op_store_subscr(self, step: Step, frame: Any) -> None:
         _, value, key = self.pop(3)
+        self.calls.read(key)
         self.calls.set_item(value, key)
 
     def op_store_slice(self, step: Step, frame: Any) -> None:
