@@ -47,6 +47,34 @@ def test_an_error_in_one_entry_is_seen(size):
     assert "off in random directions" in str(found)
 
 
+def test_a_jvp_or_no_second_derivative_hides_nothing():
+    class Cube(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        @gw.autograd.function.once_differentiable
+        def backward(ctx, g):
+            return g * 3.01 * ctx.saved_tensors[0] ** 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 3 * ctx.saved_tensors[0] ** 2
+
+    assert not sampled(Cube.apply, X)
+
+    class Right(Cube):
+        @staticmethod
+        @gw.autograd.function.once_differentiable
+        def backward(ctx, g):
+            return g * 3 * ctx.saved_tensors[0] ** 2
+
+    assert sampled(Right.apply, X)
+
+
 def one_entry(size):
     error = np.zeros_like(W)
     error[1, 2] = size

@@ -1,9 +1,10 @@
 """Whole derivatives in a few random directions, and a true bound on the chance that an error is missed.
 
 Along a direction u of independent Gaussian numbers, drawn anew, all outputs are differentiated at once: by differences,
-with an error bar for each, and by backward, read in forward mode. If the gradient of some output is off by a vector of
-length d, the two are apart there by d z with z Gaussian, however the error lies. If nothing is seen within t, the bars
-of both, then |z| <= t/d, whose chance is at most sqrt(2/pi) t/d; and of several directions the product of that.
+with an error bar for each, and by backward, which is linear in its cotangent, so that its own derivative by that is
+J u. If the gradient of some output is off by a vector of length d, the two are apart there by d z with z Gaussian,
+however the error lies. If nothing is seen within t, the bars of both, then |z| <= t/d, whose chance is at most
+sqrt(2/pi) t/d; and of several directions the product of that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.contract.trees import tree_flatten
 from gradwright.engine.base import TensorBase, wrap
-from gradwright.transform.forward import jvp
+from gradwright.engine.calls import grad
+from gradwright.engine.node import AccumulateGrad
 from gradwright.verify.numeric.differences import converging
 from gradwright.verify.numeric.jacobian import rounding
 
@@ -98,8 +100,7 @@ def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: Any 
     for _ in range(directions):
         u = [generator.standard_normal(x.shape) for x in base]
         value, bar = _by_differences(call, base, u, _FIRST * min(scale, 1.0))
-        _, tangents = jvp(call, tuple(wrap(x) for x in base), tuple(wrap(v) for v in u))
-        said = _joined(tangents)
+        said = _by_backward(call, base, u)
         allowed = bar + 64 * rounding(base[0].dtype) * np.abs(said) if room is None else np.full(bar.shape, room)
         off = np.abs(said - value)
         worst = max(worst, float(np.max(off / np.where(allowed > 0, allowed, np.finfo(float).tiny), initial=0.0)))
@@ -110,6 +111,41 @@ def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: Any 
 def _joined(tensors: Sequence[Any]) -> Any:
     parts = [np.asarray(t.detach().array, np.float64).reshape(-1) for t in tensors]
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _leaf(array: Any) -> Any:
+    t = wrap(np.array(array))
+    t._node = AccumulateGrad(t)
+    return t
+
+
+def _by_backward(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any]) -> Any:
+    """What backward says of all outputs along a direction: J u, as the derivative of (J^T w) . u by w."""
+    xs = [_leaf(x) for x in base]
+    outs = call(*xs)
+    live = [o for o in outs if o._node is not None]
+    ws = [_leaf(np.ones(o.array.shape)) for o in live]
+    try:
+        grads = grad(live, xs, ws, create_graph=True, allow_unused=True) if live else [None] * len(xs)
+        known = [(g, wrap(v)) for g, v in zip(grads, u, strict=True) if g is not None and g._node is not None]
+        found = grad([g for g, _ in known], ws, [v for _, v in known], allow_unused=True) if known else []
+    except (RuntimeError, NotImplementedError):  # backward has no derivative of its own: one pass for each output
+        found = _row_by_row(call, base, u, ws)
+    made = dict(zip(map(id, live), found, strict=False))
+    return _joined([wrap(np.zeros(o.array.shape)) if made.get(id(o)) is None else made[id(o)] for o in outs])
+
+
+def _row_by_row(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any], ws: Sequence[Any]) -> list[Any]:
+    xs = [_leaf(x) for x in base]
+    live = [o for o in call(*xs) if o._node is not None]
+    found = [np.zeros(w.array.shape) for w in ws]
+    for row in found:
+        for at in np.ndindex(row.shape):
+            cotangents = [np.zeros(w.shape) for w in found]
+            next(c for c, w in zip(cotangents, found, strict=True) if w is row)[at] = 1.0
+            grads = grad(live, xs, [wrap(c) for c in cotangents], retain_graph=True, allow_unused=True)
+            row[at] = sum(float(np.sum(g.array * v)) for g, v in zip(grads, u, strict=True) if g is not None)
+    return [wrap(row) for row in found]
 
 
 def _by_differences(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any], first: float) -> tuple[Any, Any]:

@@ -23,6 +23,7 @@ from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.function.custom_op import CustomOp
 from gradwright.op import Op
+from gradwright.verify.numeric.bound import unbound
 
 _FLOOR = 1e-12
 """The relative size below which a difference is taken for rounding."""
@@ -106,7 +107,7 @@ def second_witness(function: Any, *arguments: Any, order: int = 2, points: int =
         arguments: what it is called with. Tensors of floating point are differentiated by; if some require grad, those.
         order: up to which derivative.
         points: at how many points, the given one and others near it.
-        static: further arguments.
+        static: further arguments; if one is called as those here, ``functools.partial(function, order=2)``.
 
     >>> import gradwright as gw
     >>> class Cube(gw.autograd.Function):
@@ -122,6 +123,7 @@ def second_witness(function: Any, *arguments: Any, order: int = 2, points: int =
 
     Raises TypeError for what is neither of these.
     """
+    function, static = unbound(function, static)
     forward, run = recorded(function), getattr(function, "apply", function)
     own = function.node if isinstance(function, Op) else ""
     generator = np.random.default_rng(7)

@@ -35,6 +35,8 @@ def _precision():
     (lambda: algebra.cholesky(balls(SPD)), np.linalg.cholesky(SPD)),
     (lambda: algebra.cholesky(balls(SPD), upper=True), np.swapaxes(np.linalg.cholesky(SPD), -1, -2)),
     (lambda: algebra.cofactor(balls(A)), np.linalg.det(A)[:, None, None] * np.swapaxes(np.linalg.inv(A), -1, -2)),
+    (lambda: algebra.slogdet(balls(A))[1], np.linalg.slogdet(A)[1]),
+    (lambda: algebra.slogdet(balls(-A))[0], np.linalg.slogdet(-A)[0]),
     (lambda: algebra.tensordot(balls(A[0]), balls(B[0]), axes=1), A[0] @ B[0]),
     (lambda: algebra.vecdot(balls(A), balls(A)), (A * A).sum(-1)),
     (lambda: algebra.outer(balls(A[0, 0]), balls(A[0, 1])), np.outer(A[0, 0], A[0, 1])),
@@ -52,6 +54,6 @@ def test_the_slope_of_an_inverse():
 
 def test_what_has_no_balls():
     with pytest.raises(NotProvedError):
-        algebra.slogdet(balls(A))
+        algebra.slogdet(balls(A + 0j))
     with pytest.raises(NotProvedError):
         algebra.cholesky(balls(SPD + 0j))

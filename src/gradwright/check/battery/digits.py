@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,9 @@ def digits(lab: Lab) -> dict[str, Any] | None:
     inputs = [(low, high) if isinstance(a, gradwright.Tensor) else a for a in arguments]
     if sum(isinstance(a, gradwright.Tensor) for a in arguments) != 1:
         return None
+    bound = partial(lab.subject.target, **lab.call.static)
     attempt = Attempt()
     with attempt:
-        found = gradwright.verify.stability(lab.subject.target, *inputs, name=lab.subject.name, **lab.call.static)
+        found = gradwright.verify.stability(bound, *inputs, name=lab.subject.name)
         return {**found.as_dict(), "sample": str(lab.call)}
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gradwright
@@ -52,7 +53,7 @@ def witness(lab: Lab) -> Finding:
     arguments, _ = lab.call.tensors(gradwright)
     order = 1 if _once(lab.subject.function) else 2
     lab.seed()
-    found = second_witness(target, *arguments, order=order, **lab.call.static)
+    found = second_witness(partial(target, **lab.call.static), *arguments, order=order)
     if found.agrees is None:
         return skipped(found.reason)
     if found:

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradwright.errors import NotProvedError
 from gradwright.verify.proof import series
-from gradwright.verify.proof.balls import Balls, balls, product
-from gradwright.verify.proof.functions import sqrt
+from gradwright.verify.proof.balls import Balls, balls, product, through
+from gradwright.verify.proof.functions import absolute, sign, sqrt
 from gradwright.verify.proof.shapes import concat, eye, matrix_transpose, ones, reshape, stack
 
 
@@ -98,8 +98,11 @@ def det(x: Any) -> Any:
 
 
 def slogdet(x: Any) -> tuple[Any, Any]:
-    """Sign and logarithm of |det x|."""
-    raise NotProvedError("not proved: the sign and logarithm of a determinant; balls have det()")
+    """Sign and logarithm of |det x|, of real matrices."""
+    d = det(x)
+    if d.dtype.kind == "c":
+        raise NotProvedError("not proved: the sign and logarithm of the determinant of complex matrices")
+    return sign(d), through(series.ELEMENTARY["log"], absolute(d))
 
 
 def solve_triangular(a: Any, b: Any, *, upper: bool, unitriangular: bool = False) -> Any:

@@ -19,6 +19,7 @@ from gradwright.contract.surrogate import reason_of
 from gradwright.engine.base import TensorBase
 from gradwright.errors import NotProvedError
 from gradwright.op import Op
+from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.directions import Direction, lines, units
@@ -63,7 +64,7 @@ def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order
             numbers that move, 1 for more.
         bits: with how many bits balls compute.
         name: what the proof calls it.
-        static: further arguments of ``f``.
+        static: further arguments of ``f``; if one is called as those here, ``functools.partial(f, order=2)``.
 
     >>> import gradwright as gw
     >>> print(prove_on(gw.tanh, (-2.0, 2.0)))
@@ -71,6 +72,7 @@ def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order
 
     Cotangents are 1 for a result that is one number, else random ones up to 2.
     """
+    f, static = unbound(f, static)
     pairs = [pair(x) for x in inputs]
     ends = [x if p is None else p[0] for x, p in zip(inputs, pairs, strict=True)]
     where = "on " + " x ".join(f"[{_number(p[0])}, {_number(p[1])}]" for p in pairs if p)

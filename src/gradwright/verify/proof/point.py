@@ -12,6 +12,7 @@ from gradwright.contract.surrogate import reason_of
 from gradwright.engine.base import TensorBase
 from gradwright.errors import NotProvedError
 from gradwright.op import Op
+from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls
 from gradwright.verify.proof.errors_of_rules import Compared, compared
@@ -43,7 +44,7 @@ def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **sta
             if some tensors require grad, by those alone. All else is handed on as it is.
         bits: with how many bits balls compute.
         name: what the proof calls it.
-        static: further arguments of ``f``.
+        static: further arguments of ``f``; if one is called as those here, ``functools.partial(f, bits=8)``.
 
     >>> import gradwright as gw
     >>> print(prove(gw.tanh, gw.tensor([0.5, -2.0], dtype=gw.float64)))
@@ -51,6 +52,7 @@ def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **sta
 
     Raises ImportError without python-flint: ``pip install 'gradwright[proof]'``.
     """
+    f, static = unbound(f, static)
     label = name or name_of(f)
     if reason := reason_of(f):
         meant = f"its gradient is declared to be no derivative: {reason}"

@@ -16,7 +16,7 @@ from gradwright.backends import register
 from gradwright.backends.generic import Extended
 from gradwright.backends.numpy import namespace as numpy_namespace
 from gradwright.errors import NotProvedError
-from gradwright.verify.proof import algebra, functions, order, shapes
+from gradwright.verify.proof import algebra, fourier, functions, order, shapes
 from gradwright.verify.proof.balls import Balls, balls, chosen, compared, power, product, quotient
 from gradwright.verify.proof.series import ELEMENTARY
 from gradwright.verify.proof.shapes import uncertain
@@ -89,7 +89,7 @@ class _Numbers:
         self.logical_not = lambda x: ~_truth(x)
         self.logical_and, self.logical_or = (lambda x, y: _truth(x) & _truth(y)), (lambda x, y: _truth(x) | _truth(y))
         self.linalg = _Part("linalg", vars(algebra))
-        self.fft = _Part("fft", {})
+        self.fft = _Part("fft", vars(fourier))
 
     def __array_namespace_info__(self) -> Any:
         return SimpleNamespace(devices=lambda: ["cpu"], default_device=lambda: "cpu")

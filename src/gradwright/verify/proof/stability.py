@@ -19,6 +19,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.errors import NotProvedError
+from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.box import pair
@@ -106,7 +107,7 @@ def stability(f: Any, *inputs: Any, name: str | None = None, points: int = 65, *
         inputs: its arguments, of which one is the range: a pair ``(low, high)`` of numbers.
         name: what the report calls it.
         points: so many equally spaced ones; as many again stand ever closer to 0 and to the ends.
-        static: further arguments.
+        static: further arguments; if one is called as those here, ``functools.partial(f, points=2)``.
 
     >>> import gradwright as gw
     >>> print(stability(lambda x: gw.exp(x) - 1, (-1.0, 1.0), name="f"))
@@ -114,6 +115,7 @@ def stability(f: Any, *inputs: Any, name: str | None = None, points: int = 65, *
 
     Raises NotProvedError where balls cannot run it.
     """
+    f, static = unbound(f, static)
     pairs = [pair(x) for x in inputs]
     spots = [k for k, p in enumerate(pairs) if p]
     if len(spots) != 1 or pairs[spots[0]][0].ndim:  # type: ignore[index]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, log10
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def at_samples(op: Op) -> list[Proof]:
     found = []
     for sample in op.samples:
         arrays, static = draw(sample)
-        found.append(prove(op, *arrays, **static))
+        found.append(prove(partial(op, **static), *arrays))
     return found
 
 
@@ -66,7 +67,7 @@ def on_sample(op: Op) -> Proof | None:
         moving = sum(isinstance(x, tuple) for x in inputs or ())
         if inputs and moving in _BUDGETS:
             boxes, goal = _BUDGETS[moving]
-            return prove_on(op, *inputs, boxes=boxes, goal=goal, **sample.static)
+            return prove_on(partial(op, **sample.static), *inputs, boxes=boxes, goal=goal)
     return None
 
 
