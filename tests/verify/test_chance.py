@@ -120,3 +120,5 @@ def test_no_built_in_rule_raises_an_alarm():
 def test_bad_input():
     with pytest.raises(ValueError, match="expected a tensor of float64"):
         sampled(gw.tanh, gw.ones(2))
+    with pytest.raises(ValueError, match="expected results of floating point"):
+        sampled(lambda x: x > 0, X)

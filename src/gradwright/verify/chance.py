@@ -79,7 +79,7 @@ def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: Any 
     >>> print(sampled(gw.tanh, gw.tensor([0.5, -1.0], dtype=gw.float64), seed=1))
     agrees in 4 random directions; a gradient that is off by ... or more is missed with a chance below 1e-06
 
-    Raises ValueError if there is no tensor of float64 among the inputs.
+    Raises ValueError if there is no tensor of float64 among the inputs, or none of floating point among the results.
     """
     spots = [k for k, x in enumerate(inputs) if isinstance(x, TensorBase) and x.array.dtype == np.float64]
     if not spots:
@@ -96,6 +96,8 @@ def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: Any 
         return tuple(t for t in tree_flatten(f(*given), open_dataclasses=True)[0] if isinstance(t, TensorBase)
                      and dtypes.of(t.array.dtype).category == dtypes.FLOAT)  # fmt: skip
 
+    if not _joined(call(*[wrap(x) for x in base])).size:
+        raise ValueError("sampled: expected results of floating point, but there are none")
     rooms, worst = [], 0.0
     for _ in range(directions):
         u = [generator.standard_normal(x.shape) for x in base]

@@ -206,6 +206,8 @@ def _at(run: Callable[..., Any], forward: Callable[..., Any], arguments: Sequenc
         order: int, own: str) -> Witness:  # fmt: skip
     """The comparison at one point."""
     moving = _asked(arguments)
+    if any(dtypes.of(t.array.dtype).is_complex for t in _outputs(run(*arguments, **static))):
+        return Witness(None, reason="results are complex")
     outs, mine = _tower(run, arguments, static, moving, order, np.float64)
     which = [k for k, o in enumerate(outs) if o._node is not None]
     again, engines = _tower(forward, arguments, static, moving, order, np.float64, which)
