@@ -59,7 +59,7 @@ def test_transforms_agree(name):
 
 @pytest.mark.parametrize("name", sorted(PRESENT))
 def test_what_is_compiled_does_what_is_not(name):
-    record = run_entry(PRESENT[name], check.Options(samples=1, backend="auto"))
+    record = run_entry(PRESENT[name], check.Options(samples=1, backend="plan"))
     assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()
     assert bool(record.eager) is (name in COMPILED), record.eager
 
@@ -68,7 +68,7 @@ def test_finds_what_compiles_to_other_numbers(monkeypatch):
     monkeypatch.setattr(comparison, "difference", lambda *args, **kwargs: None)
     monkeypatch.setattr(interpreted, "compute", lambda node, args, kwargs: compute(node, args, kwargs) * 1.001
                         if node.op == "sin" else compute(node, args, kwargs))  # fmt: skip
-    assert fails_compiled(run_entry(entry("sin"), check.Options(samples=1, backend="auto"))) == ["step", "history"]
+    assert fails_compiled(run_entry(entry("sin"), check.Options(samples=1, backend="plan"))) == ["step", "history"]
 
 
 def test_finds_a_wrong_tangent(monkeypatch):

@@ -17,6 +17,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.interpreted import Interpreted, compute, same
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program
+from gradwright.transform.program.tracing.history import standing
 
 BOUND = 2000
 
@@ -143,7 +144,7 @@ def first_difference(make: Any, program: Program, arrays: Sequence[Any], exact: 
     return None
 
 
-def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], exact: bool,
+def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], leaves: Sequence[Any], exact: bool,
            spread: Callable[[], list[float]]) -> Difference | None:  # fmt: skip
     """The first of the results and effects of a run that differs from those of the eager run that has followed.
 
@@ -151,23 +152,25 @@ def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any],
         found: the outputs, and what was to be written.
         result: what the eager run returned.
         arrays: the inputs, written by now.
+        leaves: those of the arguments.
     """
     record = entry.record
     expected: dict[int, tuple[str, Any]] = {}
     for k, at in enumerate(record.program.writes):
         if at is not None:
             expected[k] = record.sources[at].what(), arrays[at]
-    leaves = flatten(result)[0]
-    if len(leaves) != len(record.result):
-        return Difference("the number of results", record.program.outputs[0], len(record.result), len(leaves), 0.0)
-    for j, ((kind, k), x) in enumerate(zip(record.result, leaves, strict=True)):
+    results = flatten(result)[0]
+    if len(results) != len(record.result):
+        return Difference("the number of results", record.program.nodes[0], len(record.result), len(results), 0.0)
+    for j, ((kind, k), x) in enumerate(zip(record.result, results, strict=True)):
         if (kind == "value") is isinstance(x, TensorBase) or (kind == "value" and not _equal(k, x)):
             return Difference("a result", record.program.nodes[0], k, x, 0.0)
         if kind == "made":
-            expected[record.outputs[k]] = f"result {j}" if len(leaves) > 1 else "the result", x.array
-    for t, leaf in record.grads:
-        if isinstance(t, int):
+            expected[record.outputs[k]] = f"result {j}" if len(results) > 1 else "the result", x.array
+    for owner, leaf in record.grads:
+        if owner[0] == "made":
             continue
+        t = entry.standing(owner, leaves)
         grad = t._grad
         if (grad is None) is not (leaf is None):
             return Difference("a .grad", record.program.nodes[0], leaf and "a tensor", grad and "a tensor", 0.0)
@@ -196,7 +199,7 @@ def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequenc
     rng = np.random.default_rng(0)
     cotangents = [rng.standard_normal(shape).astype(dtype) for _, shape, dtype in history.outputs]
     tensors = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
-    made = [find(results) for find in history.places]
+    made = [standing(place, results) for place in history.places]
     cotangents = [g if t is not None else g * 0 for t, g in zip(made, cotangents, strict=True)]
     roots = [(t._node, g) for t, g in zip(made, cotangents, strict=True) if t is not None]
     ends = [t._node for t in tensors]

@@ -275,7 +275,7 @@ class Programs:
         again()
         result = self.function(*args, **kwargs)
         after = {source: source.get_state() for source in states}
-        gap = comparison.of_run(entry, found, result, arrays, self.exact,
+        gap = comparison.of_run(entry, found, result, arrays, leaves, self.exact,
                                 lambda: comparison.spreads(program, before, again))  # fmt: skip
         for history in entry.record.histories:
             gap = gap or comparison.of_backward(history, found, result, arrays, leaves, self.exact)

@@ -45,7 +45,7 @@ class Entry:
         self.changed = compiled_guards(guards)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
         self.checked = checked
-        text = _Text(record, leaves)
+        text = _Text(record, leaves, guards)
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)
         self.number = _number()
@@ -55,20 +55,26 @@ class Entry:
         self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]
         self.commit: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
 
+    def standing(self, leaf: tuple[str, Any], leaves: Sequence[Any]) -> Any:
+        """The tensor from outside that a leaf stands for: an argument, or always the same."""
+        return leaves[leaf[1]] if leaf[0] == "argument" else leaf[1]
+
     def moved(self, leaves: Sequence[Any]) -> str:
         """Why `gather` has returned None, for people."""
         for source in self.record.sources:
             if source.kind in ("argument", "tensor", "grad"):
                 t = leaves[source.at] if source.kind == "argument" else source.tensor
+                if source.kind == "grad":
+                    t = self.standing(source.of, leaves)
                 what = _differs(source.look, getattr(t, "_grad", None) if source.kind == "grad" else t)
                 if what:
                     return f"{source.what()}: {what}"
             elif source.kind == "setting" and source.setting.read() is None:  # type: ignore[union-attr]
                 return f"the option {source.setting.key!r} of an optimiser"  # type: ignore[union-attr]
-        for t, state, _ in self.record.looks:
-            if what := _differs(state, t):
-                return f"a tensor of shape {list(t.shape)} from outside: {what}"
-        return "which tensors share memory, or an argument that is no tensor"
+        for leaf, state, _ in self.record.looks:
+            if what := _differs(state, self.standing(leaf, leaves)):
+                return f"a tensor of shape {list(state[1])} from outside: {what}"
+        return "which tensors share memory or are the same one, or an argument that is no tensor"
 
 
 def _differs(old: Any, t: Any) -> str:
@@ -82,11 +88,19 @@ def _differs(old: Any, t: Any) -> str:
 class _Text:
     """The two functions as text, and what their names stand for."""
 
-    def __init__(self, record: Record, leaves: Sequence[Any]) -> None:
+    def __init__(self, record: Record, leaves: Sequence[Any], guards: Sequence[Guard]) -> None:
         self.record = record
+        self.at: dict[int, int] = {}
+        self.again: list[tuple[int, int]] = []
+        for k, x in enumerate(leaves):
+            if isinstance(x, TensorBase) and self.at.setdefault(id(x), k) != k:
+                self.again.append((k, self.at[id(x)]))
+        found = [guard.now() for guard in guards if guard.kind == "is"]
+        self.bound = {id(x): x for x in found if isinstance(x, TensorBase) and id(x) in self.at}
         self.fixed = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, TensorBase)]
         leaves_out = [*record.result, *(leaf for _, leaf in record.grads if leaf), *(s.leaf for s in record.shown)]
-        self.owners = [*{id(t): t for kind, t in leaves_out if kind == "grad"}.values()]
+        self.owners = [*{(of[0], id(of[1]) if of[0] == "tensor" else of[1]): of
+                         for kind, of in leaves_out if kind == "grad"}.values()]  # fmt: skip
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
@@ -102,10 +116,27 @@ class _Text:
 
     # -- before --
 
+    def which(self) -> list[str]:
+        """Which of the arguments are one tensor, and which of them have to be a certain one."""
+        own = sorted(self.at.values())
+        lines = [f"if leaves[{k}] is not leaves[{j}]: return None" for k, j in self.again]
+        lines += [f"if leaves[{self.at[k]}] is not {self.name(t)}: return None" for k, t in self.bound.items()]
+        if len(own) > 1:
+            lines.append(f"if len({{{', '.join(f'id(leaves[{k}])' for k in own)}}}) != {len(own)}: return None")
+        if self.record.grads:
+            looks = [t for (kind, t), _, _ in self.record.looks if kind == "tensor"]
+            tensors = [*(s.tensor for s in self.record.sources), *looks]
+            others = {id(t): t for t in tensors if t is not None and id(t) not in self.at}
+            if others:
+                held, ids = self.name(list(others.values())), self.name(frozenset(others))
+                lines += [f"if id(leaves[{k}]) in {ids}: return None  # of {held}" for k in own]
+        return lines
+
     def gather(self) -> list[str]:
         """The function `Entry.gather`."""
         record, last = self.record, self.name([None] * len(self.record.sources), "last")
         lines = [f"if not same(leaves[{k}], {self.name(x)}): return None" for k, x in self.fixed]
+        lines += self.which()
         lines.append("moved = False")
         arrays = []
         for k, source in enumerate(record.sources):
@@ -118,7 +149,7 @@ class _Text:
                 lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", f"{last}[{k}]")
         checks = []
         for k, (t, state, unit) in enumerate(record.looks):
-            lines += self._tensor(state, f"s{k}", self.name(t), f"b{k}", None)
+            lines += self._tensor(state, f"s{k}", self._given(t), f"b{k}", None)
             if unit is not None:
                 checks.append(f"if place(b{k}) != place(a{unit}): return None")
         written = [f"a{k}" for k in record.written]
@@ -135,8 +166,7 @@ class _Text:
     def _where(self, source: Source) -> str:
         if source.kind == "argument":
             return f"leaves[{source.at}]"
-        name = self.name(source.tensor, "tensor")
-        return f"{name}._grad" if source.kind == "grad" else name
+        return f"{self._given(source.of)}._grad" if source.kind == "grad" else self.name(source.tensor, "tensor")
 
     def _setting(self, source: Source, array: str) -> list[str]:
         setting: Any = source.setting
@@ -199,18 +229,17 @@ class _Text:
             ]  # fmt: skip
             if record.made[k][1]:
                 lines.append(f"m{k}._node = AccumulateGrad(m{k})")
-        lines += [f"g{k} = {self.name(t)}._grad" for k, t in enumerate(self.owners)]
+        lines += [f"g{k} = {self._given(t)}._grad" for k, t in enumerate(self.owners)]
         for history in record.histories:
             made = ", ".join(f"m{k}" for k in range(len(record.outputs)))
             lines.append(f"{self.name(history)}.attach([{made}], outputs, arrays, leaves)")
         for t, writes, at in record.versions:
-            lines += [f"counter = {self.name(t)}._counter", f"counter[0] += {writes}"]
+            lines += [f"counter = {self._given(t)}._counter", f"counter[0] += {writes}"]
             lines.append(f"counter[1:] = ({self.name(at)},)")
         for k, shown in enumerate(record.shown):
             lines.append(f"n{k} = {self.name(shown.make)}({self._given(shown.leaf)})")
         for t, leaf in record.grads:
-            owner = f"m{t}" if isinstance(t, int) else self.name(t)
-            lines.append(f"{owner}._grad = {'None' if leaf is None else self._given(leaf)}")
+            lines.append(f"{self._given(t)}._grad = {'None' if leaf is None else self._given(leaf)}")
         result = [self._given(x) for x in record.result]
         if record.spec.is_leaf():
             lines.append(f"return {result[0]}")
@@ -227,7 +256,7 @@ class _Text:
         if kind == "shown":
             return f"n{value}"
         if kind == "grad":
-            return f"g{[id(t) for t in self.owners].index(id(value))}"
+            return f"g{next(k for k, of in enumerate(self.owners) if of[0] == value[0] and of[1] is value[1])}"
         return self.name(value)
 
 

@@ -134,3 +134,50 @@ def test_a_result_that_counts_calls_is_not_believed():
     compiled = gw.compile(f)
     with pytest.warns(UserWarning, match="eagerly"):
         assert [compiled(gw.ones(1))[1] for _ in range(5)][-1] == len(seen)
+
+
+def test_a_tensor_that_is_given_twice():
+    x, y = gw.ones(2), gw.zeros(2)
+    f = gw.compile(lambda a, b: a * 2 + b)
+    assert [f(x, x).tolist() for _ in range(4)] == [[3.0, 3.0]] * 4
+    assert f(x, y).tolist() == [2.0, 2.0]
+    assert f(y, y).tolist() == [0.0, 0.0]
+    assert f(x, x.detach()).tolist() == [3.0, 3.0]
+
+
+def test_two_tensors_and_then_one_twice():
+    a, b = (gw.full((2,), k, requires_grad=True) for k in (2.0, 3.0))
+
+    def step(a, b):
+        a.grad = b.grad = None
+        (a * b * b).sum().backward()
+
+    compiled = gw.compile(step)
+    for _ in range(4):
+        compiled(a, b)
+        assert (a.grad.tolist(), b.grad.tolist()) == ([9.0, 9.0], [12.0, 12.0])
+    compiled(a, a)
+    assert a.grad.tolist() == [12.0, 12.0]
+
+
+def test_an_argument_that_is_also_captured():
+    w = gw.ones(2)
+    f = gw.compile(lambda a: a * 2 + w)
+    assert [f(w).tolist() for _ in range(4)] == [[3.0, 3.0]] * 4
+    assert f(gw.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def test_gradients_and_versions_of_arguments_are_those_of_each_call():
+    def step(w, x):
+        w.grad = None
+        x.add_(1)
+        (w * w * x).sum().backward()
+
+    compiled = gw.compile(step)
+    for k in range(5):
+        w, x = gw.full((2,), float(k), requires_grad=True), gw.zeros(2)
+        compiled(w, x)
+        assert w.grad.tolist() == [2.0 * k] * 2
+        assert x._version == 1
+    assert compiled.programs.reason == ""
+    assert len(compiled.programs.traced) == 1

@@ -56,7 +56,9 @@ class History:
         saved: what is saved.
         outputs: which of the tensors made have this history, and their shapes and dtypes.
         reached: for each end the outputs that lead to it.
-        places: from the leaves of what the function returns to each of these; None if it is to be reached no more.
+        places: where each of these is: "result" and its place among the leaves of what the function returns, "base" and
+            the place of a view of it there, "grad" and a tensor whose ``.grad`` it is; None if it is to be reached no
+            more.
         function: of the leaves of arguments, for passes that are recorded.
         sources: of the inputs of the first program.
         pure: whether it may be run once more.
@@ -68,7 +70,7 @@ class History:
     saved: list[Saved]
     outputs: list[tuple[int, tuple[int, ...], Any]]
     reached: list[set[int]]
-    places: list[Callable[[Sequence[Any]], Any]]
+    places: list[tuple[str, Any]]
     function: Any
     sources: Sequence[Any]
     pure: bool
@@ -77,6 +79,8 @@ class History:
         """The tensor that holds an input of the first program."""
         source = self.sources[at]
         t = leaves[source.at] if source.kind == "argument" else source.tensor
+        if source.kind == "grad":
+            t = leaves[source.of[1]] if source.of[0] == "argument" else source.of[1]
         return t._grad if source.kind == "grad" else t
 
     def attach(self, made: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
@@ -88,6 +92,14 @@ class History:
         node._metas = [(shape, dtype) for _, shape, dtype in self.outputs]
         for k, (at, _, _) in enumerate(self.outputs):
             made[at]._node = Output(node, k)
+
+
+def standing(place: tuple[str, Any], results: Sequence[Any]) -> Any:
+    """The tensor at one of `History.places`; None if there is none."""
+    kind, at = place
+    if kind == "grad":
+        return getattr(at, "_grad", None)
+    return results[at]._view.base if kind == "base" else results[at]
 
 
 class CompiledBackward(Node):
@@ -149,7 +161,7 @@ class CompiledBackward(Node):
             )
         with enable_grad():
             results = flatten(history.function(self._args))[0]
-        roots = [(find(results)._node, given[j]) for j, find in enumerate(history.places) if j in given]
+        roots = [(standing(place, results)._node, given[j]) for j, place in enumerate(history.places) if j in given]
         found = engine.run(roots, keep_graph=True, create_graph=True, targets=self._next, accumulate=False)
         return [found.get(node) for node in self._next]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from operator import itemgetter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +32,7 @@ class Source:
         kind: "argument" (``at``: its place among the leaves of the arguments), "grad" (the ``.grad`` of a tensor),
             "tensor", "array" (the array itself), or "setting".
         tensor: the tensor, or that whose ``.grad`` it is.
+        of: the latter, as in `Record.result`.
         setting: the setting.
         array: what it was in the traced run.
         look: how the tensor that holds it was before (`look`).
@@ -43,6 +42,7 @@ class Source:
     def __init__(self, kind: str, array: Any, tensor: Any = None, at: int = 0, setting: Setting | None = None) -> None:
         self.kind, self.array, self.at, self.setting = kind, array, at, setting
         self.tensor = tensor
+        self.of: Any = None
         self.look: Any = None
         self.owns: Any = None
 
@@ -95,7 +95,7 @@ class Record:
             source.owns = None
             if source.kind != "array":
                 source.array = None
-            if source.kind == "argument":
+            if source.kind == "argument" or (source.of and source.of[0] == "argument"):
                 source.tensor = None
         for program in (self.program, *(history.program for history in self.histories)):
             for node in program.nodes:
@@ -157,7 +157,7 @@ class _Recorder:
         while len(kept) < len(self.made):
             t = [t for t, _ in self.made.values()][len(kept)]
             if (grad := getattr(t, "_grad", None)) is not None:
-                out.grads.append((len(kept), self._leaf(grad)))
+                out.grads.append((("made", len(kept)), self._leaf(grad)))
             kept.append(t)
         out.made = [_kind(t) for t in kept]
         out.shown = [found for _, found in self.shown.values()]
@@ -209,6 +209,7 @@ class _Recorder:
             out = Source("argument", unit.array, t, at=self.arguments[id(t)])
         elif id(t) in self.owner:
             out = Source("grad", unit.array, self.owner[id(t)])
+            out.of = self._outside(out.tensor)
         elif id(t) in self.known:
             out = Source("tensor", unit.array, t)
         else:
@@ -217,8 +218,12 @@ class _Recorder:
         out.look = self.known[id(t)].look
         return out
 
+    def _outside(self, t: Any) -> tuple[str, Any]:
+        """A tensor that was there before, as in ``result``."""
+        return ("argument", self.arguments[id(t)]) if id(t) in self.arguments else ("tensor", t)
+
     def _look_at(self, t: Any, unit: int | None = None) -> None:
-        self.looks.setdefault(id(t), (t, self.known[id(t)].look, unit))
+        self.looks.setdefault(id(t), (self._outside(t), self.known[id(t)].look, unit))
 
     def _written(self, inputs: list[Traced]) -> None:
         at = {id(x): k for k, x in enumerate(inputs)}
@@ -246,11 +251,11 @@ class _Recorder:
                 raise Untraceable("a tensor from outside of the function shares memory with another one from now on")
             if (delta := int(state.counter[0]) - int(state.version)) and id(state.counter) not in seen:
                 seen.add(id(state.counter))
-                versions.append((t, delta, state.counter[1] if len(state.counter) > 1 else None))
+                versions.append((self._outside(t), delta, state.counter[1] if len(state.counter) > 1 else None))
             grad = getattr(t, "_grad", None)
             if grad is not state.grad:
                 self._look_at(t)
-                grads.append((t, None if grad is None else self._leaf(grad)))
+                grads.append((self._outside(t), None if grad is None else self._leaf(grad)))
         return grads, versions
 
     def _leaf(self, x: Any) -> tuple[str, Any]:
@@ -263,7 +268,7 @@ class _Recorder:
             return "argument", self.arguments[id(x)]
         if id(x) in self.trace.before.known:
             owner = self.owner.get(id(x))
-            return ("tensor", x) if owner is None else ("grad", owner)
+            return ("tensor", x) if owner is None else ("grad", self._outside(owner))
         self.trace.adopt(x)
         if id(x) in self.shown or self._shows(x):
             return "shown", [*self.shown].index(id(x))
@@ -294,19 +299,15 @@ class _Recorder:
         return True
 
 
-def _place(out: Record, leaf: tuple[str, Any]) -> Callable[[Sequence[Any]], Any]:
-    """From the leaves of what a run returned to a tensor that it has made."""
+def _place(out: Record, leaf: tuple[str, Any]) -> tuple[str, Any]:
+    """Where a tensor that a run has made is to be found: see `History.places`."""
     for j, found in enumerate(out.result):
         if found == leaf:
-            return itemgetter(j)
+            return "result", j
         if found[0] == "shown" and out.shown[found[1]].leaf == leaf and out.shown[found[1]].how != "alias":
-            return partial(_base, j)
-    owner = next((t for t, found in out.grads if found == leaf and isinstance(t, TensorBase)), None)
-    return lambda results: owner if owner is None else owner._grad
-
-
-def _base(j: int, results: Sequence[Any]) -> Any:
-    return results[j]._view.base
+            return "base", j
+    owner = next((t for (kind, t), found in out.grads if found == leaf and kind == "tensor"), None)
+    return "grad", owner
 
 
 def _kind(t: Any) -> tuple[Any, bool]:
