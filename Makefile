@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup demo test soak lint bench oracle proofs clean
+.PHONY: help setup demo test soak lint bench oracle proofs score clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
 	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
 	@echo "make proofs  prove the built-in derivatives and write docs/proofs.md"
+	@echo "make score   plant errors in the built-in derivatives and write what checkers find to docs/checkers.md"
 	@echo "make lint    the first three parts of make test"
 	@echo "make clean   remove .venv, caches and build products"
 
@@ -71,6 +72,9 @@ oracle: .venv/.ready
 
 proofs: .venv/.ready
 	@$(BIN)/python -m gradwright.verify.proof.table docs/proofs.md
+
+score: .venv/.ready
+	@$(BIN)/python -m gradwright.verify.score docs/checkers.md
 
 clean:
 	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .*_cache benchmarks/results
