@@ -16,8 +16,9 @@ from gradwright.transform.program.node import Program, Runner
 from gradwright.transform.program.passes import simplified
 from gradwright.transform.program.plan import Plan
 from gradwright.transform.program.telling.explain import METHODS
+from gradwright.transform.program.xla import Xla
 
-BACKENDS = ("auto", "plan", "c", "eager")
+BACKENDS = ("auto", "plan", "c", "xla", "eager")
 _TORCHS = {"inductor": "auto", "aot_eager": "plan"}
 _CHECKS = ("first", "always", "never")
 
@@ -36,9 +37,10 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
     Args:
         function: a function or a module; without one, a decorator is returned. A module comes back as one of its class
             that shares everything with it: parameters, buffers, hooks, mode.
-        backend: "c" (loops in C, by the system's compiler), "plan" (NumPy, with its memory laid out before), "auto"
-            (C where there is a compiler; or what the environment variable ``GRADWRIGHT_COMPILE`` names), "eager" (the
-            function itself). PyTorch's "inductor" is "auto", its "aot_eager" is "plan".
+        backend: "c" (loops in C, by the system's compiler), "plan" (NumPy, with its memory laid out before), "xla"
+            (JAX's compiler: the ``jax`` extra), "auto" (C where there is a compiler, else plan; or what the environment
+            variable ``GRADWRIGHT_COMPILE`` names), "eager" (the function itself). PyTorch's "inductor" is "auto", its
+            "aot_eager" is "plan".
         exact: numbers are the eager run's to the bit.
         check: "first" (the first run of each program is compared), "always" (each run, for tests; one that differs
             raises AssertionError), "never".
@@ -95,8 +97,14 @@ def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
     """What makes a program ready, by name."""
     if backend not in BACKENDS:
         raise ValueError(f"compile(): backend must be one of {', '.join(map(repr, BACKENDS))}, but got {backend!r}")
+    if backend == "xla":
+        return partial(_xla, exact=exact)
     by_numpy = backend == "plan" or (backend == "auto" and find("CC", COMPILERS) is None)
     return partial(_plan if by_numpy else _c, exact=exact)
+
+
+def _xla(program: Program, exact: bool) -> Runner:
+    return Xla(simplified(program, exact), exact)
 
 
 def _plan(program: Program, exact: bool) -> Runner:
