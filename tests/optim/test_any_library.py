@@ -1,5 +1,7 @@
 """Every optimiser of PyTorch's database over array-api-strict parameters: what it does over NumPy's, and there."""
 
+import io
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -139,3 +141,54 @@ def test_schedules():
         optimizer.step()
         schedule.step()
     assert np.asarray(p.array).tolist() == [-1.75]
+
+
+MAKERS = {
+    "SGD": lambda ps: gw.optim.SGD(ps, lr=0.1, momentum=0.9),
+    "Adam": lambda ps: gw.optim.Adam(ps, lr=0.01, amsgrad=True),
+}
+
+
+def model():
+    gw.manual_seed(0)
+    return gw.nn.Sequential(gw.nn.Linear(3, 4), gw.nn.BatchNorm1d(4), gw.nn.Tanh(), gw.nn.Linear(4, 1)).double()
+
+
+def trained(net, optimizer, x):
+    optimizer.zero_grad()
+    loss = net(x).square().sum()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def places(net, optimizer):
+    states = [t for state in optimizer.state.values() for t in state.values() if isinstance(t, gw.Tensor)]
+    return {str(t.device) for t in [*net.state_dict().values(), *states]}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_model_and_its_optimiser_move_between_devices_of_jax(name):
+    jax = pytest.importorskip("jax", reason="jax is not installed: nothing is moved to its devices")
+    first, last = "jax:0", f"jax:{len(jax.local_devices()) - 1}"
+    gw.manual_seed(5)
+    x = gw.randn(6, 3, dtype=gw.float64)
+    net = model()
+    optimizer = MAKERS[name](net.parameters())
+    want = [trained(net, optimizer, x) for _ in range(6)]
+    net = model()
+    optimizer = MAKERS[name](net.parameters())
+    got = [trained(net.to(at), optimizer, x.to(at)) for at in ("cpu", first, last, "cpu", first)]
+    assert places(net, optimizer) == {first}
+    file = io.BytesIO()
+    gw.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, file)
+    for saved_on, made_on in (("cpu", last), (last, "cpu")):  # loaded where they were not
+        again = model().to(made_on)
+        resumed = MAKERS[name](again.parameters())
+        file.seek(0)
+        saved = gw.load(file, map_location=saved_on)
+        assert {str(t.device) for t in saved["net"].values()} == {saved_on}
+        again.load_state_dict(saved["net"])
+        resumed.load_state_dict(saved["optimizer"])
+        assert places(again, resumed) == {made_on}
+        np.testing.assert_allclose([*got, trained(again, resumed, x.to(made_on))], want, rtol=1e-13)
