@@ -20,6 +20,7 @@ from rich.table import Table
 import gradwright
 from benchmarks import (
     beyond,
+    compiled,
     extension,
     footprint,
     graph,
@@ -35,7 +36,8 @@ from benchmarks import (
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
 MODULES = (
-    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, pictures, memory, footprint,
+    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, compiled, pictures,
+    memory, footprint,
 )  # fmt: skip
 CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]
 FULL, QUICK = Pace(11, 0.1), Pace(5, 0.05)

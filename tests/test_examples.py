@@ -118,6 +118,14 @@ def test_legendre_fit_prints_the_descent():
     assert numbers(row(text, "sin(x) =")) == pytest.approx(list(coefficients), abs=6e-5)
 
 
+def test_compiled_legendre_fits_alike_each_way():
+    text = output("compiled_legendre")
+    coefficients, _ = legendre_by_hand()
+    for name in ("eager", "plan", "auto"):
+        assert numbers(row(text, name))[:4] == pytest.approx(list(coefficients), abs=6e-5)
+    assert "1 program, traced 1 time" in text
+
+
 def test_legendre_fit_as_a_function():
     import gradwright as gw
 
