@@ -13,7 +13,6 @@ from gradwright.engine.source_line import warn
 from gradwright.transform.program.c import COMPILERS, C, CannotCompileError
 from gradwright.transform.program.compiled import CompileWarning, Programs
 from gradwright.transform.program.node import Program, Runner
-from gradwright.transform.program.passes import simplified
 from gradwright.transform.program.plan import Plan
 from gradwright.transform.program.telling.explain import METHODS
 from gradwright.transform.program.xla import Xla
@@ -113,7 +112,7 @@ def _plan(program: Program, exact: bool) -> Runner:
 
 def _c(program: Program, exact: bool) -> Runner:
     try:
-        return C(simplified(program, exact), exact)
+        return C(program, exact)
     except CannotCompileError as e:
         warn(f"compile: programs are run by NumPy (backend='plan'), since C cannot be compiled: {e}", CompileWarning)
         return Plan(program, exact)

@@ -58,6 +58,25 @@ def test_a_long_sum_keeps_its_digits(compiler: None) -> None:
     assert abs(float(got) / (1e7 * float(np.float32(0.1))) - 1) < 1e-5
 
 
+@pytest.mark.parametrize("shape", [(64, 2048), (33, 70), (16, 16), (5, 40, 37), (2, 300, 500)])
+def test_what_lies_across_is_read_tile_by_tile(compiler: None, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    axes = tuple(range(x.ndim))
+
+    def f(x: Any) -> list[Any]:
+        turned = space.permute_dims(x, axes[::-1])
+        y = space.permute_dims(x, (*axes[:-2], axes[-1], axes[-2]))
+        whole = space.reshape(turned, (-1,))
+        return [turned + 1.0, y * 2.0, whole, y + y[..., ::-1, :], turned - space.astype(turned, np.float64),
+                space.batch_last(x * 2.0) - 1.0]
+
+    program = traced(f, x)
+    ours = C(program)
+    assert "tile" in ours.source
+    for got, want in zip(ours([x]), Interpreted(program)([x]), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 SUMS = """
 import numpy as np
 from gradwright.transform.program.c import C

@@ -22,6 +22,9 @@ _PARTS, _WORK = 32, 1 << 17
 _JOIN = {"sum": "{0} += {1};", "prod": "{0} *= {1};", "any": "{0} |= {1};", "all": "{0} &= {1};",
          "max": "{0} = MOST({0}, {1});", "min": "{0} = LEAST({0}, {1});"}  # fmt: skip
 _CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min": "least"}
+_TILE, _ALONG, _FAR = 16, (64, 8), 1024
+"""How long tiles are along the axis that one array lies along, and along the last: less if entries lie a multiple of
+so many bytes apart there, since these share their places in the cache, which holds few of them."""
 _HEAVY = frozenset({
     "exp", "log", "sin", "cos", "tan", "tanh", "power", "pow", "erf", "special.erf", "expm1", "log1p", "atan", "sinh",
     "cosh", "logaddexp", "atan2", "arctan", "asin", "acos", "special.erfc",
@@ -170,8 +173,11 @@ class Loop:
         """Decide about blocks, parts, and how each reduction comes about."""
         *outer, inner = self.shape
         reduced = any(not s.kept[-1] for s in self._sums)
-        self.blocked = inner > BLOCK and (reduced or (large and not outer))
+        self.turned = self._turned_axis()
+        self.blocked = self.turned is None and inner > BLOCK and (reduced or (large and not outer))
         self.outer = [*outer, -(-inner // BLOCK)] if self.blocked else outer
+        if self.turned is not None:
+            self.outer[self.turned] = -(-self.outer[self.turned] // _TILE)
         self.threaded = 0
         if large:
             while self.threaded < len(self.outer) and math.prod(self.outer[: self.threaded]) < _PARTS:
@@ -188,6 +194,18 @@ class Loop:
                 size = math.prod(n for n, stays in zip(self.shape, s.kept, strict=True) if stays)
                 self.scratch[k] = (self.memory.scratch(size * self.parts * s.far.itemsize), size)
         self.joined = bool(self.scratch)
+
+    def _turned_axis(self) -> int | None:
+        """The axis along which an array lies that is read across the last one: then the loop goes tile by tile."""
+        for read in self._reads.values():
+            if abs(read.strides[-1]) >= _TILE <= self.shape[-1] and not self._sums:
+                for axis, (n, step) in enumerate(zip(self.shape[:-1], read.strides, strict=False)):
+                    if abs(step) == 1 and n > 1:
+                        return axis
+        return None
+
+    def _variable(self, level: int) -> str:
+        return f"tile{level}" if level == self.turned else f"i{level}"
 
     def _index(self, access_strides: tuple[int, ...]) -> str:
         """Where an access begins in the innermost loop."""
@@ -234,11 +252,12 @@ class Loop:
                     rest = "turn"
                     for j in reversed(range(self.threaded)):
                         value = rest if j == 0 else f"{rest} % {self.outer[j]}"
-                        lines.append(f"  long i{j} = {value};")
+                        lines.append(f"  long {self._variable(j)} = {value};")
                         rest = f"({rest} / {self.outer[j]})"
                     lines += ["  " + line for line in self._nest(self.threaded)] + ["}"]
             else:
-                lines.append(f"for (long i{level} = 0; i{level} < {n}; i{level}++) {{")
+                i = self._variable(level)
+                lines.append(f"for (long {i} = 0; {i} < {n}; {i}++) {{")
                 lines += ["  " + line for line in self._nest(level + 1)] + ["}"]
         else:
             lines += self._innermost()
@@ -256,7 +275,24 @@ class Loop:
 
     def _innermost(self) -> list[str]:
         n = self.shape[-1]
-        lines, low, high = [], "0", str(n)
+        if self.turned is None:
+            return self._line("0", str(n))
+        k, size = self.turned, self.shape[self.turned]
+        far = any(r.strides[-1] and r.strides[-1] * r.dtype.itemsize % _FAR == 0 for r in self._reads.values())
+        along = _ALONG[far]
+        begin, end = f"tile{k} * {_TILE}LL", f"(tile{k} + 1) * {_TILE}LL"
+        return [
+            f"for (long from = 0; from < {n}; from += {along}) {{",
+            f"  long to = from + {along} < {n} ? from + {along} : {n}, end = {end} < {size} ? {end} : {size};",
+            f"  for (long i{k} = {begin}; i{k} < end; i{k}++) {{",
+            *(f"    {line}" for line in self._line("from", "to")),
+            "  }", "}",
+        ]  # fmt: skip
+
+    def _line(self, low: str, high: str) -> list[str]:
+        """The innermost loop, from and to these."""
+        n = self.shape[-1]
+        lines: list[str] = []
         if self.blocked:
             block = len(self.outer) - 1
             lines.append(f"long low = i{block} * {BLOCK}LL, high = {n}LL - low < {BLOCK} ? {n}LL - low : {BLOCK};")

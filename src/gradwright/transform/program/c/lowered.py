@@ -148,6 +148,15 @@ class Lowered:
             start += strides[axis] * (x.shape[axis] if node.op == "concat" else 1)
         return Join(tuple(parts))
 
+    def _batch_last(self, node: Node) -> Element:
+        """A copy of a view whose first axis is the last."""
+        x = node.args[0]
+        of, turned = self.places[x], Node("permute_dims", (x,), {}, None, node.place, node.name)
+        turned.shape, turned.dtype, turned.number = node.shape, node.dtype, node.number
+        strides = (*of.strides[1:], of.strides[0])
+        self.places[turned] = Place(of.root, node.shape, strides, of.start)
+        return Element((turned,), (x.dtype,), "{0}", x.dtype)
+
     def _check(self, node: Node) -> Check | None:
         x, expected = node.args
         if not isinstance(x, Node) or x not in self.places or expected.nbytes > _SHORT:
@@ -164,6 +173,8 @@ class Lowered:
             return self._check(node)
         if node.op in ("concat", "stack") and known(node.dtype):
             return self._joined(node)
+        if node.op == "batch_last" and known(node.dtype) and self._lies(node.args):
+            return self._batch_last(node)
         if node.op in (HOST, PICK) or node.dtype is None:
             return None
         exact = self.exact or node in self._to_the_bit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from functools import partial
 from operator import is_
@@ -314,10 +315,16 @@ class _Form:
     def _call(self, node: Node) -> None:
         """Do in Python what a node says, and keep its value."""
         args, kwargs = node.with_args(self._value)
-        if node.op == HOST:  # which may keep what it is given
-            found = as_user(args[0], *(np.array(a) if isinstance(a, np.ndarray) else a for a in args[1:]))
-        else:
-            found = compute(node, args, kwargs)
+        done = False
+        try:
+            if node.op == HOST:  # which may keep what it is given
+                found = as_user(args[0], *(np.array(a) if isinstance(a, np.ndarray) else a for a in args[1:]))
+            else:
+                found = compute(node, args, kwargs)
+            done = True
+        finally:
+            if not done:
+                _note(sys.exc_info()[1], node)
         if node.shape is None:
             self._values[node] = found
             return
@@ -332,6 +339,13 @@ class _Form:
                 array = np.array(array, order="C")
             self.table[slot] = _address(array)
         self._values[node] = array
+
+
+def _note(error: BaseException | None, node: Node) -> None:
+    """Name the user's line in an error that is on its way."""
+    if error is not None and not isinstance(error, Departed):
+        what = f"{node.name} ({node.op})" if node.name else node.op
+        error.add_note(f"in {what} of a compiled program, {node.line or 'of no line of yours'}")
 
 
 def _like(array: Any, strides: tuple[int, ...]) -> Any:

@@ -95,7 +95,8 @@ class Steps:
         if node in self._written:
             earliest = max(earliest, self._readers.get(self._written[node], 0))
         at = len(self.steps)
-        turned = node.op == COPY and isinstance(way, Element) and not self.lowered.places[way.operands[0]].contiguous
+        turned = node.op in (COPY, "batch_last") and isinstance(way, Element)
+        turned = turned and not self.lowered.places[way.operands[0]].contiguous  # type: ignore[union-attr]
         if space is not None and not turned:
             fit = [k for k in range(earliest, len(self.steps)) if self._takes(self.steps[k], space)]
             if fit:

@@ -93,7 +93,7 @@ void gradwright_parallel(loop_t f, char **P, long n) {
     return;
   }
   if (threads < most - 1) start();
-  while (inside) pause_();  /* of a round before, for as long as it takes to see that nothing is left */
+  while (inside) sched_yield();  /* of a round before, for as long as it takes to see that nothing is left */
   loop = f; table = P; parts = n; next = 0; left = n;
   pthread_mutex_lock(&mutex);
   round_++;
