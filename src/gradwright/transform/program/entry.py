@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends.devices import device
 from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
-from gradwright.transform.program.guards import Guard, compiled_guards
+from gradwright.transform.program.guards import FAULTS, Guard, compiled_guards, same, same_array
+from gradwright.transform.program.guards import Source as Read
 from gradwright.transform.program.tracing.record import Record, Source
 from gradwright.transform.program.tracing.trace import hooks_of, look, place
 
@@ -95,8 +97,8 @@ class _Text:
         for k, x in enumerate(leaves):
             if isinstance(x, TensorBase) and self.at.setdefault(id(x), k) != k:
                 self.again.append((k, self.at[id(x)]))
-        found = [guard.now() for guard in guards if guard.kind == "is"]
-        self.bound = {id(x): x for x in found if isinstance(x, TensorBase) and id(x) in self.at}
+        self.outside = tensors_of(guards)
+        self.bound = {at: x for at, x in self.outside.items() if at in self.at}
         self.fixed = [(k, x) for k, x in enumerate(leaves) if not isinstance(x, TensorBase)]
         leaves_out = [*record.result, *(leaf for _, leaf in record.grads if leaf), *(s.leaf for s in record.shown)]
         self.owners = [*{(of[0], id(of[1]) if of[0] == "tensor" else of[1]): of
@@ -105,7 +107,7 @@ class _Text:
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
             "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place, "refresh": refresh,
-            "unflatten": tree_unflatten, "same": _same, "up_to_date": up_to_date,
+            "unflatten": tree_unflatten, "up_to_date": up_to_date,
         }  # fmt: skip
 
     def name(self, value: Any, stem: str = "v") -> str:
@@ -123,19 +125,19 @@ class _Text:
         lines += [f"if leaves[{self.at[k]}] is not {self.name(t)}: return None" for k, t in self.bound.items()]
         if len(own) > 1:
             lines.append(f"if len({{{', '.join(f'id(leaves[{k}])' for k in own)}}}) != {len(own)}: return None")
-        if self.record.grads:
-            looks = [t for (kind, t), _, _ in self.record.looks if kind == "tensor"]
-            tensors = [*(s.tensor for s in self.record.sources), *looks]
-            others = {id(t): t for t in tensors if t is not None and id(t) not in self.at}
-            if others:
-                held, ids = self.name(list(others.values())), self.name(frozenset(others))
-                lines += [f"if id(leaves[{k}]) in {ids}: return None  # of {held}" for k in own]
+        tensors = [*(s.tensor for s in self.record.sources), *(t for (_, t), _, _ in self.record.looks)]
+        others = self.outside | {id(t): t for t in tensors if isinstance(t, TensorBase)}
+        others = {at: t for at, t in others.items() if at not in self.at}
+        if others:
+            ids = self.name(frozenset(others))
+            lines += [f"if id(leaves[{k}]) in {ids}: return None" for k in own]
+        lines += [f"if leaves[{k}] is not {self._given(of)}._grad: return None" for k, of in self.record.owned]
         return lines
 
     def gather(self) -> list[str]:
         """The function `Entry.gather`."""
         record, last = self.record, self.name([None] * len(self.record.sources), "last")
-        lines = [f"if not same(leaves[{k}], {self.name(x)}): return None" for k, x in self.fixed]
+        lines = [f"if not {self.name(_same_as(x))}(leaves[{k}]): return None" for k, x in self.fixed]
         lines += self.which()
         lines.append("moved = False")
         arrays = []
@@ -260,15 +262,33 @@ class _Text:
         return self.name(value)
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Whether an argument that is no tensor is what it was."""
-    if a is b:
-        return True
-    if type(a) is not type(b) or isinstance(a, np.ndarray):
-        return False
-    if isinstance(a, float):
-        return (a == b and str(a) == str(b)) or (a != a and b != b)
-    return bool(a == b)
+def _same_as(value: Any) -> Callable[[Any], bool]:
+    """From an argument that is no tensor to whether it is this one, as it is now."""
+    if isinstance(value, np.ndarray):
+        kept = value.copy()
+        return lambda x: x is value and same_array(x, kept)
+    if isinstance(value, device):
+        return lambda x: isinstance(x, device) and x == value
+    return lambda x: x is value or same(x, value)
+
+
+def tensors_of(guards: Sequence[Guard]) -> dict[int, Any]:
+    """The tensors that guards are about: found, asked for, used as keys, or of which something was read."""
+    found: dict[int, Any] = {}
+    for guard in guards:
+        values = guard.value if isinstance(guard.value, tuple) else (guard.value,)
+        for first in (guard.source, *(v for v in values if isinstance(v, Read))):
+            source: Read | None = first
+            while source is not None:
+                for one in (source, source.key):
+                    try:
+                        value = one.get() if isinstance(one, Read) else None
+                    except FAULTS:
+                        continue
+                    if isinstance(value, TensorBase):
+                        found[id(value)] = value
+                source = source.parent
+    return found
 
 
 def up_to_date(t: Any) -> Any:

@@ -62,6 +62,7 @@ class Record:
     Attributes:
         program: arrays in, arrays out.
         sources: where each of its inputs is read.
+        owned: arguments, by place, that are the ``.grad`` of a tensor that the program meets, and that tensor.
         grads: for tensors, what their ``.grad`` is afterwards: None, or a leaf as in ``result``.
         versions: tensors whose memory is written, and how often that was.
         made: for each tensor that is made: its version, whether it requires grad as a leaf, and its ``.grad``, as in
@@ -77,6 +78,7 @@ class Record:
 
     program: Program
     sources: list[Source]
+    owned: list[tuple[int, tuple[str, Any]]]
     grads: list[Any]
     versions: list[Any]
     outputs: list[int]
@@ -150,6 +152,8 @@ class _Recorder:
         trace, out = self.trace, Record()
         inputs, out.sources = self._inputs()
         self._written(inputs)
+        owners = [(k, self.owner[at]) for at, k in self.arguments.items() if at in self.owner]
+        out.owned = [(k, self._outside(t)) for k, t in owners if id(t) in self.known or id(t) in self.arguments]
         out.grads, out.versions = self._effects()
         found, out.spec = flatten(result)
         out.result = [self._leaf(x) for x in found]
