@@ -13,6 +13,7 @@ from gradwright.engine.source_line import warn
 from gradwright.transform.program.c import COMPILERS, C, CannotCompileError
 from gradwright.transform.program.compiled import CompileWarning, Programs
 from gradwright.transform.program.node import Program, Runner
+from gradwright.transform.program.passes import simplified
 from gradwright.transform.program.plan import Plan
 from gradwright.transform.program.telling.explain import METHODS
 from gradwright.transform.program.xla import Xla
