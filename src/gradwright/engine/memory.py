@@ -81,7 +81,7 @@ def _part(t: Any, saved: bool = False) -> Part:
     found: Part | None = getattr(t, "_part", None)
     if found is None:
         array = t.array
-        found = Part(Memory(array, saved), (), np.empty(array.shape, dtypes.of(array.dtype).dtype))
+        found = Part(Memory(array, saved), (), _standing(array))
         _enter(t, found)
     return found
 
@@ -189,7 +189,13 @@ def layout(t: Any) -> Any:
     if not is_kept(array):
         return array
     found = getattr(t, "_part", None)
-    return np.empty(array.shape, dtypes.of(array.dtype).dtype) if found is None else found.layout
+    return _standing(array) if found is None else found.layout
+
+
+def _standing(array: Any) -> Any:
+    """What lies as an array that is never written: the NumPy array behind it, or else one in row-major order."""
+    plain = getattr(array, "plain", None)
+    return plain if plain.__class__ is np.ndarray else np.empty(array.shape, dtypes.of(array.dtype).dtype)
 
 
 def _holding(t: Any, array: Any) -> list[Call]:

@@ -87,7 +87,7 @@ class Template:
             self._alike([[part[0] if isinstance(part, tuple) else part for part in getattr(r, name)] for r in records])
         self._alike([r.outputs for r in records])
         self._alike([r.made for r in records])
-        self._alike([[(s.leaf, s.how, s.steps) for s in r.shown] for r in records])
+        self._alike([[(s.leaf, s.how, s.steps, s.version) for s in r.shown] for r in records])
         self._alike([r.result for r in records])
         self._alike([r.spec for r in records])
         histories = [self._history(group) for group in self._groups([r.histories for r in records])]

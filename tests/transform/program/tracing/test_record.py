@@ -57,10 +57,17 @@ def test_a_learning_rate_is_an_input():
 x = gw.tensor([1.0, 2.0])
 
 
+@gw.no_grad()
+def quiet_view(t):
+    return t[1:]
+
+
 @pytest.mark.parametrize(("function", "why"), [
     (lambda: object(), "an object of object"),
-    (lambda: x.data, "shows memory of another one"),
+    (lambda: x.data.requires_grad_(), "shows memory of another one"),
+    (lambda: [y := (gw.ones(2, requires_grad=True) * x), y.retain_grad()], "gradient is retained"),
     (lambda: [w := gw.ones(2, requires_grad=True), w * 2], "keeps it and what depends on it"),
+    (lambda: quiet_view(gw.ones(2, 2, requires_grad=True) * x)[0], "a view of a view that was made under no_grad"),
     (lambda: gw.nn.Parameter(x * 1), "makes a Parameter"),
 ])  # fmt: skip
 def test_what_cannot_be_made_again_is_refused(function, why):

@@ -1,5 +1,7 @@
 """What compiled calls return beside new tensors: views, aliases, leaves, gradients, as the eager run does."""
 
+import warnings
+
 import pytest
 
 import gradwright as gw
@@ -181,3 +183,52 @@ def test_gradients_and_versions_of_arguments_are_those_of_each_call():
         assert x._version == 1
     assert compiled.programs.reason == ""
     assert len(compiled.programs.traced) == 1
+
+
+def test_data_has_a_version_of_its_own():
+    x = gw.arange(3.0)
+    for y, part in calls(lambda x: (x.data, x[1:].data.add_(1)), x):
+        assert (y._version, part._version, x._version) == (0, 1, 0)
+        assert part.tolist() == x[1:].tolist() == y[1:].tolist()
+
+
+def test_a_reshaped_view_that_copies_is_no_view():
+    x = gw.arange(6.0).view(2, 3).t()
+
+    def f(x):
+        y = x.reshape(-1)
+        y.add_(1)
+        return y, x.clone().contiguous() * 1
+
+    for y, z in calls(f, x):
+        assert not y._is_view()
+        assert z.is_contiguous()
+    assert x.flatten().tolist() == [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]
+
+
+def test_hooks_hung_on_arguments_keep_a_step_eager():
+    def f(x):
+        x.register_hook(lambda g: -g)
+        return x * 2
+
+    compiled = gw.compile(f)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        for _ in range(4):
+            x = gw.ones(2, requires_grad=True)
+            compiled(x).sum().backward()
+            assert x.grad.tolist() == [-2.0, -2.0]
+    assert "hook" in str(heard[0].message)
+
+
+@pytest.mark.parametrize("change", [lambda x: x.t_(), lambda x: x.unsqueeze_(0), lambda x: x.squeeze_()])
+def test_arguments_that_are_rearranged(change):
+    compiled = gw.compile(lambda x: change(x) * 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            x, y = gw.ones(2, 1, 3), gw.ones(2, 1, 3)
+            x, y = (x[:, 0], y[:, 0]) if change(x.clone()[:, 0]).dim() == 2 else (x, y)
+            change(y)
+            compiled(x)
+            assert (x.shape, x.stride()) == (y.shape, y.stride())

@@ -14,11 +14,11 @@ from gradwright.engine.base import TensorBase, made
 from gradwright.engine.grad_mode import set_grad_enabled
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
-from gradwright.engine.view import alias_of, refresh
+from gradwright.engine.view import alias_of, is_severed, refresh
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.tracing.history import Saved, trace_backward
-from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable
+from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable, hooks_of
 from gradwright.transform.program.tracing.traced import Traced
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), slice, range, np.dtype, np.generic,
@@ -114,18 +114,23 @@ class Shown:
 
     Attributes:
         leaf: that other one, as in `Record.result`.
-        how: "grad", "no_grad": a view made in that mode; "alias": of the view, another tensor without history.
+        how: "grad", "no_grad": a view made in that mode; "alias": of the view, another tensor without history;
+            "data": one that has its own version, too.
         steps: the view operations, as in `View.steps`.
     """
 
-    def __init__(self, leaf: tuple[str, Any], how: str, steps: Any) -> None:
-        self.leaf, self.how, self.steps = leaf, how, steps
+    def __init__(self, leaf: tuple[str, Any], how: str, steps: Any, version: int = 0) -> None:
+        self.leaf, self.how, self.steps, self.version = leaf, how, steps, version
 
     def make(self, t: Any) -> Any:
         """It, of that other one."""
         with set_grad_enabled(self.how == "grad"):
             found = read(t, self.steps)
-            return alias_of(found) if self.how == "alias" else found
+            if self.how in ("alias", "data"):
+                found = alias_of(found)
+            if self.how == "data":
+                found._counter = [self.version]
+            return found
 
 
 def record(trace: Trace, result: Any, leaves: Sequence[Any]) -> Record:
@@ -249,6 +254,11 @@ class _Recorder:
             t = state.tensor
             if t._node is not state.node:
                 raise Untraceable("a tensor from outside of the function gets a history, or requires grad from now on")
+            if t._node is not None and hooks_of(t._node) != state.look[-1]:
+                raise Untraceable("a hook is hung on a tensor from outside of the function, or taken from it")
+            if t._view is not state.view or t.array.shape != state.look[1]:
+                raise Untraceable("a tensor from outside of the function is given another shape, or is a view from "
+                                  "now on")  # fmt: skip
             if t.array is not state.array and id(t) not in shown:
                 raise Untraceable("a tensor from outside of the function is given other memory (its .data is set)")
             if t._counter is not state.counter:
@@ -274,6 +284,9 @@ class _Recorder:
             owner = self.owner.get(id(x))
             return ("tensor", x) if owner is None else ("grad", self._outside(owner))
         self.trace.adopt(x)
+        if x._node is not None and type(x._node) is not AccumulateGrad and getattr(x, "retains_grad", False):
+            raise Untraceable("it returns a tensor of which the gradient is retained: call retain_grad() on what it "
+                              "returns")  # fmt: skip
         if id(x) in self.shown or self._shows(x):
             return "shown", [*self.shown].index(id(x))
         if id(x) not in self.made:
@@ -289,16 +302,21 @@ class _Recorder:
         known = [t for t in others if id(t) in self.trace.before.known or id(t) in self.made]
         if view is not None and view.origin in (None, "no_grad", "several") and not view.itself:
             refresh(x)
-            how = "no_grad" if (x._node is None and view.base._node is not None) or view.origin == "no_grad" else "grad"
+            plain = x._node is None or is_severed(x._node)
+            if view.origin == "no_grad" and not plain:
+                raise Untraceable("it returns a view of a view that was made under no_grad()")
+            how = "no_grad" if view.origin == "no_grad" or (plain and view.base._node is not None) else "grad"
             found = Shown(self._leaf(view.base), how, view.steps)
         elif not known:
             return False
         else:
-            whole = next((t for t in known if not t._part.steps and t._counter is x._counter), None)
-            if whole is None or x._node is not None or whole._view is not None or x._view is not None:
+            alike = [t for t in known if not t._part.steps and t._view is None]
+            whole = next(iter(sorted(alike, key=lambda t: t._counter is not x._counter)), None)
+            if whole is None or x._node is not None or x._view is not None or x.is_inference():
                 raise Untraceable("it returns a tensor that shows memory of another one, and is no view of it: "
                                   "return a clone() of it")  # fmt: skip
-            found = Shown(self._leaf(whole), "alias", x._part.steps)
+            how = "alias" if whole._counter is x._counter else "data"
+            found = Shown(self._leaf(whole), how, x._part.steps, int(x._counter[0]))
         self.shown[id(x)] = x, found
         return True
 
@@ -308,7 +326,7 @@ def _place(out: Record, leaf: tuple[str, Any]) -> tuple[str, Any]:
     for j, found in enumerate(out.result):
         if found == leaf:
             return "result", j
-        if found[0] == "shown" and out.shown[found[1]].leaf == leaf and out.shown[found[1]].how != "alias":
+        if found[0] == "shown" and out.shown[found[1]].leaf == leaf and out.shown[found[1]].how in ("grad", "no_grad"):
             return "base", j
     owner = next((t for (kind, t), found in out.grads if found == leaf and kind == "tensor"), None)
     return "grad", owner
