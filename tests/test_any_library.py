@@ -349,3 +349,26 @@ def test_an_index_tensor_takes_a_value_of_its_own_device_only() -> None:
     x, v = gw.zeros(3, device=THERE), gw.ones(2)
     with pytest.raises(RuntimeError, match=r"Move one of them: with x\.to\(y\.device\)"):
         x[gw.tensor([0, 2], device=THERE)] = v
+
+
+TRANSFORMED = {
+    "grad": lambda x: gw.func.grad(wave)(x[0]), "hessian": lambda x: gw.func.hessian(wave)(x[0]),
+    "vmap of grad": lambda x: gw.func.vmap(gw.func.grad(wave))(x), "vmap": lambda x: gw.func.vmap(wave)(x),
+    "jvp": lambda x: gw.func.jvp(wave, (x,), (x,))[1],
+    "vmap of hessian": lambda x: gw.func.vmap(gw.func.hessian(wave))(x),
+    "jacfwd": lambda x: gw.func.jacfwd(lambda v: v * v.flip(0))(x[0]),
+}  # fmt: skip
+
+
+def wave(x: Any) -> Any:
+    return (x.sin() * x).sum()
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+@pytest.mark.parametrize("there", ["array-api-strict:1", "jax:0"])
+def test_transforms(name: str, there: str) -> None:
+    if there == "jax:0":
+        pytest.importorskip("jax", reason="jax is not installed: nothing is transformed on its devices")
+    want, got = (TRANSFORMED[name](gw.tensor(A, device=at)) for at in ("cpu", there))
+    assert str(got.device) == there
+    np.testing.assert_allclose(backends.to_host(got.array), want.array, rtol=1e-14)

@@ -80,6 +80,16 @@ def test_scatter_and_gather(name: str, axis: int) -> None:
     same(got, getattr(numpy, name)(*arrays, axis=axis), rtol=1e-15)
 
 
+def test_booleans_are_combined_as_in_numpy() -> None:
+    x, index = np.array([True, False, True]), np.array([0, 1, 1, 2])
+    src = np.array([False, False, True, False])
+    for name in ("scatter_add", "scatter_max", "scatter_prod"):
+        got = getattr(namespace, name)(*map(jnp.asarray, (x, index, src)), axis=0)
+        same(got, getattr(numpy, name)(x, index, src, axis=0))
+    got = namespace.put(jnp.asarray(x), jnp.asarray(src), jnp.asarray(index), key=(HERE,), accumulate=True)
+    same(got, numpy.put(x, src, index, key=(HERE,), accumulate=True))
+
+
 def test_counting() -> None:
     places, weights = np.array([0, 2, 2, 5]), np.array([0.5, 1.0, 2.0, 4.0])
     same(namespace.bincount(jnp.asarray(places), length=7), numpy.bincount(places, length=7))

@@ -186,8 +186,12 @@ def at(x: Any, *places: Any, key: Any) -> Any:
 
 def put(x: Any, value: Any, *places: Any, key: Any, accumulate: bool = False) -> Any:
     """A copy of ``x`` in which ``x[key]`` is ``value``, or has ``value`` added (repeated indices add up)."""
-    where = x.at[filled(key, places)]
-    return where.add(value) if accumulate else where.set(value)
+    return getattr(x.at[filled(key, places)], _combines(x, "add") if accumulate else "set")(value)
+
+
+def _combines(x: Any, name: str) -> str:
+    """What JAX calls a way to combine entries: of booleans, which it does not add or multiply, it takes max or min."""
+    return {"add": "max", "multiply": "min"}.get(name, name) if x.dtype == bool else name
 
 
 def unindex(x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
@@ -210,7 +214,7 @@ def take_along_axis(x: Any, index: Any, *, axis: int) -> Any:
 def _scatter(how: str) -> Any:
     @static(static_argnames="axis")
     def scatter(x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
-        return getattr(x.at[_along(index, axis)], how)(src)
+        return getattr(x.at[_along(index, axis)], _combines(x, how))(src)
 
     return scatter
 

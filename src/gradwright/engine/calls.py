@@ -12,7 +12,7 @@ from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.edges import GradientEdge, value_of
 from gradwright.engine.hooks import added
-from gradwright.engine.levels import LevelArray, settle
+from gradwright.engine.levels import LevelArray, below, settle
 from gradwright.engine.memory import is_kept, unwritten
 from gradwright.engine.mode import now
 from gradwright.engine.node import AccumulateGrad
@@ -327,5 +327,8 @@ def _one(array: Any) -> Any:
         return one
     if is_kept(array):
         return backends.namespace(array).ones_like(array)
+    plain = below(array)
+    if is_kept(plain):
+        return backends.namespace(plain).ones(array.shape, dtype=array.dtype, device=plain.device)
     one = array.dtype.type(1)
     return one if array.shape == () else one.reshape(array.shape)
