@@ -187,6 +187,19 @@ def test_results_are_the_callers(compiler: None) -> None:
     np.testing.assert_array_equal(view, X[1:] + 1.0)
 
 
+def test_memory_of_results_serves_again_once_nobody_holds_them(compiler: None) -> None:
+    ours = C(traced(lambda x: x + 1.0, X))
+    first = id(ours([X])[0])
+    assert id(ours([X])[0]) == first
+    held = [ours([X])[0] for _ in range(2)]
+    assert len({*map(id, held)}) == 2
+    seen = {*map(id, held)}
+    del held
+    last = ours([X])[0]
+    assert {id(ours([X])[0]) for _ in range(5)} <= seen
+    assert id(last) in seen
+
+
 def test_outputs_that_are_inputs_or_constants(compiler: None) -> None:
     one = np.ones(3)
     program = traced(lambda x: [x, x, one, x[0]], X)

@@ -138,10 +138,9 @@ class _Result:
         """An array that nobody else holds, whose address stands in the table."""
         kept = self.array
         found = None
-        for k, other in enumerate(self.others):
-            if getrefcount(other) == 3:  # the list, the variable, and the argument
-                found = other
-                self.others[k] = kept
+        for k in range(len(self.others)):
+            if getrefcount(self.others[k]) == _ALONE:
+                found, self.others[k] = self.others[k], kept
                 break
         else:
             found = np.empty(self.shape, self.dtype)
@@ -150,6 +149,20 @@ class _Result:
         self.array = found
         table[self.slot] = _address(found)
         return found
+
+
+class _Holder:
+    """What holds one object that nobody else does."""
+
+    __slots__ = ("array",)
+
+    def __init__(self) -> None:
+        self.array: Any = object()
+
+
+_holder = _Holder()
+_ALONE = getrefcount(_holder.array) if getattr(sys, "_is_gil_enabled", bool)() or sys.version_info < (3, 13) else -1
+"""How many hold an object that one attribute, or list, holds alone. Without Python's lock that cannot be told."""
 
 
 def _address(array: Any) -> int:
@@ -239,8 +252,7 @@ class _Form:
         found: list[Any] = []
         for r in self._results:
             if type(r) is _Result:
-                a = r.array
-                found.append(r.renew(table) if a is None or getrefcount(a) > 3 else a)
+                found.append(r.array if getrefcount(r.array) == _ALONE else r.renew(table))
             else:
                 found.append(None)
         if self.plain and not timed and not self._stretches[0]():  # type: ignore[operator]
