@@ -18,16 +18,18 @@ from typing import Any
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 from gradwright.interpreter.frames import frame
-from gradwright.transform.program.guards import Guard, Source, is_atom
+from gradwright.transform.program.guards import FAULTS, Guard, Source, is_atom
 from gradwright.transform.program.observing import pure
 from gradwright.transform.program.observing.attributes import Attributes
 from gradwright.transform.program.observing.calls import Calls
 from gradwright.transform.program.observing.effects import UNSEEN, frozen
 from gradwright.transform.program.observing.files import OBSERVED, OWN, STANDARD, is_ours, whose
 from gradwright.transform.program.observing.instructions import Instructions
+from gradwright.transform.program.observing.reads import UnreadError
 from gradwright.transform.program.observing.stack import LostError, Shadow
 
 _IMPORT = "<frozen importlib._bootstrap>"
+_LOST = (LostError, UnreadError, *FAULTS, AssertionError, OverflowError, RecursionError)
 _SUSPENDS = 0x20 | 0x80 | 0x200
 
 
@@ -165,6 +167,15 @@ class _Observer:
         """A frame begins, or goes on."""
         if self.importing:
             return None
+        try:
+            return self.entering(frame)
+        except _LOST as lost:
+            called = frame.f_code.co_qualname
+            self.refuse(f"a call of `{called}` could not be followed ({type(lost).__name__}: {lost}).")
+            return None
+
+    def entering(self, frame: Any) -> Any:
+        """The trace function of a frame."""
         code = frame.f_code
         parent = self.frames.get(frame.f_back)
         kind = whose(code)
@@ -190,11 +201,13 @@ class _Observer:
 
     def library(self, frame: Any, code: CodeType, kind: str, parent: Shadow) -> None:
         """Observed code has called code of a library, by whatever way."""
+        module = frame.f_globals.get("__name__", "")
         if kind == OWN:
             if code.co_name not in pure.OWN_EFFECTS:
                 parent.unseen = False
+            if module.startswith(pure.OWN_PACKAGES):
+                self.calls.refuse(f"`{module}` runs ({code.co_qualname}): {UNSEEN}")
         elif kind == STANDARD:
-            module = frame.f_globals.get("__name__", "")
             if module.partition(".")[0] in pure.MODULES or module in ("importlib._bootstrap", "_frozen_importlib"):
                 parent.unseen = False
                 for name in code.co_varnames[: code.co_argcount]:
@@ -230,7 +243,7 @@ class _Observer:
                 try:
                     self.unseen(shadow)
                     shadow.advance(frame, self.made)
-                except (LostError, AssertionError, OverflowError, RecursionError) as lost:
+                except _LOST as lost:
                     shadow.lost = True
                     self.refuse(f"this line could not be followed ({type(lost).__name__}: {lost}).")
         elif event == "exception":

@@ -410,33 +410,3 @@ def test_what_is_read_is_guarded(name):
     guard = departure(*READS[name]())
     globals().pop("len", None)
     assert guard is not None, name
-
-
-def test_a_variable_set_to_the_tensor_it_holds():
-    """``a -= x`` sets ``a`` to itself: the steps of PyTorch's tutorials are written so."""
-    a = gw.tensor(1.0, requires_grad=True)
-
-    @gw.compile(fullgraph=True)
-    def step():
-        nonlocal a
-        (a * a).backward()
-        with gw.no_grad():
-            a -= 0.25 * a.grad
-            a.grad = None
-
-    for n in range(1, 6):
-        step()
-        assert a.item() == 0.5**n
-
-
-def test_a_variable_set_to_another_tensor():
-    a = gw.tensor(1.0)
-
-    @gw.compile
-    def step():
-        nonlocal a
-        a = a * 2
-
-    with pytest.warns(UserWarning, match="`a` .closure.*is another one after the step"):
-        [step() for _ in range(4)]
-    assert a.item() == 16.0

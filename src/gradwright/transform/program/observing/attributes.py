@@ -25,7 +25,8 @@ from gradwright.transform.program.observing.files import is_library
 from gradwright.transform.program.observing.reads import PENDING, Reads, lookup
 
 _HELD_BY_MODULES = ("_parameters", "_modules", "_buffers")
-_C_DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, BuiltinFunctionType)
+C_METHODS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType, BuiltinFunctionType)
+"""What methods written in C are in their classes."""
 _ORDINARY = ("builtins", "collections", "functools", "numpy", "types", "itertools", "weakref", "_contextvars")
 """Where classes in C look up attributes as all others do."""
 _C_DATA = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("_", "a"))["a"]))
@@ -159,7 +160,7 @@ class Attributes(Reads):
             return MethodType(found.__func__, kind)
         if not hasattr(type(found), "__get__"):
             return found
-        return getattr(value, name) if isinstance(found, _C_DESCRIPTORS) else PENDING
+        return getattr(value, name) if isinstance(found, C_METHODS) else PENDING
 
     def _of_module(self, value: ModuleType, name: str) -> Any:
         held = value.__dict__

@@ -25,6 +25,7 @@ from gradwright.transform.program.observing.reads import (
     PENDING,
     UNKNOWN,
     Unknown,
+    has_own_ways,
     is_iterator,
     lookup,
     missing_makes,
@@ -46,6 +47,7 @@ class Calls(Libraries):
 
     def __init__(self, reads: Attributes, refuse: Any) -> None:
         super().__init__(reads, refuse)
+        reads.judge = lambda hook: self.given_callables([getattr(hook, "fn", hook)])
         self.generators: dict[int, Any] = {}
 
     def call(self, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Result:
@@ -296,7 +298,7 @@ class Calls(Libraries):
         if callee is len and args:
             self.reads.length(args[0])
             sized = isinstance(args[0], (str, tuple, list, dict, set, frozenset, range))
-            return Result(len(args[0]) if sized and not _overrides(args[0], "__len__") else UNKNOWN, any=not sized)
+            return Result(len(args[0]) if sized and not has_own_ways(args[0]) else UNKNOWN, any=not sized)
         if callee is vars and args and not isinstance(args[0], Unknown):
             return Result(self.reads.namespace(args[0]))
         if callee in (isinstance, issubclass, callable, id):
@@ -384,10 +386,6 @@ def is_changed_by(value: Any, name: str) -> bool:
     """Whether a dictionary is changed by a method."""
     return name not in pure.READERS[dict] and name != "setdefault" and (
         not name.startswith("__") or name in pure.SPECIAL_CHANGES)  # fmt: skip
-
-
-def _overrides(value: Any, name: str) -> bool:
-    return isinstance(lookup(type(value), name)[0], FunctionType)
 
 
 def _tried(function: Any, args: list[Any]) -> Any:

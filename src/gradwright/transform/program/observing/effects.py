@@ -10,7 +10,7 @@ from gradwright.transform.program.guards import MISSING, is_atom
 from gradwright.transform.program.observing import pure
 from gradwright.transform.program.observing.attributes import Attributes
 from gradwright.transform.program.observing.files import OBSERVED, root, whose
-from gradwright.transform.program.observing.reads import TooLongError, Unknown, is_iterator, lookup
+from gradwright.transform.program.observing.reads import Unknown, UnreadError, is_iterator, lookup
 
 UNSEEN = "what it reads and does cannot be seen, and would happen only while the step is traced. Call it outside of it."
 _KEPT = "would happen only while it is traced. Keep it in a tensor, or do it outside of the step."
@@ -47,8 +47,8 @@ class Effects:
             try:
                 for iterator in self.reads.content(value):
                     self.used_up(iterator)
-            except TooLongError:
-                self.refuse(f"{self.name(value)} has too many elements to compare at every call. Keep it in a tensor.")
+            except UnreadError as error:
+                self.refuse(f"{self.name(value)} {error}")
         elif type(value).__name__ == "deque":
             self.reads.content(value)
 

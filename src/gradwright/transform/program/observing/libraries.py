@@ -62,7 +62,7 @@ class Libraries(Effects):
                 for kind in type(hooks).__slots__:
                     held = getattr(hooks, kind)
                     self.reads.note(self.reads.step(known.source, ".", kind), held, f"{known.name}.{kind}", "hooks")
-                    self.read(held)
+                    self.registry(held)
 
     def optimizer(self, value: Any, name: str) -> None:
         """An optimiser reads its groups, its state and its hooks."""
@@ -91,6 +91,8 @@ class Libraries(Effects):
         self.reads.truth(held)
         if held:
             self.read(held)
+            for hook in list(held.values()):
+                self.reads.judge(hook)
 
     def numpy(self, name: str, module: str, args: list[Any], kwargs: dict[str, Any]) -> None:
         """A function of NumPy's."""

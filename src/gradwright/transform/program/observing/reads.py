@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 from collections import defaultdict, deque
 from collections.abc import Callable
-from types import MappingProxyType, MethodType
+from functools import lru_cache
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ import numpy as np
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 from gradwright.transform.program.guards import MISSING, Guard, Source, is_atom, weakly
+from gradwright.transform.program.observing.files import is_library
 
 LIMIT = 20_000
 """Containers with more elements than this, all told, are not read."""
+_WAYS = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__", "keys", "values", "items", "get", "__eq__")
 _IN_PLACES = (list, dict, tuple, deque)
 """What is found by its place, not by itself: it cannot be held weakly, and need not be the same object."""
+_CONTAINERS = (*_IN_PLACES, set, frozenset)
 _VIEWS: Any = (type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -43,8 +47,20 @@ PENDING: Any = type("Pending", (), {})()
 """What an attribute or element is found by Python code, which runs next."""
 
 
-class TooLongError(Exception):
-    """A container has too many elements to be read."""
+class UnreadError(Exception):
+    """A container cannot be read; the text says why, and begins with what is wrong of it."""
+
+
+@lru_cache(maxsize=1024)
+def _own_ways(kind: Any) -> bool:
+    return any(isinstance(found, FunctionType) and not is_library(owner)
+               for found, owner in (lookup(kind, name) for name in _WAYS))  # fmt: skip
+
+
+def has_own_ways(value: Any) -> bool:
+    """Whether the class of a container says itself how it is read, in Python."""
+    kind: Any = type(value)
+    return _own_ways(kind)
 
 
 class Known:
@@ -63,6 +79,7 @@ class Reads:
         guards: so far.
         place: the line that runs.
         ours: whether it is gradwright's.
+        judge: is given each hook that is found.
     """
 
     def __init__(self, adopt: Callable[[Any], Any]) -> None:
@@ -71,6 +88,7 @@ class Reads:
         self.place: Place | None = None
         self.ours = False
         self.outside: dict[int, Known] = {}
+        self.judge: Callable[[Any], None] = lambda hook: None
         self._made: dict[int, Any] = {}
         self.given: dict[int, Any] = {}
         self._steps: dict[Any, Any] = {}
@@ -155,6 +173,7 @@ class Reads:
         """A value was read at a source outside; returns the value."""
         if isinstance(value, TensorBase):
             self.meet(value)
+            self.hooked(value)
         if (id(source), "read") in self._seen:
             if not is_atom(value):
                 self.register(value, source, name)
@@ -180,20 +199,43 @@ class Reads:
                 self.content(value)
         return value
 
+    def hooked(self, tensor: Any) -> None:
+        """The hooks of a tensor from outside are read, which the backward pass calls."""
+        node = getattr(tensor, "_node", None)
+        if node is None or (id(tensor), "hooks") in self._seen:
+            return
+        self._seen.add((id(tensor), "hooks"))
+        source = self.step(self.step(self.known(tensor).source, ".", "_node"), ".", "_hooks")
+        name = f"hooks of {self.known(tensor).name}"
+        hooks = self.note(source, node._hooks, name, "hooks")
+        for kind in () if hooks is None else type(hooks).__slots__:
+            held = getattr(hooks, kind, None)
+            if isinstance(held, dict):
+                self.note(self.step(self.known(hooks).source, ".", kind), held, f"{name}.{kind}", "hooks")
+                self.content(held)
+                for hook in list(held.values()):
+                    self.judge(hook)
+
     def truth(self, value: Any) -> None:
         """Whether a container is empty was asked."""
+        if has_own_ways(value):
+            return  # which is seen when it runs
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
             known = self.known(value)
             self.guard(known.source, "truth", bool(len(value)), known.name, "container")
 
     def length(self, value: Any) -> None:
         """The length of a container was asked."""
+        if has_own_ways(value):
+            return
         if isinstance(value, (list, dict, set, deque, MappingProxyType)) and self.is_read(value):
             known = self.known(value)
             self.guard(known.source, "len", len(value), known.name, "container")
 
     def contains(self, value: Any, key: Any) -> None:
         """Whether a container holds something was asked."""
+        if has_own_ways(value):
+            return
         if isinstance(value, (dict, set, MappingProxyType)) and not isinstance(key, Unknown):
             if not self.is_read(value):
                 return
@@ -220,10 +262,11 @@ class Reads:
             if type(key) is not int:
                 self.content(container)
                 return UNKNOWN
-            if not -len(container) <= key < len(container):
-                self.length(container)
+            try:
+                value = container[key]
+            except IndexError:
+                self.content(container)
                 return MISSING
-            value = container[key]
             source = self.step(known.source, "[]", key)
         label = repr(key) if is_atom(key) else type(key).__name__
         return self.note(source, value, f"{known.name}[{label}]", "element")
@@ -243,7 +286,7 @@ class Reads:
     def content(self, value: Any) -> list[Any]:
         """All that is in a container was read, and in those inside it; returns the iterators in there.
 
-        `TooLongError` if it is too much.
+        `UnreadError` if that cannot be done.
         """
         left, todo, done, iterators = LIMIT, [value], set(), []
         while todo:
@@ -255,6 +298,9 @@ class Reads:
             done.add(id(one))
             if isinstance(one, TensorBase):
                 self.meet(one)
+            elif isinstance(one, _CONTAINERS) and has_own_ways(one) and self.is_read(one):
+                raise UnreadError(f"has, or is, a {type(one).__name__}, which is read in its own way: it cannot be "
+                                  "compared. Keep what the step needs in a list or a dictionary.")  # fmt: skip
             elif isinstance(one, (dict, MappingProxyType)):
                 left -= len(one)
                 if left >= 0:
@@ -268,7 +314,7 @@ class Reads:
             elif is_iterator(one) and self.is_outside(one):
                 iterators.append(one)
             if left < 0:
-                raise TooLongError
+                raise UnreadError("has too many elements to compare at every call. Keep it in a tensor.")
         return iterators
 
     def _values(self, one: Any) -> list[Any]:

@@ -6,14 +6,14 @@ import builtins
 import operator
 import sys
 from collections import deque
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import MISSING, Source, is_atom
-from gradwright.transform.program.observing.attributes import is_state
+from gradwright.transform.program.observing.attributes import C_METHODS, is_state
 from gradwright.transform.program.observing.effects import UNSEEN, frozen
 from gradwright.transform.program.observing.files import is_library
 from gradwright.transform.program.observing.reads import PENDING, UNKNOWN, Unknown, lookup
@@ -216,11 +216,22 @@ class Values(Shadow):
             if not value.made:
                 self.calls.refuse(f"the attribute `{name}` is read of a value that cannot be followed. Give it a name "
                                   f"first: y = ...; y.{name}")  # fmt: skip
-            elif value.type is not None and isinstance(value.type, type):
-                found, _ = lookup(value.type, name)
-                return Bound(value, found, name) if found is not MISSING else UNKNOWN
+            elif isinstance(value.type, type):
+                return self.of_made(value, name)
             return Unknown()
         return self.reads.attribute(value, name)
+
+    def of_made(self, value: Any, name: str) -> Any:
+        """An attribute of an object of a known class, that was made in the call."""
+        found, owner = lookup(value.type, name)
+        if found is MISSING:
+            return UNKNOWN
+        self.reads.of_kind(value.type, owner, name, found)
+        if isinstance(found, staticmethod):
+            return found.__func__
+        if isinstance(found, C_METHODS):
+            return Bound(value, found, name)
+        return found if not hasattr(type(found), "__get__") else Unknown()
 
     def op_load_attr(self, step: Step, frame: Any) -> None:
         value = self.stack.pop()
@@ -337,7 +348,7 @@ class Values(Shadow):
 
     def op_contains_op(self, step: Step, frame: Any) -> None:
         key, value = self.pop(2)
-        if isinstance(value, (dict, set)):
+        if isinstance(value, (dict, set, MappingProxyType)):
             self.reads.contains(value, key)
         else:
             self.given(value, "it is searched")
