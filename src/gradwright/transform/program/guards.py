@@ -145,8 +145,9 @@ class Guard:
 
     @property
     def key(self) -> Any:
-        """Its key, or the name of the attribute, in `container`."""
-        return self.source.key.get() if self.source.how == "key" else self.source.key
+        """Its key, or the name of the attribute, in `container`; None if that is an object that is gone."""
+        key = self.source.key
+        return key.weak() if isinstance(key, Source) and key.weak is not None else key
 
     def now(self) -> Any:
         """What is there now; `MISSING` if nothing is."""
