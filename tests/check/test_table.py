@@ -52,7 +52,7 @@ def test_the_same_cause_is_told_once(tmp_path):
 
 
 def test_every_check_has_a_heading():
-    assert list(table.HEADINGS) == list(table.CHECKS)
+    assert list(table.HEADINGS) == [*table.CHECKS, *table.ASKED]
     assert table.MARKS.keys() == set(Outcome)
 
 

@@ -48,10 +48,10 @@ class Worker:
             self.close()
             raise
 
-    def ask(self, name: str, fast: bool) -> Checked:
+    def ask(self, name: str, fast: bool, compiled: bool = False) -> Checked:
         """What it finds out about the subject of this name."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps({"name": name, "fast": fast}) + "\n")
+        self.process.stdin.write(json.dumps({"name": name, "fast": fast, "compiled": compiled}) + "\n")
         self.process.stdin.flush()
         while isinstance(answer := self._read(self.limit), str):
             self.doing = answer
@@ -111,12 +111,12 @@ class Pool:
         self.idle.append(worker)
         return worker.found
 
-    def check(self, subject: dict[str, Any], fast: bool) -> Checked:
+    def check(self, subject: dict[str, Any], fast: bool, compiled: bool = False) -> Checked:
         """One subject."""
         start, worker = time.perf_counter(), None
         try:
             worker = self.idle.pop() if self.idle else Worker(self.target, self.limit)
-            checked = worker.ask(subject["name"], fast)
+            checked = worker.ask(subject["name"], fast, compiled)
         except (Gone, BrokenPipeError) as gone:
             what = "it"
             if worker is not None:
@@ -136,6 +136,7 @@ def check(
     jobs: int = 2,
     limit: float = LIMIT,
     fast: bool = False,
+    compiled: bool = False,
     progress: Callable[[int, int, Checked | None], None] = lambda done, of, checked: None,
 ) -> Report:
     """Check everything with a derivative in some files and modules.
@@ -146,6 +147,7 @@ def check(
         jobs: how many processes work at a time.
         limit: seconds that importing a target may take, and each subject.
         fast: whether to check each subject with its first sample only.
+        compiled: whether to check, too, that each gives compiled what it gives eagerly.
         progress: called with how many subjects are done, of how many, and the last one.
     """
     start = time.perf_counter()
@@ -165,7 +167,7 @@ def check(
 
         def one(k: int) -> None:
             target, subject = found[k]
-            results[k] = pools[target].check(subject, fast)
+            results[k] = pools[target].check(subject, fast, compiled)
             progress(len(results), len(found), results[k])
 
         with ThreadPoolExecutor(max(1, jobs)) as threads:

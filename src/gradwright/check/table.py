@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
-from gradwright.check.battery import CHECKS
+from gradwright.check.battery import ASKED, CHECKS
 from gradwright.check.battery.inputs import HOW
 from gradwright.check.records import Checked, Finding, Outcome, Report
 
@@ -30,6 +30,7 @@ HEADINGS = {
     "marked outputs": "mark", "first order": "1st",
     "second order": "2nd", "second witness": "wit", "complex": "cplx", "dtype": "dt", "needs_input_grad": "need",
     "strides": "str", "no leak": "leak", "forward mode": "jvp", "vmap": "vmap", "cost": "cost",
+    "compiled": "comp",
 }  # fmt: skip
 """What a column is headed with."""
 MARKS = {
@@ -65,7 +66,7 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
     if not checked:
         return
     longest = max(len(c.name) for c in checked) + 2
-    names = [n for n in CHECKS if any(f.check == n for c in checked for f in c.findings)]
+    names = [n for n in CHECKS | ASKED if any(f.check == n for c in checked for f in c.findings)]
     if longest + sum(len(HEADINGS[n]) + 1 for n in names) + 22 > width:
         plain = (Outcome.PASS, Outcome.SKIPPED)
         names = [n for n in names if n in ("first order", "second order") or not all(

@@ -41,7 +41,7 @@ def main(target: str) -> None:
     say({"subjects": [{"name": s.name, "kind": s.kind, "file": s.file, "line": s.line} for s in found.values()]})
     for line in asked:
         request = json.loads(line)
-        say(plain(examine(found[request["name"]], request["fast"], say)))
+        say(plain(examine(found[request["name"]], request["fast"], say, request.get("compiled", False))))
 
 
 def reason(attempt: Attempt, target: str) -> str:

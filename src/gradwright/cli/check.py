@@ -30,6 +30,7 @@ def add(commands: Any) -> None:
     command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output")
     command.add_argument("--only", metavar="NAME", action="append", default=[], help="check this; may be given again")
     command.add_argument("--fast", action="store_true", help="check each with its first sample only")
+    command.add_argument("--compiled", action="store_true", help="check the compiled form of each, too")
     command.add_argument(
         "--jobs", metavar="N", type=_count, default=2, help="processes that work at a time (default: 2)"
     )
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             jobs=arguments.jobs,
             limit=arguments.time_limit,
             fast=arguments.fast,
+            compiled=arguments.compiled,
             progress=bar.advance,
         )
     try:

@@ -7,10 +7,11 @@ contract.py   needs_input_grad, undefined gradients, marked outputs, dtype and s
 layouts.py    strides of cotangents and inputs
 memory.py     leaks, captured tensors
 declared.py   the rules for forward mode and vmap
+compiled.py   the compiled form, if that is asked for
 cost.py       backward against numeric differentiation
 findings.py   what they return
 """
 
-from gradwright.check.battery.run import CHECKS, examine
+from gradwright.check.battery.run import ASKED, CHECKS, examine
 
-__all__ = ["CHECKS", "examine"]
+__all__ = ["ASKED", "CHECKS", "examine"]

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery import behaviour, contract, cost, declared, layouts, memory, orders
+from gradwright.check.battery.compiled import compiled as as_compiled
 from gradwright.check.battery.digits import digits
 from gradwright.check.battery.findings import broken, error, skipped
 from gradwright.check.battery.inputs import labs
@@ -41,13 +42,15 @@ CHECKS: dict[str, Callable[[Lab], Any]] = {
     "cost": cost.cost,
 }
 """All checks, in order."""
+ASKED: dict[str, Callable[[Lab], Any]] = {"compiled": as_compiled}
+"""Those that are made after them if they are asked for."""
 
 _ORDERS = frozenset({"first order", "second order", "second witness", "complex"})
-_COMPARE = frozenset({"independent calls", "grad modes", "marked outputs", "undefined gradients", "second order",
-                      "second witness", "complex", "dtype", "needs_input_grad", "strides", "forward mode",
-                      "vmap"})  # fmt: skip
+_COMPARE = frozenset({"compiled", "independent calls", "grad modes", "marked outputs", "undefined gradients",
+                      "second order", "second witness", "complex", "dtype", "needs_input_grad", "strides",
+                      "forward mode", "vmap"})  # fmt: skip
 AFTER: dict[str, tuple[frozenset[str], str]] = {
-    "runs": (frozenset(CHECKS) - {"runs", "captured tensors"}, "it does not run"),
+    "runs": (frozenset(CHECKS | ASKED) - {"runs", "captured tensors"}, "it does not run"),
     "inputs unchanged": (
         _COMPARE | _ORDERS | {"shapes"},
         "not looked at before inputs and grad_outputs stay as they are",
@@ -63,18 +66,21 @@ _ABSENT = {"complex": "not claimed: no sample is complex", "first order": "all s
 _PASSED = Finding("", Outcome.PASS)
 
 
-def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] = lambda what: None) -> Checked:
+def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] = lambda what: None,
+            compiled: bool = False) -> Checked:  # fmt: skip
     """Everything that can be said of a subject.
 
     Args:
         fast: with its first sample only. doing: see `gradwright.check.battery.inputs.labs`.
+        compiled: whether its compiled form is checked, too.
     """
     start = time.perf_counter()
     with warnings.catch_warnings(), strict(False):  # the checks look for themselves
         warnings.simplefilter("ignore")
         found, problem, made_up = labs(subject, doing)
+        checks = CHECKS | ASKED if compiled else CHECKS
         found = found[:1] if fast else found
-        findings, diagnoses = ((problem,), ()) if problem is not None else _findings(found)
+        findings, diagnoses = ((problem,), ()) if problem is not None else _findings(found, checks)
         right = problem is None and not any(_bad(f) for f in findings)
         lost = tuple(d for lab in found if (d := digits(lab)) is not None) if right else ()
     described = tuple(str(lab.call) for lab in found)
@@ -96,10 +102,12 @@ def examine(subject: Subject, fast: bool = False, doing: Callable[[str], None] =
 # ---- the checks -----------------------------------------------------------------------------------------
 
 
-def _findings(labs: Sequence[Lab]) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
+def _findings(
+    labs: Sequence[Lab], checks: dict[str, Callable[[Lab], Any]]
+) -> tuple[tuple[Finding, ...], tuple[dict[str, Any], ...]]:
     found: dict[str, Finding] = {}
     diagnoses: list[dict[str, Any]] = []
-    for name, check in CHECKS.items():
+    for name, check in checks.items():
         said = next(
             (why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])), None
         )
@@ -118,7 +126,7 @@ def _findings(labs: Sequence[Lab]) -> tuple[tuple[Finding, ...], tuple[dict[str,
             if _bad(one):
                 break
         found.setdefault(name, replace(skipped(_ABSENT.get(name, "see the failure")), check=name))
-    return tuple(found[n] for n in CHECKS), tuple(diagnoses)
+    return tuple(found[n] for n in checks), tuple(diagnoses)
 
 
 def _bad(f: Finding) -> bool:
