@@ -218,8 +218,10 @@ class Programs:
                 for x in leaves:
                     if isinstance(x, TensorBase):
                         trace.adopt(x)
-                seen = observed(self.function, args, kwargs, trace.adopt)
-                found = record(trace, seen.result, leaves)
+                records = list[Record]()
+                seen = observed(self.function, args, kwargs, trace.adopt,
+                                lambda result: records.append(record(trace, result, leaves)))  # fmt: skip
+                found = records[0]
         except Reads as e:
             self.hosted.add(e.cls)
         except (Untraceable, Unhosted) as e:
@@ -257,7 +259,10 @@ class Programs:
 
         for history in found.histories:
             history.runner, history.function = self.make(history.program), again
-        return Entry(found, self.make(found.program), leaves, guards, checked=self.check == "never")
+        entry = Entry(found, self.make(found.program), leaves, guards, checked=self.check == "never")
+        for history in found.histories:
+            history.unchanged = entry.unchanged
+        return entry
 
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""

@@ -63,7 +63,8 @@ class Observation:
 
 
 def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
-             adopt: Callable[[Any], Any] = lambda tensor: None) -> Observation:  # fmt: skip
+             adopt: Callable[[Any], Any] = lambda tensor: None,
+             then: Callable[[Any], Any] = lambda result: None) -> Observation:  # fmt: skip
     """Run ``function(*args, **kwargs)`` once, and see what its Python code reads and does.
 
     Lists, tuples and dictionaries in ``args`` and ``kwargs``, and the plain values in them, are the caller's to
@@ -73,6 +74,7 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
         function: what to run.
         args, kwargs: its arguments.
         adopt: called with each tensor as soon as the code has it in hand.
+        then: called with the result; the code that this runs is observed, too.
 
     Inside of another observed run it only runs the function, which that one observes.
 
@@ -81,9 +83,10 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
     if isinstance(getattr(sys.gettrace(), "__self__", None), _Observer):
         found = Observation()
         found.result = function(*args, **kwargs or {})
+        then(found.result)
         found.refusals.append(Refusal(None, "it runs inside of a step that is observed itself"))
         return found
-    return _Observer(adopt).run(function, tuple(args), dict(kwargs or {}))
+    return _Observer(adopt).run(function, tuple(args), dict(kwargs or {}), then)
 
 
 class _Observer:
@@ -100,7 +103,7 @@ class _Observer:
 
     # -- the run --
 
-    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Observation:
+    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], then: Any) -> Observation:
         given = [*args, *kwargs.values()]
         for value in given:
             self.give(value)
@@ -116,6 +119,7 @@ class _Observer:
             sys.settrace(self.event)
             try:
                 self.found.result = function(*args, **kwargs)
+                then(self.found.result)
             finally:
                 sys.settrace(before)
         finally:

@@ -17,6 +17,7 @@ import numpy as np
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import same as same_value
 from gradwright.transform.program.node import Node, Program
+from gradwright.transform.program.tracing.history import Part
 from gradwright.transform.program.tracing.host import Backward, Forward
 from gradwright.transform.program.tracing.record import Record
 from gradwright.transform.program.tracing.trace import Draw
@@ -108,13 +109,16 @@ class Template:
     def _history(self, group: Sequence[Any]) -> Callable[[int], Any]:
         first, program = group[0], self._program([h.program for h in group])
         outputs = self._value([h.outputs for h in group])
-        for name in ("tensors", "reached", "places", "pure"):
+        for name in ("tensors", "own", "places", "pure"):
             self._alike([getattr(h, name) for h in group])
         self._alike([[(s.at, s.is_input) for s in h.saved] for h in group])
+        self._alike([[(p.uses, p.ends) for p in h.parts] for h in group])
+        parts = [self._program([p.program for p in row]) for row in self._groups([h.parts for h in group])]
 
         def made(size: int) -> Any:
             out = copy.copy(first)
             out.program, out.outputs = program(size), outputs(size)
+            out.parts = [Part(part(size), p.uses, p.ends) for part, p in zip(parts, first.parts, strict=True)]
             return out
 
         return made

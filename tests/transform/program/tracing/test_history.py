@@ -100,3 +100,97 @@ def test_a_pass_that_cannot_be_recorded_says_so():
     with pytest.raises(NotImplementedError, match="writes to tensors"):
         gw.autograd.grad(y, w, create_graph=True)
     assert count.item() == 5
+
+
+def test_a_pass_from_one_result_is_not_spoilt_by_another_one():
+    w = gw.tensor([0.0, 2.0], requires_grad=True)
+
+    def f(x):
+        y = w * x
+        return y.sum(), y.log().sum(), (y * y).sum()
+
+    fast = both(f, gw.tensor([1.0, 1.0]))
+    for used in ((0,), (0, 2), (2,)):
+        found = []
+        for g in (f, fast):
+            out = g(gw.tensor([3.0, 5.0]))
+            found.append(gw.autograd.grad([out[k] for k in used], w)[0].tolist())
+        assert found[0] == found[1]
+
+
+factor = {"now": 2.0}
+
+
+class Scaled(gw.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * factor["now"]
+
+
+def test_what_backward_reads_is_looked_at_before_each_call():
+    w = gw.tensor([1.0], requires_grad=True)
+    f = both(lambda x: Scaled.apply(w * x), gw.tensor([5.0]))
+    for k in (3.0, 2.0):
+        factor["now"] = k
+        assert gw.autograd.grad(f(gw.tensor([5.0])), w)[0].tolist() == [5.0 * k]
+
+
+def hook_that_reads():
+    w, scale = gw.tensor([1.0], requires_grad=True), [2.0]
+
+    def step(x):
+        y = w * x
+        y.register_hook(lambda g: g * scale[0])
+        return y.sum()
+
+    return step, w, lambda: scale.__setitem__(0, scale[0] + 1)
+
+
+def hook_of_a_module():
+    net, count = gw.nn.Sequential(gw.nn.Linear(1, 1), gw.nn.Tanh()), [0]
+
+    def note(module, before, after):
+        count[0] += 1
+        return (before[0] * count[0],)
+
+    net[0].register_full_backward_hook(note)
+    x = gw.tensor([[1.0]], requires_grad=True)
+    return lambda given: net(x * given).sum(), x, lambda: None
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+@pytest.mark.parametrize("make", [hook_that_reads, hook_of_a_module])
+def test_hooks_of_a_history_that_goes_on_after_the_call_are_kept(make):
+    found = []
+    for wrap in (lambda f: f, gw.compile):
+        gw.manual_seed(0)
+        step, w, change = make()
+        step, grads = wrap(step), []
+        for _ in range(5):
+            grads.append(gw.autograd.grad(step(gw.tensor([3.0])), w)[0].tolist())
+            change()
+        found.append(grads)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("change", ["weight", "data", "bias", "number"])
+def test_no_second_derivative_is_made_of_what_has_changed(change):
+    w, b = gw.tensor([2.0], requires_grad=True), gw.tensor([0.1], requires_grad=True)
+    scale = [1.0]
+    f = both(lambda x: (w**3 * x * scale[0] + b).tanh(), gw.tensor([0.1]))
+    y = f(gw.tensor([0.1]))
+    with gw.no_grad():
+        if change == "weight":
+            w.add_(1)
+        elif change == "data":
+            w.data = w.data + 1
+        elif change == "bias":
+            b.add_(1)
+        else:
+            scale[0] = 2.0
+    with pytest.raises(RuntimeError, match=r"inplace|has changed since it was called"):
+        gw.autograd.grad(y, w, create_graph=True)

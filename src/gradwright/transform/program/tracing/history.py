@@ -17,9 +17,10 @@ from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output
 from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.transform.arguments import flatten
+from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import CONSTANT, INPUT, Program
 from gradwright.transform.program.node import Node as Call
-from gradwright.transform.program.tracing.trace import Trace, Untraceable
+from gradwright.transform.program.tracing.trace import Trace, Untraceable, hooks_of, place
 from gradwright.transform.program.tracing.traced import Traced
 
 
@@ -47,29 +48,40 @@ class Saved:
         self.at, self.is_input = at, is_input
 
 
+class Part:
+    """The backward pass from one of several results: its program, which of what is saved it takes, and its ends."""
+
+    def __init__(self, program: Program, uses: list[int], ends: list[int]) -> None:
+        self.program, self.uses, self.ends = program, uses, ends
+
+
 class History:
     """What is known of the backward pass of a record.
 
     Attributes:
         tensors: for each end of the graph, the tensor outside whose node it is.
         program: from the cotangents of ``outputs`` and what is saved to a cotangent for each end.
-        saved: what is saved.
+        saved: what is saved: first what ``program`` takes, ``own`` of them.
+        parts: where there are several outputs, the pass from each alone: a cotangent of zeros in place of none would
+            make NaN of what is infinite.
         outputs: which of the tensors made have this history, and their shapes and dtypes.
-        reached: for each end the outputs that lead to it.
         places: where each of these is: "result" and its place among the leaves of what the function returns, "base" and
             the place of a view of it there, "grad" and a tensor whose ``.grad`` it is; None if it is to be reached no
             more.
         function: of the leaves of arguments, for passes that are recorded.
         sources: of the inputs of the first program.
         pure: whether it may be run once more.
+        unchanged: whether all that Python code has read is as it was.
     """
 
     tensors: list[Any]
     program: Program
     runner: Callable[..., Any]
     saved: list[Saved]
+    own: int
+    parts: list[Part]
+    unchanged: Callable[[], bool]
     outputs: list[tuple[int, tuple[int, ...], Any]]
-    reached: list[set[int]]
     places: list[tuple[str, Any]]
     function: Any
     sources: Sequence[Any]
@@ -82,6 +94,11 @@ class History:
         if source.kind == "grad":
             t = leaves[source.of[1]] if source.of[0] == "argument" else source.of[1]
         return t._grad if source.kind == "grad" else t
+
+    def read(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> list[tuple[Any, int, Any]]:
+        """The tensors that a call has read, with their versions and arrays."""
+        return [((t := self.holder(k, leaves)), +t._counter[0], arrays[k])
+                for k, source in enumerate(self.sources) if source.look is not None]  # fmt: skip
 
     def attach(self, made: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
         """Give tensors that were made their history."""
@@ -105,14 +122,14 @@ def standing(place: tuple[str, Any], results: Sequence[Any]) -> Any:
 class CompiledBackward(Node):
     """The node of a compiled function."""
 
-    __slots__ = ("_args", "_history", "_metas")
+    __slots__ = ("_args", "_history", "_metas", "_read")
     _metas: list[tuple[tuple[int, ...], Any]]
 
     def __init__(self, history: History, outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
         self._seq, self._hooks, self._history = ticket(), None, history
         args = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
         self._next = tuple([t._node for t in args])
-        self._args = leaves
+        self._args, self._read = leaves, history.read(arrays, leaves) if history.pure else []
         saved: list[Any] = []
         for one in history.saved:
             if one.is_input:
@@ -135,20 +152,27 @@ class CompiledBackward(Node):
         if self._saved is None:
             raise freed(self)
         given = g if isinstance(g, Bundle) else {0: g}
-        if any(isinstance(c, TensorBase) or (c.__class__ is not np.ndarray and not isinstance(c, np.generic))
-               for c in given.values()):  # fmt: skip
-            return self._again(given)
         values = []
         for array, counter, version, node in self._saved:
             if counter is not None and counter[0] != version:
                 raise modified(self, "input", (array, counter, version, node))
             values.append(array)
-        cotangents = [
-            np.asarray(given[k]) if k in given else np.zeros(shape, dtype)
-            for k, (_, shape, dtype) in enumerate(history.outputs)
-        ]
-        found = history.runner([*cotangents, *values])
-        return [x if given.keys() & reached else None for x, reached in zip(found, history.reached, strict=True)]
+        if any(isinstance(c, TensorBase) or (c.__class__ is not np.ndarray and not isinstance(c, np.generic))
+               for c in given.values()):  # fmt: skip
+            return self._again(given)
+        if len(given) < len(history.outputs):
+            return self._parts(given, values)
+        return list(history.runner([*(np.asarray(given[k]) for k in range(len(given))), *values[: history.own]]))
+
+    def _parts(self, given: Any, values: list[Any]) -> Sequence[Any]:
+        """A pass from some of the results."""
+        total: list[Any] = [None] * len(self._next)
+        for j, g in given.items():
+            part = self._history.parts[j]
+            found = Interpreted(part.program)([np.asarray(g), *(values[k] for k in part.uses)])
+            for k, x in zip(part.ends, found, strict=True):
+                total[k] = x if total[k] is None else total[k] + x
+        return total
 
     def _again(self, given: Any) -> Sequence[Any]:
         """A pass that is recorded, or in a transform: through the graph of another run, which is eager."""
@@ -158,6 +182,13 @@ class CompiledBackward(Node):
                 "the backward pass of a compiled function is to be differentiated, but the function writes to tensors "
                 "or draws random numbers, so it cannot be run again for that. Compile the whole step, with its passes, "
                 "or call the function itself"
+            )
+        moved = any(t._counter[0] != version or place(t.array) != place(array) for t, version, array in self._read)
+        if moved or not history.unchanged():
+            raise RuntimeError(
+                "the backward pass of a compiled function is to be differentiated, for which the function is run "
+                f"again, but {'a tensor' if moved else 'something'} that it reads has changed since it was called. "
+                "Change it later, or compile the whole step, with its passes, or call the function itself"
             )
         with enable_grad():
             results = flatten(history.function(self._args))[0]
@@ -184,6 +215,9 @@ def trace_backward(trace: Trace, made: Sequence[Any], arguments: dict[int, int])
         raise Untraceable("it makes a leaf, and keeps it and what depends on it")
     spent = [Spent(t._node.name()) if any(_is_spent(n, start) for n in nodes) else None
              for t, nodes in zip(made, below, strict=True)]  # fmt: skip
+    if any(hooks_of(n) for nodes, gone in zip(below, spent, strict=True) if not gone for n in nodes if n._seq >= start):
+        raise Untraceable("its result has a history with hooks, or with a gradient that is retained, which would be "
+                          "forgotten: let backward run in the function, or put them on what it returns")  # fmt: skip
     groups: list[tuple[list[int], set[Any]]] = []
     for k in range(len(made)):
         if below[k] and spent[k] is None:
@@ -205,9 +239,21 @@ def _history(trace: Trace, made: Sequence[Any], arguments: dict[int, int], roots
     tensors = [holders[id(n)] for n in ends]
     out.tensors = [arguments.get(id(t), t) for t in tensors]
     out.outputs = [(k, made[k].array.shape, made[k].array.dtype) for k in roots]
-    out.reached = [{j for j, k in enumerate(roots) if n in below[k]} for n in ends]
+    nodes, out.program = _pass(trace, made, roots, ends)
+    out.own, out.parts = len(nodes), []
+    for k in roots if len(roots) > 1 else ():
+        mine = [j for j, n in enumerate(ends) if n in below[k]]
+        used, program = _pass(trace, made, [k], [ends[j] for j in mine])
+        nodes += [node for node in used if node not in nodes]
+        out.parts.append(Part(program, [nodes.index(node) for node in used], mine))
+    out.saved = nodes
+    return out
+
+
+def _pass(trace: Trace, made: Sequence[Any], roots: list[int], ends: list[Any]) -> tuple[list[Any], Program]:
+    """Trace a backward pass from some results to some ends: what it takes, and its program."""
     mark = len(trace.notes.nodes)
-    given = [trace.notes.input(np.ones(shape, dtype)) for _, shape, dtype in out.outputs]
+    given = [trace.notes.input(np.ones(made[k].array.shape, made[k].array.dtype)) for k in roots]
     hooks = [n._hooks for n in ends]
     for n in ends:
         n._hooks = None
@@ -222,8 +268,7 @@ def _history(trace: Trace, made: Sequence[Any], arguments: dict[int, int], roots
         raise Untraceable("a gradient of its result is None")
     nodes = [trace.notes.noted(g if isinstance(g, Traced) else np.asarray(g)) for g in grads]
     later, trace.notes.nodes = trace.notes.nodes[mark:], trace.notes.nodes[:mark]
-    out.saved, out.program = _apart(later, [g.node for g in given], nodes)
-    return out
+    return _apart(later, [g.node for g in given], nodes)
 
 
 def _below(root: Any, start: int) -> list[Any]:

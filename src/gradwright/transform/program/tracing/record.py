@@ -99,7 +99,8 @@ class Record:
                 source.array = None
             if source.kind == "argument" or (source.of and source.of[0] == "argument"):
                 source.tensor = None
-        for program in (self.program, *(history.program for history in self.histories)):
+        parts = [part.program for history in self.histories for part in history.parts]
+        for program in (self.program, *(history.program for history in self.histories), *parts):
             for node in program.nodes:
                 node.value = None
 
