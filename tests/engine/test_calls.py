@@ -1,5 +1,7 @@
 """`backward` with all its arguments, and the errors it shares with `grad` (test_public_grad.py)."""
 
+import subprocess
+import sys
 from contextlib import nullcontext
 from types import MappingProxyType
 
@@ -448,3 +450,10 @@ def test_passes_from_leaves_that_are_meant(T, leaf):
     T.autograd.backward([x, x * y])
     assert T.autograd.grad(y, y)[0].item() == 1
     assert x.grad.item() == 1 + 1 + 2
+
+
+def test_batches_of_cotangents_in_a_program_that_uses_nothing_else():
+    program = ("import gradwright as gw; x = gw.ones(2, requires_grad=True); "
+               "print(gw.autograd.grad(x * 3, x, gw.eye(2), is_grads_batched=True)[0].tolist())")  # fmt: skip
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "[[3.0, 0.0], [0.0, 3.0]]\n"

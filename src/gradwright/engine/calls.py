@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,8 @@ def _batched(
         raise ValueError("grad: is_grads_batched takes cotangents with one first dimension, but grad_outputs have "
                          f"{sizes} there")  # fmt: skip
     keep = create_graph if retain is None else retain
+    if batching.grad is None:
+        import_module("gradwright.transform.batch")  # which sets it; few programs need it
     found: tuple[Any, ...] = batching.grad(outs, ins, given, keep, create_graph, **asked)
     return found
 
