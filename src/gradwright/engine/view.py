@@ -22,7 +22,7 @@ from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump, bump_all
-from gradwright.engine.watch import recorded, writing
+from gradwright.engine.watch import exchanged, recorded, writing
 from gradwright.errors import size
 from gradwright.interpreter.at_once import Call, at_once
 from gradwright.interpreter.references import count
@@ -348,6 +348,7 @@ def alias_of(t: Any) -> Any:
 
 def show(x: Any, source: Any) -> None:
     """Let ``x`` show the memory of ``source`` from now on, and be no view."""
+    exchanged(x)
     leave(x)
     x.array, x._view = writable(source), None
     share(x, source)

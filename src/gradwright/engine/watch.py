@@ -58,6 +58,9 @@ class Watch:
     def parted(self, t: Any, how: str) -> None:
         """The user has asked for the values of ``t`` without their history: by ``how``, such as ``detach()``."""
 
+    def exchanged(self, t: Any) -> None:
+        """A tensor is about to show other memory, as by ``t.data = y``."""
+
     def leaving(self, t: Any) -> None:
         """The values of a tensor are about to leave for Python or NumPy."""
 
@@ -106,6 +109,12 @@ def writing(t: Any) -> None:
     """Tell all watches of a write in place that comes."""
     for watch in now().watches:
         watch.writing(t)
+
+
+def exchanged(t: Any) -> None:
+    """Tell all watches of a tensor that is about to show other memory."""
+    for watch in now().watches:
+        watch.exchanged(t)
 
 
 def leaving(t: Any) -> None:

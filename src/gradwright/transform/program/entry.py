@@ -106,6 +106,7 @@ class _Text:
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
+            "lying": _lying,
             "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place, "refresh": refresh,
             "unflatten": tree_unflatten, "up_to_date": up_to_date,
         }  # fmt: skip
@@ -224,6 +225,11 @@ class _Text:
         record = self.record
         lines: list[str] = []
         for k, out in enumerate(record.outputs):
+            order = record.made[k][2]
+            if order is not None:
+                lines.append(f"outputs[{out}] = lying(outputs[{out}], {order})")
+            elif len(record.program.outputs[out].shape) > 1:
+                lines.append(f"if not outputs[{out}].flags.c_contiguous: outputs[{out}] = outputs[{out}].copy()")
             lines += [
                 f"m{k} = new(made.cls)", f"m{k}.array = outputs[{out}]",
                 f"m{k}._counter = [{self.name(record.made[k][0])}]", f"m{k}._view = None",
@@ -298,3 +304,9 @@ def up_to_date(t: Any) -> Any:
     if isinstance(t.array, np.generic):
         t.array = np.asarray(t.array)
     return t.array
+
+
+def _lying(array: Any, order: tuple[int, ...]) -> Any:
+    """An array whose axes lie in memory in this order: itself, or a copy."""
+    turned = array.transpose(order)
+    return array if turned.flags.c_contiguous else turned.copy(order="C").transpose(np.argsort(order))

@@ -67,7 +67,7 @@ def quiet_view(t):
     (lambda: x.data.requires_grad_(), "shows memory of another one"),
     (lambda: [y := (gw.ones(2, requires_grad=True) * x), y.retain_grad()], "gradient is retained"),
     (lambda: [w := gw.ones(2, requires_grad=True), w * 2], "keeps it and what depends on it"),
-    (lambda: quiet_view(gw.ones(2, 2, requires_grad=True) * x)[0], "a view of a view that was made under no_grad"),
+    (lambda: quiet_view(gw.ones(2, 2, requires_grad=True) * x)[0], "a history that its base has not"),
     (lambda: gw.nn.Parameter(x * 1), "makes a Parameter"),
 ])  # fmt: skip
 def test_what_cannot_be_made_again_is_refused(function, why):

@@ -232,3 +232,14 @@ def test_arguments_that_are_rearranged(change):
             change(y)
             compiled(x)
             assert (x.shape, x.stride()) == (y.shape, y.stride())
+
+
+def test_results_lie_in_memory_as_those_of_the_eager_run():
+    def f(x):
+        y = (x * 1).t_()
+        y.fill_(2.5)
+        return y, x.t().clone() * 2, x.t().contiguous().tanh(), (x.t() + 1).exp()
+
+    x = gw.arange(6.0).view(2, 3)
+    for found in calls(f, x):
+        assert [t.stride() for t in found] == [t.stride() for t in f(x)]

@@ -12,6 +12,7 @@ from gradwright.backends.devices import device
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.grad_mode import set_grad_enabled
+from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.version import Untracked
 from gradwright.engine.view import alias_of, is_severed, refresh
@@ -65,8 +66,8 @@ class Record:
         owned: arguments, by place, that are the ``.grad`` of a tensor that the program meets, and that tensor.
         grads: for tensors, what their ``.grad`` is afterwards: None, or a leaf as in ``result``.
         versions: tensors whose memory is written, and how often that was.
-        made: for each tensor that is made: its version, whether it requires grad as a leaf, and its ``.grad``, as in
-            ``grads``.
+        made: for each tensor that is made: its version, whether it requires grad as a leaf, and the
+            order of its axes in memory (None: row-major).
         outputs: for each of them, the number of the output that it holds.
         spent: for each of them its history, if that has been run through.
         histories: those of the others.
@@ -304,8 +305,8 @@ class _Recorder:
         if view is not None and view.origin in (None, "no_grad", "several") and not view.itself:
             refresh(x)
             plain = x._node is None or is_severed(x._node)
-            if view.origin == "no_grad" and not plain:
-                raise Untraceable("it returns a view of a view that was made under no_grad()")
+            if not plain and (view.origin == "no_grad" or view.base._node is None):
+                raise Untraceable("it returns a view with a history that its base has not")
             how = "no_grad" if view.origin == "no_grad" or (plain and view.base._node is not None) else "grad"
             found = Shown(self._leaf(view.base), how, view.steps)
         elif not known:
@@ -333,9 +334,15 @@ def _place(out: Record, leaf: tuple[str, Any]) -> tuple[str, Any]:
     return "grad", owner
 
 
-def _kind(t: Any) -> tuple[Any, bool]:
-    """What a tensor that is made has beside its values: its version, and whether it is a leaf that requires grad."""
+def _kind(t: Any) -> tuple[Any, bool, tuple[int, ...] | None]:
+    """Of a tensor that is made, its version, whether it is a leaf that requires grad, and how it lies in memory."""
     if type(t) is not made.cls:
         raise Untraceable(f"it makes a {type(t).__name__}, and keeps it")
     version = t._counter[0]
-    return version if isinstance(version, Untracked) else int(version), type(t._node) is AccumulateGrad
+    return (version if isinstance(version, Untracked) else int(version), type(t._node) is AccumulateGrad,
+            _order(np.empty_like(layout(t))))  # fmt: skip
+
+
+def _order(array: Any) -> tuple[int, ...] | None:
+    """The axes of an array without gaps in the order in which they lie in memory; None of one in row-major order."""
+    return None if array.flags.c_contiguous else tuple(sorted(range(array.ndim), key=lambda k: -array.strides[k]))

@@ -252,6 +252,12 @@ class Trace(Watch):
         """A tensor is about to be written."""
         self.adopt(t)
 
+    def exchanged(self, t: Any) -> None:
+        """A tensor is about to show other memory."""
+        if id(t) in self.before.known or hasattr(t, "_part"):
+            raise Untraceable("a tensor from outside of the function, or one that has views, is given other memory "
+                              "(its .data is set)")  # fmt: skip
+
     def parted(self, t: Any, how: str) -> None:
         """An alias of a tensor has been made: what it shows is what that does."""
         self.adopt(t)
