@@ -83,6 +83,16 @@ def test_powers(compiler: None, dtype: str, exponent: float) -> None:
     agree(got[held | np.isnan(want)], want[held | np.isnan(want)])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_exp_where_it_vanishes(compiler: None, dtype: str) -> None:
+    ends = (-103.9, -103.98, -104.0, -87.4, 88.8) if dtype == "float32" else (-745.1, -745.2, -746.0, -708.5, 709.8)
+    x = np.concatenate([np.linspace(-110, 90, 999), np.array([-np.inf, np.inf, np.nan, -0.0]), np.array(ends)])
+    x = x.astype(dtype)
+    got, want, _ = quietly(run, space.exp, x)
+    np.testing.assert_array_equal(got == 0, want == 0)
+    agree(got, want)
+
+
 def test_powers_of_arrays(compiler: None) -> None:
     for dtype in (np.float32, np.float64):
         agree(*quietly(run, lambda x, y: space.power(x, y), *pairs(np.dtype(dtype)))[:2])

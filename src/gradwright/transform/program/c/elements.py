@@ -40,7 +40,8 @@ _FLOATS = {
     "isfinite": "fabs{s}({0}) < __builtin_inf{s}()",
 }  # fmt: skip
 _LIBRARY = {
-    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "exp": "exponential", "exp2": "exp2", "expm1": "expm1",
+    "log": "log", "log2": "log2", "log10": "log10", "log1p": "log1p",
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh",
     "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt",
     "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",

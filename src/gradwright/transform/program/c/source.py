@@ -28,6 +28,21 @@ typedef void (*parallel_t)(void (*)(char **, long), char **, long);
 """
 
 
+# The vector form of exp takes its entries one by one if one of them is -inf, as what is masked is. So it gets 0 where
+# e**x is 0, by bits: a choice the compiler would make after the call.
+_EXP = {
+    end: f"""
+static inline {kind} exponential{end}({kind} x) {{
+  union {{ {kind} number; {bits} bits; }} at = {{ x }}, e;
+  {bits} held = -({bits}) !(x < {least}{end});
+  at.bits &= held; e.number = exp{end}(at.number); e.bits &= held;
+  return e.number;
+}}
+"""
+    for end, kind, bits, least in (("", "double", "long long", "-746.0"), ("f", "float", "int", "-104.0"))
+}
+
+
 class Source(NamedTuple):
     """A program in C.
 
@@ -82,6 +97,7 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
     cases = "\n".join(f"    case {k}: {text} break;" for k, text in enumerate(calls) if text)
     single = f"long step(char **P, long number) {{\n  switch (number) {{\n{cases}\n  }}\n  return 0;\n}}\n"
     body = "\n".join([*parts, *runs, single])
+    body = "\n".join([*(_EXP[end] for end in ("", "f") if f"exponential{end}(" in body), body])
     return Source("\n".join([*_head(body, blas), body]), stretches, records)
 
 
