@@ -180,7 +180,7 @@ def _batched(
                          f"{sizes} there")  # fmt: skip
     keep = create_graph if retain is None else retain
     if batching.grad is None:
-        import_module("gradwright.transform.batch")  # which sets it; few programs need it
+        import_module("gradwright.transform.vmap")  # with which it comes; few programs need it
     found: tuple[Any, ...] = batching.grad(outs, ins, given, keep, create_graph, **asked)
     return found
 

@@ -23,7 +23,6 @@ from gradwright.function.ctx import BackwardNode
 from gradwright.function.ctx_attributes import replace_saved
 from gradwright.guards import outside_ctx
 from gradwright.guards.random_sources import drawn_again
-from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 
 
 class Again:

@@ -28,6 +28,7 @@ from gradwright.engine.view import View
 from gradwright.function import of_containers
 from gradwright.op import Op, Rule, table
 from gradwright.ops.shape import sum_to
+from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.arguments import differentiable
 from gradwright.transform.functions import at_level
 from gradwright.transform.moved import halted, moved, values_alone
