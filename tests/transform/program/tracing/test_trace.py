@@ -81,3 +81,11 @@ def test_another_array_library_is_refused():
     with pytest.raises(Untraceable, match="array-api-strict"), trace:
         x * 2
     trace.restore()
+
+
+def test_parameters_that_wait_for_their_size_are_none_yet():
+    lazy = gw.nn.LazyLinear(2)
+    trace, out = traced(lambda x: x * 2, gw.ones(2))
+    trace.restore()
+    assert gw.nn.parameter.is_lazy(lazy.weight)
+    assert out.array.node.value.tolist() == [2, 2]

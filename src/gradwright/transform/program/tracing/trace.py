@@ -173,6 +173,14 @@ class State:
 _HOOKS = "tensor", "pre", "post", "accumulated"
 
 
+def _holds_array(t: Any) -> bool:
+    """Whether a tensor holds an array; a parameter that waits for its size holds none."""
+    try:
+        return TensorBase.array.__get__(t) is not None
+    except AttributeError:
+        return False
+
+
 class Before:
     """What tensors there were before a run.
 
@@ -188,7 +196,7 @@ class Before:
         if gc.get_freeze_count():
             raise Untraceable("gc.freeze() hides which tensors there are: call gc.unfreeze() before the first calls")
         tensors = [t for t in gc.get_objects() if issubclass(type(t), TensorBase)]
-        self.known = {id(t): t for t in tensors if getattr(t, "array", None) is not None}
+        self.known = {id(t): t for t in tensors if _holds_array(t)}
         self.owners = {id(g): t for t in tensors if (g := getattr(t, "_grad", None)) is not None}
         self.start = ticket()
 
