@@ -47,7 +47,7 @@ def graph_of(runner: Any, names: list[str]) -> Graph:
     """A program that was made ready as records; ``names`` are those of its inputs, as far as they have some."""
     loops = getattr(runner, "loops", [])
     frames = {node: f"{loop['kind']} {k + 1}" for k, loop in enumerate(loops) for node in loop["nodes"]}
-    return _Shown(runner.program, names, frames).graph()
+    return _Shown(getattr(runner, "ready", runner.program), names, frames).graph()
 
 
 class _Shown:

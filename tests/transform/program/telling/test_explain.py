@@ -36,14 +36,15 @@ def test_a_table_of_what_is_done(backend):
     assert all(row.line.startswith("test_explain.py:") for row in program.rows)
     text = str(told)
     assert "1 program, traced 1 time" in text
-    assert re.search(r"1 +(C|NumPy) +multiply, exp, add, sum", text)
+    assert re.search(r"1 +(C +multiply, exp, add, sum|NumPy +multiply)", text)
+    assert "why in Python" not in text
 
 
 def test_rich_prints_the_same():
     told = compiled_sum().explain()
     file = StringIO()
     Console(file=file, width=200).print(told)
-    assert "multiply, exp, add, sum" in file.getvalue()
+    assert "multiply" in file.getvalue()
     assert "1 program, traced 1 time" in file.getvalue()
 
 
@@ -68,7 +69,7 @@ def test_what_stays_in_python_and_what_varied():
         step(gw.ones(n))
     told = step.explain()
     assert not told.reason
-    reasons = {row.why for row in told.programs[0].rows if row.where == "host"}
+    reasons = {row.why for row in told.programs[0].rows}
     assert any("random numbers" in why for why in reasons)
     assert any("Odd.forward computes in Python" in why for why in reasons)
     assert "Python reads the value, so it must be what it was" in reasons

@@ -63,6 +63,11 @@ class C(Runner):
         self._form = self._made((*strides, False))
 
     @property
+    def ready(self) -> Program:
+        """The program that is run: the one given, made simpler."""
+        return self._simple
+
+    @property
     def source(self) -> str:
         """The C text that is run now."""
         return self._form.source.text

@@ -217,7 +217,8 @@ def _rows(runner: Any) -> list[Row]:
     loops: Sequence[dict[str, Any]] | None = getattr(runner, "loops", None)
     if loops is None:
         loops = _calls(runner.program)
-    return [_row(record) for record in loops]
+    by_numpy = all(record["kind"] in _IN_PYTHON for record in loops)
+    return [_row(record, by_numpy) for record in loops]
 
 
 def _calls(program: Program) -> list[dict[str, Any]]:
@@ -232,28 +233,27 @@ def _calls(program: Program) -> list[dict[str, Any]]:
         found[-1]["nodes"].append(node)
     for record in found:
         record["name"] = ", ".join(dict.fromkeys(n.op for n in record["nodes"]))
-        record["all"] = record["kind"] == "NumPy"
     return found
 
 
-def _row(record: dict[str, Any]) -> Row:
+def _row(record: dict[str, Any], by_numpy: bool) -> Row:
     nodes: list[Node] = record["nodes"]
     where = record["kind"]
     place = next((Place(*n.place) for n in nodes if n.place), None)
     line = f"{os.path.basename(place.code.co_filename)}:{place.line}" if place else ""
-    why = "" if record.get("all") else _why(where, nodes[0])
+    why = "" if by_numpy and where == "NumPy" else _why(where, nodes[0])
     name = repr(nodes[0].args[0]).strip("<>") if nodes[0].op == HOST else record["name"]
     return Row(where, name, len(nodes), record["entries"], record["seconds"], line, why)
 
 
 def _why(where: str, node: Node) -> str:
     """Why a node is not in C."""
+    if node.op == CHECK:
+        return "Python reads the value, so it must be what it was"
     if where == "NumPy":
         return f"{node.op} is NumPy's: there is no loop for it"
     if where != "host":
         return ""
-    if node.op == CHECK:
-        return "Python reads the value, so it must be what it was"
     call = node.args[0]
     if isinstance(call, Draw):
         return f"random numbers ({call.name}) are drawn as in an eager run"
