@@ -1,5 +1,6 @@
 """Compiled training steps, each as the eager one."""
 
+import copy
 from threading import Thread
 
 import numpy as np
@@ -177,3 +178,57 @@ def test_an_error_of_the_users_own_is_no_reason_to_stay_eager():
         assert step(gw.ones(2, 3), gw.ones(3, 2)).tolist() == [[3, 3], [3, 3]]
     assert not step.programs.reason
     assert step.programs.entries
+
+
+def loaded(net, opt, saved, k):
+    if k == 4:
+        saved["opt"] = copy.deepcopy(opt.state_dict())
+    elif k == 7:
+        opt.load_state_dict(saved["opt"])
+
+
+def one_more_group(net, opt, saved, k):
+    if k == 5:
+        opt.add_param_group({"params": [net.extra], "lr": 0.5})
+
+
+@pytest.mark.parametrize("change", [loaded, one_more_group])
+def test_an_optimiser_that_makes_its_state_anew_is_compiled_again(change):
+    found = []
+    for wrap in (lambda f: f, gw.compile):
+        gw.manual_seed(0)
+        net = gw.nn.Linear(3, 2).double()
+        net.extra = gw.nn.Parameter(gw.ones(2, dtype=gw.float64))
+        opt = gw.optim.Adam([net.weight, net.bias], lr=0.1)
+
+        def step(x, net=net, opt=opt):
+            opt.zero_grad()
+            loss = (net(x) * net.extra).pow(2).sum()
+            loss.backward()
+            opt.step()
+            return loss
+
+        step, saved, losses = wrap(step), {}, []
+        for k in range(11):
+            change(net, opt, saved, k)
+            losses.append(step(gw.ones(2, 3, dtype=gw.float64) * (k + 1)).item())
+        found.append(losses)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+    assert not step.programs.reason
+
+
+def test_what_a_traced_run_leaves_to_python_holds_its_numbers():
+    w, kept = gw.tensor([2.0], requires_grad=True), []
+
+    def step(x):
+        y = w * x
+        if x.sum() > 5:
+            kept.append(y)
+        return y * 1
+
+    compiled = gw.compile(step)
+    for k in (1.0, 2.0, 3.0, 4.0, 7.0):
+        compiled(gw.tensor([k]))
+    assert kept[0].tolist() == [14.0]
+    kept[0].sum().backward()
+    assert w.grad.tolist() == [7.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from threading import Lock
@@ -13,7 +14,9 @@ from gradwright import dtypes
 from gradwright.backends.devices import CPU, get_default_device
 from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase
+from gradwright.engine.memory import leave
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
+from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison, sizes
@@ -24,6 +27,7 @@ from gradwright.transform.program.observe import Refusal, observed
 from gradwright.transform.program.tracing.host import Unhosted
 from gradwright.transform.program.tracing.record import Record, record
 from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable
+from gradwright.transform.program.tracing.traced import Traced
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
 
@@ -37,6 +41,17 @@ def _first(refusals: Sequence[Refusal]) -> str:
 _tracing = Lock()
 _KEPT = 64
 """For so many sizes the programs of one for all are kept."""
+
+
+def _part(trace: Trace) -> None:
+    """Let what was made in a traced run, and is kept by somebody, hold arrays of its own."""
+    for t in gc.get_objects():
+        array = getattr(t, "array", None) if issubclass(type(t), TensorBase) else None
+        if isinstance(array, Traced) and array.notes is trace.notes:
+            leave(t)
+            t.array = np.array(array.plain)
+            if type(t._node) is AccumulateGrad:
+                t._node._array = t.array
 
 
 class CompileWarning(UserWarning):
@@ -71,6 +86,7 @@ class Programs:
         entries: for each grad mode, default dtype and tree of arguments (`_taken`) the programs, newest first.
         reason: why it runs eagerly from now on; "" while it does not.
         traced: how often it was traced, and why again.
+        excused: whether the last trace has done what a program would not do: that may be a preparation, once.
         hosted: the Functions in it that compute in Python.
         dynamic: whether programs for all sizes of a first dimension are made; None: once there are too many.
         templates, sized: these, and their programs for sizes that came.
@@ -90,7 +106,7 @@ class Programs:
         self.entries: dict[Any, list[Entry]] = {}
         self.reason = ""
         self.traced: list[str] = []
-        self.begun, self.looked = False, 0
+        self.begun, self.looked, self.excused = False, 0, False
         self.hosted: set[Any] = set()
         self.templates: dict[Any, sizes.Template] = {}
         self.sized: dict[Any, list[Entry]] = {}
@@ -247,9 +263,13 @@ class Programs:
         for value, at in zip(values, found.program.writes, strict=True):
             if at is not None:
                 arrays[at][...] = value
-        found.release()
         if seen.refusals:
+            _part(trace)
+        else:
+            found.release()
+        if seen.refusals and self.excused:
             return self._eager(_first(seen.refusals), args, kwargs, result)
+        self.excused = bool(seen.refusals)
         return result
 
     def _entry(self, found: Record, leaves: Sequence[Any], spec: Any, guards: Sequence[Guard]) -> Entry:
@@ -279,6 +299,10 @@ class Programs:
         found = [out if at is None else copies[at] for out, at in zip(outputs, program.writes, strict=True)]
         again()
         result = self.function(*args, **kwargs)
+        if not entry.unchanged():  # it has made something anew, as optimisers do after loading
+            for entries in self.entries.values():
+                entries[:] = [other for other in entries if other is not entry]
+            return result
         after = {source: source.get_state() for source in states}
         gap = comparison.of_run(entry, found, result, arrays, leaves, self.exact,
                                 lambda: comparison.spreads(program, before, again))  # fmt: skip
