@@ -44,6 +44,7 @@ class C(Runner):
         arrays: inputs as they will be given, whose layout counts.
 
     Attributes:
+        ready: the program that is run: the one given, made simpler.
         timed: whether calls measure how long each step takes; they are slower then.
         source: the C text.
         loops: for each step a record: ``kind`` ("C", "BLAS", "NumPy" or "host"), ``name``, ``nodes``, ``entries``,
@@ -57,15 +58,10 @@ class C(Runner):
         self.exact = exact
         self.timed = False
         self._forms: dict[Any, _Form] = {}
-        self._simple = simplified(program, exact or any(map(reads_floats, program.nodes)))
+        self.ready = simplified(program, exact or any(map(reads_floats, program.nodes)))
         values = [node.value for node in program.inputs] if arrays is None else arrays
         strides = [_strides(value, node) for value, node in zip(values, program.inputs, strict=True)]
         self._form = self._made((*strides, False))
-
-    @property
-    def ready(self) -> Program:
-        """The program that is run: the one given, made simpler."""
-        return self._simple
 
     @property
     def source(self) -> str:
@@ -88,7 +84,7 @@ class C(Runner):
 
     def _made(self, key: Any) -> _Form:
         if key not in self._forms:
-            self._forms[key] = _Form(self._simple, key[:-1], self.exact, aside=key[-1])
+            self._forms[key] = _Form(self.ready, key[:-1], self.exact, aside=key[-1])
         return self._forms[key]
 
     def _bound(self, arrays: Sequence[Any]) -> _Form:
