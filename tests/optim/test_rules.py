@@ -215,3 +215,23 @@ def test_who_watches_writes_is_told():
         p.grad = None
         y.backward()
     assert p.grad.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("kind", [gw.optim.Adam, gw.optim.NAdam, gw.optim.RMSprop, gw.optim.Adamax, gw.optim.Muon])
+def test_numbers_of_compiled_steps_stay_double_until_they_meet_an_array(kind):
+    seen = []
+    for compiles in (False, True):
+        p = gw.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], requires_grad=True)
+        optimizer = kind([p])
+
+        def step(p=p, optimizer=optimizer):
+            optimizer.zero_grad()
+            (p.sin() * p).sum().backward()
+            optimizer.step()
+
+        run = gw.compile(step, backend="plan", exact=True) if compiles else step
+        for _ in range(5):
+            run()
+        seen.append(p.detach())
+    assert run.programs.reason == ""
+    assert (seen[0] == seen[1]).all()

@@ -7,7 +7,9 @@ recorded; `gradwright.optim.fused` runs it over many parameters at once in NumPy
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from gradwright import dtypes, xp
@@ -118,14 +120,65 @@ class Ruled(Stepping):
             hidden = 0.0 if begun else start
             now[name] = xp.reshape(xp.astype(found[name], dtypes.float64), ()) if name in found else hidden
         form, kept, given = self._step(xp, now, options)
-        given = {name: xp.reshape(xp.astype(value, kind), ()) if isinstance(value, TensorBase) else value
-                 for name, value in given.items()}  # fmt: skip
+        given = {name: Number(xp.reshape(xp.astype(value, dtypes.float64), ()), kind)
+                 if isinstance(value, TensorBase) else value for name, value in given.items()}  # fmt: skip
         state = {name: wide(found[name]) for name in arrays}
-        new = whole(*form)(xp, p=wide(p), g=wide(p._grad), **state, **given)
+        new = whole(*form)(_Meeting(), p=wide(p), g=wide(p._grad), **state, **given)
         values = {name: narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())
                   for name in found}  # fmt: skip
         here = {name for name in found if not recorded and held.get(name) is found[name]}
         assign_all([(p, narrow(new["p"])), *[(found[name], values.pop(name)) for name in here]], (held.update, values))
+
+
+class Number:
+    """A number that a rule is given as a tensor: in double precision until it meets an array, as Python's floats are.
+
+    Attributes:
+        tensor: a 0-d tensor.
+        dtype: that of the arrays that it meets.
+    """
+
+    def __init__(self, tensor: Any, dtype: Any) -> None:
+        self.tensor, self.dtype = tensor, dtype
+
+    def with_other(self, f: Callable[[Any, Any], Any], other: Any, swapped: bool) -> Any:
+        """What an operator makes of it and another value."""
+        is_number = not isinstance(other, TensorBase)
+        mine = self.tensor if is_number else met(self)
+        theirs = other.tensor if isinstance(other, Number) else other
+        found = f(theirs, mine) if swapped else f(mine, theirs)
+        return Number(found, self.dtype) if is_number else found
+
+    def __neg__(self) -> Number:
+        return Number(-self.tensor, self.dtype)
+
+
+def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Number, Any], Any]:
+    return lambda x, other: x.with_other(f, other, swapped)
+
+
+for _f in (operator.add, operator.sub, operator.mul, operator.truediv):
+    setattr(Number, f"__{_f.__name__}__", _operator(_f))
+    setattr(Number, f"__r{_f.__name__}__", _operator(_f, swapped=True))
+for _f in (operator.lt, operator.gt):
+    setattr(Number, f"__{_f.__name__}__", _operator(_f))
+
+
+def met(x: Any) -> Any:
+    """A number as the tensor that meets arrays; all else as it is."""
+    if not isinstance(x, Number):
+        return x
+    return xp.astype(x.tensor, x.dtype) if x.tensor.dtype is dtypes.float64 else x.tensor
+
+
+class _Meeting:
+    """The namespace of tensors, for rules that are given numbers as tensors."""
+
+    def __getattr__(self, name: str) -> Any:
+        f = getattr(xp, name)
+        if isinstance(f, (dtypes.dtype, ModuleType)):
+            return f
+        return lambda *args, **kwargs: f(*map(met, args), **kwargs)
 
 
 def plain(options: dict[str, Any]) -> dict[str, Any]:
