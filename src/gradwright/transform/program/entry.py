@@ -20,7 +20,8 @@ from gradwright.engine.view import refresh
 from gradwright.transform.program.guards import FAULTS, Guard, compiled_guards, same, same_array
 from gradwright.transform.program.guards import Source as Read
 from gradwright.transform.program.tracing.record import Record, Source
-from gradwright.transform.program.tracing.trace import hooks_of, look, place
+from gradwright.transform.program.tracing.state import hooks_of, look
+from gradwright.transform.program.tracing.trace import place
 
 _number = count().__next__
 

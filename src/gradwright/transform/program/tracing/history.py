@@ -20,7 +20,8 @@ from gradwright.transform.arguments import flatten
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import CONSTANT, INPUT, Program
 from gradwright.transform.program.node import Node as Call
-from gradwright.transform.program.tracing.trace import Trace, Untraceable, hooks_of, place
+from gradwright.transform.program.tracing.state import hooks_of
+from gradwright.transform.program.tracing.trace import Trace, Untraceable, place
 from gradwright.transform.program.tracing.traced import Traced
 
 

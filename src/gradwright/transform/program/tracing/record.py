@@ -19,7 +19,8 @@ from gradwright.engine.view import alias_of, is_severed, refresh
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.tracing.history import Saved, trace_backward
-from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable, hooks_of
+from gradwright.transform.program.tracing.state import hooks_of
+from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable
 from gradwright.transform.program.tracing.traced import Traced
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), slice, range, np.dtype, np.generic,
