@@ -17,10 +17,10 @@ import numpy as np
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import same as same_value
 from gradwright.transform.program.node import Node, Program
+from gradwright.transform.program.tracing.drawing import Draw
 from gradwright.transform.program.tracing.history import Part
 from gradwright.transform.program.tracing.host import Backward, Forward
 from gradwright.transform.program.tracing.record import Record
-from gradwright.transform.program.tracing.trace import Draw
 
 ENOUGH = 3
 _FORMS: tuple[Callable[[int], float], ...] = (

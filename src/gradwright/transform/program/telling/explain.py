@@ -12,8 +12,8 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, Node, Program
+from gradwright.transform.program.tracing.drawing import Draw
 from gradwright.transform.program.tracing.host import Backward, Forward
-from gradwright.transform.program.tracing.trace import Draw
 
 _IN_PYTHON = frozenset({"NumPy", "host"})
 _HEAD = ("", "in", "what", "nodes", "entries", "time", "line", "why in Python")

@@ -22,7 +22,7 @@ from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
 from gradwright.engine.watch import Watch
 from gradwright.transform.program.guards import Guard
-from gradwright.transform.program.node import HOST
+from gradwright.transform.program.tracing.drawing import Drawing
 from gradwright.transform.program.tracing.host import applied, unobserved
 from gradwright.transform.program.tracing.state import State
 from gradwright.transform.program.tracing.traced import Notes, Traced
@@ -323,35 +323,3 @@ def place(array: Any) -> tuple[Any, ...]:
 def _line() -> str:
     found = here(3)
     return str(Place(*found)) if found else "an unknown line"
-
-
-class Drawing:
-    """NumPy's generator in a trace: what it draws is drawn anew at every call."""
-
-    def __init__(self, notes: Notes, source: Any) -> None:
-        self._notes, self._source = notes, source
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            values = [self._notes.noted(a) for a in args]
-            call = Draw(self._source, name, kwargs)
-            value = call(*[v.value if hasattr(v, "value") else v for v in values])
-            return self._notes.hold(self._notes.enter(HOST, (call, *values), {}, value), value)
-
-        return draw
-
-
-class Draw:
-    """One draw of random numbers."""
-
-    def __init__(self, source: Any, name: str, kwargs: dict[str, Any]) -> None:
-        self.source, self.name, self.kwargs = source, name, kwargs
-
-    def __call__(self, *args: Any) -> Any:
-        return getattr(self.source.generator(), self.name)(*args, **self.kwargs)
-
-    def __repr__(self) -> str:
-        return f"<draw {self.name}>"

@@ -1,0 +1,41 @@
+"""Random numbers in a traced run: each draw is a node that is run anew at every call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradwright.transform.program.node import HOST
+from gradwright.transform.program.tracing.traced import Notes
+
+
+class Drawing:
+    """NumPy's generator in a trace: what it draws is drawn anew at every call."""
+
+    def __init__(self, notes: Notes, source: Any) -> None:
+        self._notes, self._source = notes, source
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            values = [self._notes.noted(a) for a in args]
+            call = Draw(self._source, name, kwargs)
+            value = call(*[v.value if hasattr(v, "value") else v for v in values])
+            return self._notes.hold(self._notes.enter(HOST, (call, *values), {}, value), value)
+
+        return draw
+
+
+class Draw:
+    """One draw of random numbers."""
+
+    def __init__(self, source: Any, name: str, kwargs: dict[str, Any]) -> None:
+        self.source, self.name, self.kwargs = source, name, kwargs
+
+    def __call__(self, *args: Any) -> Any:
+        return getattr(self.source.generator(), self.name)(*args, **self.kwargs)
+
+    def __repr__(self) -> str:
+        return f"<draw {self.name}>"
