@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.interpreted import Interpreted, compute, same
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program
-from gradwright.transform.program.tracing.history import standing
+from gradwright.transform.program.tracing.history import arriving, standing
 
 BOUND = 2000
 
@@ -203,7 +202,7 @@ def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequenc
     cotangents = [g if t is not None else g * 0 for t, g in zip(made, cotangents, strict=True)]
     roots = [(t._node, g) for t, g in zip(made, cotangents, strict=True) if t is not None]
     ends = [t._node for t in tensors]
-    expected = engine.run(roots, keep_graph=True, create_graph=False, targets=ends, accumulate=False)
+    expected = arriving(roots, ends)
     saved = [arrays[s.at] if s.is_input else found[s.at] for s in history.saved]
     given = [*cotangents, *saved]
     ours = history.runner(given)

@@ -194,3 +194,15 @@ def test_no_second_derivative_is_made_of_what_has_changed(change):
             scale[0] = 2.0
     with pytest.raises(RuntimeError, match=r"inplace|has changed since it was called"):
         gw.autograd.grad(y, w, create_graph=True)
+
+
+def test_hooks_of_leaves_run_once_in_each_pass():
+    found = []
+    for wrap in (lambda f: f, gw.compile):
+        w, log = gw.tensor([2.0], requires_grad=True), []
+        w.register_hook(lambda g, log=log: log.append(1) or g * 2)
+        f = wrap(lambda x, w=w: w * x)
+        for _ in range(5):
+            f(gw.tensor([3.0])).sum().backward()
+        found.append((w.grad.tolist(), len(log)))
+    assert found == [([30.0], 5)] * 2

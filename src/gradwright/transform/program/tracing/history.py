@@ -255,21 +255,25 @@ def _pass(trace: Trace, made: Sequence[Any], roots: list[int], ends: list[Any]) 
     """Trace a backward pass from some results to some ends: what it takes, and its program."""
     mark = len(trace.notes.nodes)
     given = [trace.notes.input(np.ones(made[k].array.shape, made[k].array.dtype)) for k in roots]
-    hooks = [n._hooks for n in ends]
-    for n in ends:
-        n._hooks = None
-    try:
-        found = engine.run([(made[k]._node, g) for k, g in zip(roots, given, strict=True)], keep_graph=True,
-                           create_graph=False, targets=ends, accumulate=False)  # fmt: skip
-    finally:
-        for n, hook in zip(ends, hooks, strict=True):
-            n._hooks = hook
+    found = arriving([(made[k]._node, g) for k, g in zip(roots, given, strict=True)], ends)
     grads = [found.get(n) for n in ends]
     if any(g is None for g in grads):
         raise Untraceable("a gradient of its result is None")
     nodes = [trace.notes.noted(g if isinstance(g, Traced) else np.asarray(g)) for g in grads]
     later, trace.notes.nodes = trace.notes.nodes[mark:], trace.notes.nodes[:mark]
     return _apart(later, [g.node for g in given], nodes)
+
+
+def arriving(roots: Sequence[tuple[Any, Any]], ends: Sequence[Any]) -> Any:
+    """The cotangents that come to the ends of a graph, by node; what hooks there make of them is not part of it."""
+    hooks = [n._hooks for n in ends]
+    for n in ends:
+        n._hooks = None
+    try:
+        return engine.run(roots, keep_graph=True, create_graph=False, targets=ends, accumulate=False)
+    finally:
+        for n, hook in zip(ends, hooks, strict=True):
+            n._hooks = hook
 
 
 def _below(root: Any, start: int) -> list[Any]:
