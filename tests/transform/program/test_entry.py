@@ -131,3 +131,12 @@ def test_another_argument_is_never_taken_for_the_traced_one(make):
     for k in range(7):
         given = args(k)
         assert compiled(*given).tolist() == step(*given).tolist()
+
+
+def test_a_version_that_is_read_is_looked_at():
+    w = gw.zeros(1)
+    step = gw.compile(lambda x: x * w._version)
+    for k in range(7):
+        if k > 4:
+            w.add_(1)
+        assert step(gw.ones(1)).tolist() == [float(w._version)]

@@ -111,6 +111,10 @@ class Attributes(Reads):
             return type(value)
         if name == "__dict__":
             return self.namespace(value)
+        if name == "_version" and isinstance(value, TensorBase) and self.is_outside(value):
+            known = self.known(value)
+            source = self.step(known.source, ".", name)
+            return self.note(source, value._version, f"{known.name}.{name}", "attribute")  # type: ignore[attr-defined]
         if isinstance(found, _C_DATA):
             try:
                 got = getattr(value, name)
