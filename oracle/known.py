@@ -80,6 +80,7 @@ TRANSFORMED: dict[str, dict[str, str]] = {
 """For each check of the transforms (`python -m oracle --transforms`) the entries that may fail it, and why."""
 
 COMPILED: dict[str, str] = {
+    "max_pool2d_with_indices_backward": "what the oracle calls imports a module at every call",
     "optim.LBFGS": "its line search is Python code that goes by numbers",
 }
 """The entries that may run eagerly though they are compiled (`python -m oracle --compiled`), and why."""
