@@ -193,9 +193,14 @@ def layout(t: Any) -> Any:
 
 
 def _standing(array: Any) -> Any:
-    """What lies as an array that is never written: the NumPy array behind it, or else one in row-major order."""
+    """What lies as an array that is never written: the NumPy array behind it, or else one in row-major order.
+
+    That is the owner of its memory, in which no two entries lie at one place, as they do where a number is spread.
+    """
     plain = getattr(array, "plain", None)
-    return plain if plain.__class__ is np.ndarray else np.empty(array.shape, dtypes.of(array.dtype).dtype)
+    if plain.__class__ is np.ndarray and 0 not in plain.strides:
+        return plain
+    return np.empty(array.shape, dtypes.of(array.dtype).dtype)
 
 
 def _holding(t: Any, array: Any) -> list[Call]:

@@ -232,3 +232,27 @@ def test_what_a_traced_run_leaves_to_python_holds_its_numbers():
     assert kept[0].tolist() == [14.0]
     kept[0].sum().backward()
     assert w.grad.tolist() == [7.0]
+
+
+def test_gradients_that_are_filled_with_zeros():
+    def trained(wrap):
+        gw.manual_seed(0)
+        net = gw.nn.Linear(2, 1)
+        optimizer = gw.optim.Adam(net.parameters(), 0.1)
+
+        def step(batch):
+            optimizer.zero_grad(set_to_none=False)
+            loss = ((net(batch["x"]) - batch["y"]) ** 2).mean()
+            loss.backward()
+            gw.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+            optimizer.step()
+            return loss.detach()
+
+        step = wrap(step)
+        batches = [{"x": gw.full((4, 2), float(k)), "y": gw.ones(4, 1)} for k in range(6)]
+        return step, [step(batch).item() for batch in batches]
+
+    _, expected = trained(lambda step: step)
+    step, found = trained(gw.compile)
+    assert not step.programs.reason
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
