@@ -88,12 +88,16 @@ void gradwright_parallel(loop_t f, char **P, long n) {
     most = most_threads();
     if (most > 1) pthread_atfork(0, 0, forked);
   }
-  if (most < 2 || atomic_exchange(&busy, 1)) {
+  int alone = most < 2 || atomic_exchange(&busy, 1);
+  if (!alone) {
+    if (threads < most - 1) start();
+    for (int k = 0; inside && k < SPINS; k++) pause_();  /* a thread may not have seen yet that nothing is left */
+    if (inside) { alone = 1; busy = 0; }                 /* other programs have its processor: who knows how long */
+  }
+  if (alone) {
     for (long k = 0; k < n; k++) f(P, k);
     return;
   }
-  if (threads < most - 1) start();
-  while (inside) sched_yield();  /* of a round before, for as long as it takes to see that nothing is left */
   loop = f; table = P; parts = n; next = 0; left = n;
   pthread_mutex_lock(&mutex);
   round_++;
