@@ -256,3 +256,34 @@ def test_gradients_that_are_filled_with_zeros():
     step, found = trained(gw.compile)
     assert not step.programs.reason
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_sum_of_losses_is_run_backward_at_once():
+    weights = [gw.full((2,), float(k + 1), dtype=gw.float64, requires_grad=True) for k in range(3)]
+
+    def step(x):
+        for w in weights:
+            w.grad = None
+        sum((w * x).pow(2).sum() for w in weights).backward()
+        return gw.stack([w.grad for w in weights])
+
+    step = gw.compile(step, backend="plan")
+    for k in range(5):
+        x = gw.full((2,), float(k), dtype=gw.float64)
+        expected = np.stack([2 * w.detach().numpy() * k * k for w in weights])
+        np.testing.assert_allclose(step(x).numpy(), expected)
+    assert not step.programs.reason
+
+
+def test_what_a_sum_returns_is_looked_at_if_python_code_has_made_it():
+    class Total:
+        k = 2.0
+
+        def __radd__(self, other):
+            return self
+
+    total = Total()
+    step = gw.compile(lambda x: x * sum([total]).k, backend="plan")
+    for k in range(6):
+        total.k = float(k)
+        assert step(gw.ones(1)).item() == k

@@ -323,8 +323,8 @@ class Calls(Libraries):
             self.numpy(name, module, args, kwargs)
         elif callee not in pure.FUNCTIONS and module != "gradwright" and not module.startswith("gradwright."):
             self.refuse(f"`{name if module == 'builtins' else f'{module}.{name}'}` is called: {UNSEEN}")
-        if callee is iter and args and isinstance(args[0], (list, tuple, dict, set)):
-            return Result(Unknown())
+        if len(args) == 1 and (callee is sum or (callee is iter and isinstance(args[0], (list, tuple, dict, set)))):
+            return Result(Unknown(), any=callee is sum)
         if callee is operator.getitem and len(args) == 2:
             return Result(self.subscript(args[0], args[1]), any=True)
         if not kwargs and args and callee in pure.OF_ATOMS and all(map(is_atom, args)):
