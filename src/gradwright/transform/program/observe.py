@@ -137,6 +137,7 @@ class _Observer:
         """An argument: containers are read without a guard, and may not be changed."""
         if isinstance(value, TensorBase):
             self.reads.meet(value)
+            self.reads.given[id(value)] = value
         elif isinstance(value, (list, tuple, dict)) and depth < 20:
             self.reads.give(value)
             for part in value.values() if isinstance(value, dict) else value:

@@ -301,8 +301,8 @@ class Calls(Libraries):
             return Result(len(args[0]) if sized and not has_own_ways(args[0]) else UNKNOWN, any=not sized)
         if callee is vars and args and not isinstance(args[0], Unknown):
             return Result(self.reads.namespace(args[0]))
-        if callee is id and args and isinstance(args[0], TensorBase) and not self.reads.ours:
-            self.refuse("`id` of a tensor, which may be another one at the next call. Compare tensors by `is`.")
+        if callee is id and args and isinstance(args[0], TensorBase) and id(args[0]) in self.reads.given:
+            self.refuse("`id` of an argument, which may be another one at the next call. Compare tensors by `is`.")
         if callee in (isinstance, issubclass, callable, id):
             self.reads.kind(args[0] if args else None)
             self.read(args[-1] if args and isinstance(args[-1], tuple) else None)

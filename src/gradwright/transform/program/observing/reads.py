@@ -79,6 +79,7 @@ class Reads:
         guards: so far.
         place: the line that runs.
         ours: whether it is gradwright's.
+        given: containers and tensors among the arguments, by id.
         judge: is given each hook that is found.
     """
 
