@@ -274,6 +274,44 @@ def shape_from_values():
     return lambda x: gw.arange(int(x[0])).sum() + x[x > 4].sum(), nothing
 
 
+def length_of_what_a_mask_names():
+    return lambda x: gw.zeros(3, dtype=F64) + x[x > 1.5 + x.mean() - 1].shape[0] + len((x > 4).nonzero()), nothing
+
+
+def mean_of_what_a_mask_names():
+    w = gw.tensor([1.0, -2.0, 3.0], dtype=F64, requires_grad=True)
+
+    def step(x):
+        y = w * x - 5
+        return gw.autograd.grad(y[y > 0].mean() + y.masked_select(y < -8).sum(), w)[0]
+
+    return step, nothing
+
+
+def length_of_what_numpy_returns():
+    class Keep(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a = x.detach().numpy()
+            return gw.from_numpy(a[a * [1, 2, 3] > 7])
+
+        @staticmethod
+        def backward(ctx, g):
+            return gw.zeros(3, dtype=F64)
+
+    return lambda x: Keep.apply(x).reshape(-1, 1).sum(0) / (1 + Keep.apply(x).shape[0]), nothing
+
+
+def written_before_a_length():
+    seen = gw.zeros(1, dtype=F64)
+
+    def step(x):
+        seen.add_(1)
+        return seen * (x > 4).nonzero().shape[0]
+
+    return step, nothing
+
+
 def same_tensor_twice():
     w = gw.tensor([1.0, 2.0, 3.0], dtype=F64, requires_grad=True)
 

@@ -22,9 +22,9 @@ from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison, sizes
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.guards import Guard
-from gradwright.transform.program.node import Departed, Program
+from gradwright.transform.program.node import HOST, Departed, Program
 from gradwright.transform.program.observe import Refusal, observed
-from gradwright.transform.program.tracing.host import Unhosted
+from gradwright.transform.program.tracing.host import Forward, Unhosted
 from gradwright.transform.program.tracing.record import Record, record
 from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable
 from gradwright.transform.program.tracing.traced import Traced
@@ -279,7 +279,9 @@ class Programs:
 
         for history in found.histories:
             history.runner, history.function = self.make(history.program), again
-        entry = Entry(found, self.make(found.program), leaves, guards, checked=self.check == "never")
+        calls = [node.args[0] for node in found.program.nodes if node.op == HOST]
+        once = self.check == "first" and any(isinstance(call, Forward) for call in calls)  # which may keep a count
+        entry = Entry(found, self.make(found.program), leaves, guards, checked=once or self.check == "never")
         for history in found.histories:
             history.unchanged = entry.unchanged
         return entry

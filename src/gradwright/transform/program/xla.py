@@ -104,8 +104,8 @@ class Xla(Runner):
         for node in self.program.nodes:
             if node.op == INPUT:
                 continue
-            if node.op == PICK and node.args[0] in self.outside:
-                self.outside[node] = PICK
+            if node.op in (PICK, CHECK) and node.args[0] in self.outside:
+                self.outside[node] = node.op
             is_outside = node in self.outside
             if not parts or is_outside is not last:
                 parts.append(Part())
@@ -182,7 +182,7 @@ class Xla(Runner):
 
 
 _FILLED = {"zeros_like": 0, "ones_like": 1, "zero": 0}
-_OUTSIDE = frozenset({HOST, *VARIABLE} - {"at", "at_index"})
+_OUTSIDE = frozenset({HOST, "shape", *VARIABLE} - {"at", "at_index"})
 _REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError, RuntimeError, StopIteration)
 
 

@@ -121,3 +121,39 @@ def test_a_result_with_a_history_through_numpy_stays_eager():
         y = f(gw.ones(1))
     y.backward()
     assert w.grad.item() == 0.75
+
+
+def test_python_code_of_a_function_runs_once_a_call():
+    class Counting(gw.autograd.Function):
+        count = 0
+
+        @staticmethod
+        def forward(ctx, x):
+            Counting.count += 1
+            return gw.from_numpy(x.detach().numpy() * Counting.count)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    f = gw.compile(lambda x: Counting.apply(x) + 0)
+    assert [f(gw.ones(1)).item() for _ in range(8)] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_an_argument_written_through_numpy_stays_eager():
+    class Doubling(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            a = x.detach().numpy()
+            a *= 2
+            return gw.from_numpy(a.copy())
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    f = gw.compile(lambda x: Doubling.apply(x))
+    given = [gw.ones(2) for _ in range(5)]
+    with pytest.warns(UserWarning, match="writes its argument through NumPy"):
+        found = [f(x).tolist() for x in given]
+    assert found == [x.tolist() for x in given] == [[2, 2]] * 5

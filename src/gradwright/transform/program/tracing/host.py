@@ -17,7 +17,8 @@ from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.mode import PLAIN, UNRECORDED, now, switch
 from gradwright.engine.node import Bundle, Node, Output
-from gradwright.transform.program.node import HOST, PICK
+from gradwright.transform.program.interpreted import same
+from gradwright.transform.program.node import HOST, PICK, Departed
 from gradwright.transform.program.node import Node as Call
 from gradwright.transform.program.tracing.traced import Notes, Traced
 
@@ -52,6 +53,8 @@ class Forward:
         self.tensors = [self.leaves[k] for k in self.places]
         self.needs = [t.requires_grad for t in self.tensors]
         self.records = now().records and any(self.needs)
+        self.expected: tuple[Any, ...] | None = None
+        self.node: Any = None
         for k in self.places:
             self.leaves[k] = None
 
@@ -68,7 +71,10 @@ class Forward:
                 t.requires_grad = True
             given.append(t)
         result = _in_mode(PLAIN if self.records else UNRECORDED, self.cls.apply, *tree_unflatten(leaves, self.spec))
-        return Run(given, *tree_flatten(result))
+        run = Run(given, *tree_flatten(result))
+        if self.expected is not None and not _alike(self.expected, run.rest()):
+            raise Departed(self.node, run.rest())
+        return run
 
     def __repr__(self) -> str:
         return f"<{self.cls.__name__}.forward>"
@@ -80,6 +86,10 @@ class Run:
     def __init__(self, given: list[Any], leaves: list[Any], spec: Any) -> None:
         self.given, self.leaves, self.spec = given, leaves, spec
         self.tensors = [x for x in leaves if isinstance(x, TensorBase)]
+
+    def rest(self) -> tuple[Any, ...]:
+        """What it has returned beside the values of tensors."""
+        return self.spec, [x.requires_grad if isinstance(x, TensorBase) else x for x in self.leaves]
 
     def __getitem__(self, k: int) -> Any:
         return np.array(self.tensors[k].array, order="K")
@@ -155,6 +165,11 @@ class HostBackward(Node):
                 for k, x in enumerate(found)]  # fmt: skip
 
 
+def _alike(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return bool(a[0] == b[0]) and len(a[1]) == len(b[1]) and all(
+        x is y or (type(x) is type(y) and bool(x == y)) for x, y in zip(a[1], b[1], strict=True))  # fmt: skip
+
+
 def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
     """What a Function returns in a trace, which is run in Python.
 
@@ -166,12 +181,18 @@ def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
     for t in run.given:
         if t._counter[0] or any(o is t or np.may_share_memory(o.array, t.array) for o in run.tensors):
             raise Unhosted(f"{cls.__name__}, which computes in Python, returns or writes an argument, or a view of it")
+    for t, own in zip(run.given, forward.tensors, strict=True):
+        if not same(t.array, own.array.node.value):
+            raise Unhosted(f"{cls.__name__}, which computes in Python, writes its argument through NumPy")
     node = notes.enter(HOST, (forward, *[t.array.node for t in forward.tensors]), {}, run)
+    forward.expected, forward.node = run.rest(), node
     outs: list[Any] = []
     recorded: list[int] = []
     for k, o in enumerate(run.tensors):
         value = run[k]
-        outs.append(wrap(Traced(notes, notes.enter(PICK, (node, k), {}, value))))
+        part = notes.enter(PICK, (node, k), {}, value)
+        notes.check_shape(part)
+        outs.append(wrap(Traced(notes, part)))
         if o._node is not None and dtypes.of(value.dtype).category >= dtypes.FLOAT:
             recorded.append(k)
     if recorded:

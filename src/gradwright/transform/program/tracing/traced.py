@@ -18,7 +18,7 @@ from gradwright.backends.numpy import namespace as numpy_namespace
 from gradwright.backends.quiet import quietly
 from gradwright.engine.source_line import here
 from gradwright.op import Op
-from gradwright.transform.program.node import CHECK, CONSTANT, INDEX, INPUT, PICK, Node, Program
+from gradwright.transform.program.node import CHECK, CONSTANT, INDEX, INPUT, PICK, VARIABLE, Node, Program
 
 
 class Notes:
@@ -89,12 +89,18 @@ class Notes:
     def hold(self, node: Node, value: Any) -> Any:
         """The value of a node, traced: an array, or several."""
         if isinstance(value, (np.ndarray, np.generic)):
+            if _may_vary(node.args[0] if node.op == PICK else node):
+                self.check_shape(node)
             return Traced(self, node)
         if isinstance(value, (tuple, list)):
             parts = [self.hold(self.enter(PICK, (node, k), {}, v), v) for k, v in enumerate(value)]
             return _like(value, parts)
         self.enter(CHECK, (node, np.asarray(value)), {}, None)  # a bool or a number, on which Python decides
         return value
+
+    def check_shape(self, node: Node) -> None:
+        """Python goes by the shape of this value, which may be another one for other values."""
+        self.enter(CHECK, (self.enter("shape", (node,), {}, node.shape), np.asarray(node.shape)), {}, None)
 
     def read(self, x: Traced) -> Any:
         """The values of a traced array, for Python to see: the program is as it is only while they stay these."""
@@ -108,6 +114,13 @@ class Notes:
         """The program of what was noted, with these outputs: traced arrays, or constants."""
         nodes = [self.noted(x if isinstance(x, (Traced, Node)) else np.asarray(x)) for x in outputs]
         return Program(self.nodes, [x.node for x in inputs], nodes, writes)
+
+
+def _may_vary(node: Node) -> bool:
+    """Whether the shape of a value follows from other values: of an index, if it holds a mask."""
+    if node.op in ("at", "at_index"):
+        return any(n.dtype == bool for n in list(node.nodes())[1:])
+    return node.op in VARIABLE
 
 
 def _like(value: Any, parts: list[Any]) -> Any:
