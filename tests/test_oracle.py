@@ -57,7 +57,7 @@ def test_transforms_agree(name):
     assert fails(record) == [], record.reasons()
 
 
-@pytest.mark.parametrize("name", sorted(PRESENT))
+@pytest.mark.parametrize("name", sorted(PRESENT)[::8])  # all of them: python -m oracle --compiled
 def test_what_is_compiled_does_what_is_not(name):
     record = run_entry(PRESENT[name], check.Options(samples=1, backend="plan"))
     assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()

@@ -66,7 +66,7 @@ def test_a_library_without_such_a_device(name: str) -> None:
 
 
 def test_an_unknown_device_names_those_known() -> None:
-    names = r"'cpu', .*'array-api-strict', .*'jax', 'cuda', 'tpu'"
+    names = r"'cpu', .*'jax', 'cuda', 'tpu'.*"
     with pytest.raises(RuntimeError, match=rf"'mps' yet: every tensor lives on {names}; .*register"):
         gradwright.zeros(2, device="mps")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
-from gradwright.engine.base import FIXED, TensorBase, made, wrap
+from gradwright.engine.base import Fixed, TensorBase, made, wrap
 from gradwright.engine.general import general
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import recorder
@@ -34,7 +34,7 @@ class _Numbers(dict[float, Any]):
 
     def __missing__(self, number: float) -> Any:
         # It may be inf in float32.
-        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number), None, FIXED)
+        t = wrap(quietly(self._make, number) if abs(number) > 1e38 else self._make(number), None, Fixed((0,)))
         if number != 0 and number == number and len(self) < 1000:  # 0.0 and -0.0 are one key, NaN is none
             self[number] = t
         return t

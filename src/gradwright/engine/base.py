@@ -13,8 +13,11 @@ from gradwright.errors import size
 ticket = count(1).__next__
 """Sequence numbers: a node's inputs always have smaller ones than the node, so running largest first is safe.
 Transforms have one, too: what was made before them has smaller ones."""
-FIXED: list[Any] = [0]
-"""The version counter of the numbers that stand beside tensors: nobody has them, and they are never written."""
+
+
+class Fixed(list[Any]):
+    """The version counter of a number that stands beside tensors: nobody has it, and it is never written."""
+
 
 
 class TensorBase:

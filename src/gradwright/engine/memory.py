@@ -197,7 +197,7 @@ def _standing(array: Any) -> Any:
 
     That is the owner of its memory, in which no two entries lie at one place, as they do where a number is spread.
     """
-    plain = getattr(array, "plain", None)
+    plain = array.plain if hasattr(array, "strides") else None
     if plain.__class__ is np.ndarray and 0 not in plain.strides:
         return plain
     return np.empty(array.shape, dtypes.of(array.dtype).dtype)

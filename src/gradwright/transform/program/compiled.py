@@ -26,7 +26,7 @@ from gradwright.transform.program.node import HOST, Departed, Program
 from gradwright.transform.program.observe import Refusal, observed
 from gradwright.transform.program.tracing.host import Forward, Unhosted
 from gradwright.transform.program.tracing.record import Record, record
-from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable
+from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable, holds_array
 from gradwright.transform.program.tracing.traced import Traced
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
@@ -46,7 +46,7 @@ _KEPT = 64
 def _part(trace: Trace) -> None:
     """Let what was made in a traced run, and is kept by somebody, hold arrays of its own."""
     for t in gc.get_objects():
-        array = getattr(t, "array", None) if issubclass(type(t), TensorBase) else None
+        array = t.array if issubclass(type(t), TensorBase) and holds_array(t) else None
         if isinstance(array, Traced) and array.notes is trace.notes:
             leave(t)
             t.array = np.array(array.plain)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.backends.numpy import NUMPY
-from gradwright.engine.base import FIXED, TensorBase, ticket, wrap
+from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.levels import LevelArray
 from gradwright.engine.memory import leave, share
 from gradwright.engine.node import AccumulateGrad
@@ -122,7 +122,7 @@ class Setting:
         return value if type(value) is float and value != 0 else None
 
 
-def _holds_array(t: Any) -> bool:
+def holds_array(t: Any) -> bool:
     """Whether a tensor holds an array; a parameter that waits for its size holds none."""
     try:
         return TensorBase.array.__get__(t) is not None
@@ -145,7 +145,7 @@ class Before:
         if gc.get_freeze_count():
             raise Untraceable("gc.freeze() hides which tensors there are: call gc.unfreeze() before the first calls")
         tensors = [t for t in gc.get_objects() if issubclass(type(t), TensorBase)]
-        self.known = {id(t): t for t in tensors if _holds_array(t)}
+        self.known = {id(t): t for t in tensors if holds_array(t)}
         self.owners = {id(g): t for t in tensors if (g := getattr(t, "_grad", None)) is not None}
         self.start = ticket()
 
@@ -285,7 +285,7 @@ class Trace(Watch):
         at = place(array)
         found = self._places.get(at)
         if found is None:
-            known = t._counter is not FIXED and (id(t) in self.before.known or isinstance(t._counter[0], Lent))
+            known = type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], Lent))
             if known:
                 start = self.notes.input(array.copy(order="K"))
             else:
