@@ -117,7 +117,7 @@ class Memories:
 
 def _is_packed(entry: Any) -> bool:
     """Whether an entry is array, counter, version and node."""
-    return len(entry) == 4 and entry[1].__class__ is list
+    return len(entry) == 4 and isinstance(entry[1], list)
 
 
 def _is_number(entry: Any) -> bool:

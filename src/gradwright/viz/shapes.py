@@ -101,7 +101,7 @@ class Shapes(dict[Any, Meta]):
         """Of what nodes have made that this one saved, under one name."""
         if isinstance(value, Entry) or not value:
             return
-        if len(value) == 4 and value[1].__class__ is list:
+        if len(value) == 4 and isinstance(value[1], list):
             if isinstance(value[3], Node):
                 self._tell(value[3], *meta(value[0]))
         else:
