@@ -19,7 +19,6 @@ class Fixed(list[Any]):
     """The version counter of a number that stands beside tensors: nobody has it, and it is never written."""
 
 
-
 class TensorBase:
     """The state of a tensor, without operators (`gradwright.Tensor` adds them).
 

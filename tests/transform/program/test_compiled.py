@@ -219,6 +219,7 @@ def test_an_optimiser_that_makes_its_state_anew_is_compiled_again(change):
 
 def test_what_a_traced_run_leaves_to_python_holds_its_numbers():
     w, kept = gw.tensor([2.0], requires_grad=True), []
+    waiting = gw.nn.LazyLinear(2)  # which has no arrays yet
 
     def step(x):
         y = w * x
@@ -232,6 +233,7 @@ def test_what_a_traced_run_leaves_to_python_holds_its_numbers():
     assert kept[0].tolist() == [14.0]
     kept[0].sum().backward()
     assert w.grad.tolist() == [7.0]
+    assert gw.nn.parameter.is_lazy(waiting.weight)
 
 
 def test_gradients_that_are_filled_with_zeros():

@@ -49,6 +49,17 @@ def test_results_with_a_history():
         np.testing.assert_allclose(y.item(), (x.numpy() * [1, 2]).mean(0).sum())
 
 
+def test_second_derivatives_at_sizes_that_were_not_traced():
+    w = gw.tensor([1.0, 2.0], dtype=gw.float64, requires_grad=True)
+    f = gw.compile(lambda x: (x * w**3).sum(), dynamic=True, backend="plan")
+    for n in [1, 2, 3, 4, 5, 4, 5]:
+        x = gw.arange(2 * n, dtype=gw.float64).reshape(n, 2)
+        (g,) = gw.autograd.grad(f(x), w, create_graph=True)
+        (second,) = gw.autograd.grad(g.sum(), w)
+        np.testing.assert_allclose(second.numpy(), 6 * w.detach().numpy() * x.numpy().sum(0))
+    assert f.programs.sized
+
+
 def test_what_does_not_follow_from_the_size_is_told():
     weights = {n: gw.randn(n) for n in range(1, 20)}
     f = gw.compile(lambda x: x * weights[len(x)], backend="plan")

@@ -17,6 +17,7 @@ from gradwright.transform.arguments import flatten
 from gradwright.transform.program.interpreted import Interpreted, compute, same
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program
 from gradwright.transform.program.tracing.history import arriving, standing
+from gradwright.transform.program.tracing.state import outside
 
 BOUND = 2000
 
@@ -169,7 +170,7 @@ def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any],
     for owner, leaf in record.grads:
         if owner[0] == "made":
             continue
-        t = entry.standing(owner, leaves)
+        t = outside(owner, leaves)
         grad = t._grad
         if (grad is None) is not (leaf is None):
             return Difference("a .grad", record.program.nodes[0], leaf and "a tensor", grad and "a tensor", 0.0)

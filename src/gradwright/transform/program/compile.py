@@ -13,7 +13,6 @@ from gradwright.engine.source_line import warn
 from gradwright.transform.program.c import COMPILERS, C, CannotCompileError
 from gradwright.transform.program.compiled import CompileWarning, Programs
 from gradwright.transform.program.node import Program, Runner
-from gradwright.transform.program.passes import simplified
 from gradwright.transform.program.plan import Plan
 from gradwright.transform.program.telling.explain import METHODS
 from gradwright.transform.program.xla import Xla
@@ -69,12 +68,10 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
     >>> [round(step(gw.ones(2)).item(), 4) for _ in range(4)]
     [5.0, 3.2, 2.048, 1.3107]
     """
+    settings: dict[str, Any] = {"exact": exact, "check": check, "dynamic": dynamic}
+    options = {**settings, "backend": backend, "fullgraph": fullgraph}
     if function is None:
-        def decorate(function: Any) -> Any:
-            return compile(function, backend=backend, exact=exact, check=check, fullgraph=fullgraph, dynamic=dynamic,
-                           disable=disable)  # fmt: skip
-
-        return decorate
+        return partial(compile, **options, disable=disable)
     if not callable(function):
         raise TypeError(f"compile(): expected a function or a module, but got {type(function).__name__}")
     if check not in _CHECKS:
@@ -87,10 +84,10 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
         return function
     if isinstance(function, type):
         raise TypeError("compile(): expected a function or a module, but got a class: compile what it makes")
+    settings["strict"] = fullgraph
     if hasattr(function, "forward") and hasattr(function, "_parameters"):
-        options = {"backend": backend, "exact": exact, "check": check, "fullgraph": fullgraph, "dynamic": dynamic}
-        return _module(function, make, options, exact=exact, check=check, strict=fullgraph, dynamic=dynamic)
-    return _function(function, Programs(function, make, exact=exact, check=check, strict=fullgraph, dynamic=dynamic))
+        return _module(function, partial(Programs, make=make, **settings), options)
+    return _function(function, Programs(function, make, **settings))
 
 
 def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
@@ -98,17 +95,9 @@ def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
     if backend not in BACKENDS:
         raise ValueError(f"compile(): backend must be one of {', '.join(map(repr, BACKENDS))}, but got {backend!r}")
     if backend == "xla":
-        return partial(_xla, exact=exact)
+        return partial(Xla, exact=exact)
     by_numpy = backend == "plan" or (backend == "auto" and find("CC", COMPILERS) is None)
-    return partial(_plan if by_numpy else _c, exact=exact)
-
-
-def _xla(program: Program, exact: bool) -> Runner:
-    return Xla(simplified(program, exact), exact)
-
-
-def _plan(program: Program, exact: bool) -> Runner:
-    return Plan(program, exact)
+    return partial(Plan if by_numpy else _c, exact=exact)
 
 
 def _c(program: Program, exact: bool) -> Runner:
@@ -130,9 +119,9 @@ def _function(function: Callable[..., Any], programs: Programs) -> Any:
     return compiled
 
 
-def _module(module: Any, make: Any, options: dict[str, Any], **settings: Any) -> Any:
+def _module(module: Any, make: Callable[[Any], Programs], options: dict[str, Any]) -> Any:
     """A module over the same attributes, of a class of its own below that of the module, whose call is compiled."""
-    out: Any = object.__new__(_compiled_class(module, make, options, **settings))
+    out: Any = object.__new__(_compiled_class(module, make, options))
     object.__setattr__(out, "__dict__", module.__dict__)
     return out
 
@@ -144,11 +133,11 @@ def compile_in_place(module: Any, **options: Any) -> None:
         module.__class__ = type(made)
 
 
-def _compiled_class(module: Any, make: Any, options: dict[str, Any], **settings: Any) -> Any:
+def _compiled_class(module: Any, make: Callable[[Any], Programs], options: dict[str, Any]) -> Any:
     cls = type(module)
     plain = object.__new__(cls)
     object.__setattr__(plain, "__dict__", module.__dict__)
-    programs = Programs(plain, make, **settings)
+    programs = make(plain)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         return programs.call(args, kwargs)

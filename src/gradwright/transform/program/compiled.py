@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from threading import Lock
 from typing import Any
@@ -14,9 +14,7 @@ from gradwright import dtypes
 from gradwright.backends.devices import CPU, get_default_device
 from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase
-from gradwright.engine.memory import leave
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
-from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison, sizes
@@ -26,8 +24,7 @@ from gradwright.transform.program.node import HOST, Departed, Program
 from gradwright.transform.program.observe import Refusal, observed
 from gradwright.transform.program.tracing.host import Forward, Unhosted
 from gradwright.transform.program.tracing.record import Record, record
-from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable, holds_array
-from gradwright.transform.program.tracing.traced import Traced
+from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable, rewind
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
 
@@ -43,15 +40,8 @@ _KEPT = 64
 """For so many sizes the programs of one for all are kept."""
 
 
-def _part(trace: Trace) -> None:
-    """Let what was made in a traced run, and is kept by somebody, hold arrays of its own."""
-    for t in gc.get_objects():
-        array = t.array if issubclass(type(t), TensorBase) and holds_array(t) else None
-        if isinstance(array, Traced) and array.notes is trace.notes:
-            leave(t)
-            t.array = np.array(array.plain)
-            if type(t._node) is AccumulateGrad:
-                t._node._array = t.array
+def _states(sources: Iterable[Any]) -> dict[Any, Any]:
+    return {source: source.get_state() for source in sources}
 
 
 class CompileWarning(UserWarning):
@@ -154,16 +144,13 @@ class Programs:
 
     def _run(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of a program; random numbers are drawn again if it departs."""
-        draws: Any = entry.record.draws
-        if draws:
-            draws = [(source, source.get_state()) for source in draws]
+        states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
                 return entry.commit(entry.runner(arrays), leaves, arrays)
             return self._compared(entry, arrays, leaves, args, kwargs)
         except Departed:
-            for source, state in draws:
-                source.set_state(state)
+            rewind(states)
             raise
 
     def _sized(self, key: Any, leaves: Sequence[Any]) -> Iterator[Entry]:
@@ -186,8 +173,7 @@ class Programs:
                 found = template.record(size)
             except sizes.Apart:
                 return
-            spec = key[-1] if not isinstance(key[-1], int) else None
-            known.append(self._entry(found, leaves, spec, entries[0].guards))
+            known.append(self._entry(found, leaves, key[-1], entries[0].guards))
             if len(self.sized) > _KEPT:
                 del self.sized[next(iter(self.sized))]
         yield known[0]
@@ -264,7 +250,7 @@ class Programs:
             if at is not None:
                 arrays[at][...] = value
         if seen.refusals:
-            _part(trace)
+            trace.part()
         else:
             found.release()
         if seen.refusals and self.excused:
@@ -289,12 +275,7 @@ class Programs:
     def _compared(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""
         program = entry.record.program
-        states = {source: source.get_state() for source in entry.record.draws}
-
-        def again() -> None:
-            for source, state in states.items():
-                source.set_state(state)
-
+        again = partial(rewind, _states(entry.record.draws))
         before = [a.copy(order="K") for a in arrays]
         copies = [a.copy(order="K") for a in arrays]
         outputs = entry.runner(copies)
@@ -305,7 +286,7 @@ class Programs:
             for entries in self.entries.values():
                 entries[:] = [other for other in entries if other is not entry]
             return result
-        after = {source: source.get_state() for source in states}
+        after = _states(entry.record.draws)
         gap = comparison.of_run(entry, found, result, arrays, leaves, self.exact,
                                 lambda: comparison.spreads(program, before, again))  # fmt: skip
         for history in entry.record.histories:
@@ -313,8 +294,7 @@ class Programs:
         if gap is not None:
             first = comparison.first_difference(self.make, program, before, self.exact, again)
             self.disbelieve(gap, first)
-        for source, state in after.items():
-            source.set_state(state)
+        rewind(after)
         entry.checked = True
         return result
 

@@ -17,10 +17,9 @@ from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
-from gradwright.transform.program.guards import FAULTS, Guard, compiled_guards, same, same_array
-from gradwright.transform.program.guards import Source as Read
-from gradwright.transform.program.tracing.record import Record, Source
-from gradwright.transform.program.tracing.state import hooks_of, look
+from gradwright.transform.program.guards import FAULTS, Guard, Source, compiled_guards, same, same_array
+from gradwright.transform.program.tracing.record import Input, Record
+from gradwright.transform.program.tracing.state import hooks_of, look, outside
 from gradwright.transform.program.tracing.trace import place
 
 _number = count().__next__
@@ -35,7 +34,6 @@ class Entry:
         guards: what Python code has read.
         changed: a function: which of the guards does not hold any more; None if all do.
         unchanged: a quick one: whether all do.
-        leaves: of the arguments, those that are no tensors, by place.
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
@@ -58,24 +56,16 @@ class Entry:
         self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]
         self.commit: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
 
-    def standing(self, leaf: tuple[str, Any], leaves: Sequence[Any]) -> Any:
-        """The tensor from outside that a leaf stands for: an argument, or always the same."""
-        return leaves[leaf[1]] if leaf[0] == "argument" else leaf[1]
-
     def moved(self, leaves: Sequence[Any]) -> str:
         """Why `gather` has returned None, for people."""
         for source in self.record.sources:
-            if source.kind in ("argument", "tensor", "grad"):
-                t = leaves[source.at] if source.kind == "argument" else source.tensor
-                if source.kind == "grad":
-                    t = self.standing(source.of, leaves)
-                what = _differs(source.look, getattr(t, "_grad", None) if source.kind == "grad" else t)
-                if what:
+            if source.look is not None:
+                if what := _differs(source.look, source.holder(leaves)):
                     return f"{source.what()}: {what}"
             elif source.kind == "setting" and source.setting.read() is None:  # type: ignore[union-attr]
                 return f"the option {source.setting.key!r} of an optimiser"  # type: ignore[union-attr]
         for leaf, state, _ in self.record.looks:
-            if what := _differs(state, self.standing(leaf, leaves)):
+            if what := _differs(state, outside(leaf, leaves)):
                 return f"a tensor of shape {list(state[1])} from outside: {what}"
         return "which tensors share memory or are the same one, or an argument that is no tensor"
 
@@ -107,8 +97,7 @@ class _Text:
         self.tensors = [k for k, x in enumerate(leaves) if isinstance(x, TensorBase)]
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
-            "lying": _lying,
-            "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place, "refresh": refresh,
+            "lying": _lying, "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place,
             "unflatten": tree_unflatten, "up_to_date": up_to_date,
         }  # fmt: skip
 
@@ -167,12 +156,12 @@ class _Text:
         lines += ["if moved:", keep, f"return [{', '.join(arrays)}]"]
         return ["def gather(leaves):", *(f"    {line}" for line in lines), ""]
 
-    def _where(self, source: Source) -> str:
+    def _where(self, source: Input) -> str:
         if source.kind == "argument":
             return f"leaves[{source.at}]"
         return f"{self._given(source.of)}._grad" if source.kind == "grad" else self.name(source.tensor, "tensor")
 
-    def _setting(self, source: Source, array: str) -> list[str]:
+    def _setting(self, source: Input, array: str) -> list[str]:
         setting: Any = source.setting
         place, held = self.name(setting.container), np.array(setting.value)
         value = f"{place}.get({setting.key!r})"
@@ -284,12 +273,12 @@ def tensors_of(guards: Sequence[Guard]) -> dict[int, Any]:
     found: dict[int, Any] = {}
     for guard in guards:
         values = guard.value if isinstance(guard.value, tuple) else (guard.value,)
-        for first in (guard.source, *(v for v in values if isinstance(v, Read))):
-            source: Read | None = first
+        for first in (guard.source, *(v for v in values if isinstance(v, Source))):
+            source: Source | None = first
             while source is not None:
                 for one in (source, source.key):
                     try:
-                        value = one.get() if isinstance(one, Read) else None
+                        value = one.get() if isinstance(one, Source) else None
                     except FAULTS:
                         continue
                     if isinstance(value, TensorBase):

@@ -70,9 +70,4 @@ class Interpreted(Runner):
         for node in self.program.nodes:
             if node.op != INPUT:
                 values[node] = self.compute(node, *node.with_args(values.__getitem__))
-        found = [np.array(values[node], order="K") for node in self.program.outputs]
-        for k, (new, at) in enumerate(zip(found, self.program.writes, strict=True)):
-            if at is not None:
-                arrays[at][...] = new
-                found[k] = None  # type: ignore[call-overload]
-        return found
+        return self.handed([np.array(values[node], order="K") for node in self.program.outputs], arrays)

@@ -27,6 +27,7 @@ from gradwright.transform.program.node import (
     Program,
     Runner,
 )
+from gradwright.transform.program.passes import simplified
 
 _LIKE_WHERE = {"where": 1}
 """Functions that promote their arguments as ufuncs do, from which argument on."""
@@ -57,6 +58,7 @@ class Xla(Runner):
     """
 
     def __init__(self, program: Program, exact: bool = False) -> None:
+        program = simplified(program, exact)
         super().__init__(program)
         self._space = import_module("gradwright.backends.jax").namespace
         self._jax: Any = import_module("jax")
@@ -78,12 +80,7 @@ class Xla(Runner):
             else:
                 for node in part.nodes:
                     values[node] = compute(node, *node.with_args(lambda n: _host(values[n])))
-        found = [np.array(values[node], order="C") for node in self.program.outputs]
-        for k, (new, at) in enumerate(zip(found, self.program.writes, strict=True)):
-            if at is not None:
-                arrays[at][...] = new
-                found[k] = None  # type: ignore[call-overload]
-        return found
+        return self.handed([np.array(values[node], order="C") for node in self.program.outputs], arrays)
 
     # -- making the parts --
 

@@ -31,7 +31,7 @@ class Spent(Node):
     __slots__ = ("_name",)
 
     def __init__(self, name: str) -> None:
-        self._seq, self._next, self._hooks, self._saved, self._name = ticket(), (), None, None, name
+        self._seq, self._hooks, self._saved, self._name = ticket(), None, None, name
         self._next = (self,)  # it is no leaf
 
     def name(self) -> str:
@@ -88,17 +88,9 @@ class History:
     sources: Sequence[Any]
     pure: bool
 
-    def holder(self, at: int, leaves: Sequence[Any]) -> Any:
-        """The tensor that holds an input of the first program."""
-        source = self.sources[at]
-        t = leaves[source.at] if source.kind == "argument" else source.tensor
-        if source.kind == "grad":
-            t = leaves[source.of[1]] if source.of[0] == "argument" else source.of[1]
-        return t._grad if source.kind == "grad" else t
-
     def read(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> list[tuple[Any, int, Any]]:
         """The tensors that a call has read, with their versions and arrays."""
-        return [((t := self.holder(k, leaves)), +t._counter[0], arrays[k])
+        return [((t := source.holder(leaves)), +t._counter[0], arrays[k])
                 for k, source in enumerate(self.sources) if source.look is not None]  # fmt: skip
 
     def attach(self, made: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any], leaves: Sequence[Any]) -> None:
@@ -134,7 +126,7 @@ class CompiledBackward(Node):
         saved: list[Any] = []
         for one in history.saved:
             if one.is_input:
-                t = history.holder(one.at, leaves)
+                t = history.sources[one.at].holder(leaves)
                 saved.append((arrays[one.at], t._counter, +t._counter[0], t._node))
             else:
                 saved.append((outputs[one.at], None, 0, None))

@@ -19,7 +19,7 @@ from gradwright.engine.view import alias_of, is_severed, refresh
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.tracing.history import Saved, trace_backward
-from gradwright.transform.program.tracing.state import hooks_of
+from gradwright.transform.program.tracing.state import hooks_of, outside
 from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable
 from gradwright.transform.program.tracing.traced import Traced
 
@@ -27,7 +27,7 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), sl
           dtypes.dtype, device)  # fmt: skip
 
 
-class Source:
+class Input:
     """Where an input of a program is read.
 
     Attributes:
@@ -47,6 +47,12 @@ class Source:
         self.of: Any = None
         self.look: Any = None
         self.owns: Any = None
+
+    def holder(self, leaves: Sequence[Any]) -> Any:
+        """The tensor that holds it, or what is in its place."""
+        if self.kind == "argument":
+            return leaves[self.at]
+        return getattr(outside(self.of, leaves), "_grad", None) if self.kind == "grad" else self.tensor
 
     def what(self) -> str:
         """What it is, for people."""
@@ -79,7 +85,7 @@ class Record:
     """
 
     program: Program
-    sources: list[Source]
+    sources: list[Input]
     owned: list[tuple[int, tuple[str, Any]]]
     grads: list[Any]
     versions: list[Any]
@@ -200,7 +206,7 @@ class _Recorder:
             history.places = [_place(out, ("made", k)) for k, _, _ in history.outputs]
             history.pure = not (out.versions or out.grads or self.trace.sources)
 
-    def _inputs(self) -> tuple[list[Traced], list[Source]]:
+    def _inputs(self) -> tuple[list[Traced], list[Input]]:
         inputs, sources = [], []
         for unit in self.trace.units:
             if unit.tensor is None:
@@ -212,20 +218,20 @@ class _Recorder:
                     self._look_at(t, len(inputs) - 1)
         for setting in self.trace.settings.values():
             inputs.append(setting.start)
-            sources.append(Source("setting", None, setting=setting))
+            sources.append(Input("setting", None, setting=setting))
         return inputs, sources
 
-    def _source(self, unit: Unit) -> Source:
+    def _source(self, unit: Unit) -> Input:
         t = next((t for t, _ in unit.showing if id(t) in self.arguments), unit.tensor)
         if id(t) in self.arguments:
-            out = Source("argument", unit.array, t, at=self.arguments[id(t)])
+            out = Input("argument", unit.array, t, at=self.arguments[id(t)])
         elif id(t) in self.owner:
-            out = Source("grad", unit.array, self.owner[id(t)])
+            out = Input("grad", unit.array, self.owner[id(t)])
             out.of = self._outside(out.tensor)
         elif id(t) in self.known:
-            out = Source("tensor", unit.array, t)
+            out = Input("tensor", unit.array, t)
         else:
-            return Source("array", unit.array)
+            return Input("array", unit.array)
         out.owns = t
         out.look = self.known[id(t)].look
         return out

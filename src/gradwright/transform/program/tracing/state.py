@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ def hooks_of(node: Any) -> tuple[Any, ...]:
         return ()
     kinds = hooks.tensor, hooks.pre, hooks.post, hooks.accumulated
     return tuple(f for kind in kinds for f in kind.values()) + tuple(map(id, hooks.retained))
+
+
+def outside(leaf: tuple[str, Any], leaves: Sequence[Any]) -> Any:
+    """The tensor from outside that a leaf of a record stands for: an argument, or always the same."""
+    return leaves[leaf[1]] if leaf[0] == "argument" else leaf[1]
 
 
 class State:

@@ -7,7 +7,7 @@ is an input each; what is written goes into new arrays, which are copied into th
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,39 +40,23 @@ class Reads(Exception):  # noqa: N818 - no error: the run is eager, and the next
         self.cls = cls
 
 
-def inside(functions: list[Any], cls: Any, call: Callable[[], Any]) -> Any:
-    """``call()``, during which a Function is the last of those that run."""
-    functions.append(cls)
-    try:
-        return call()
-    finally:
-        functions.pop()
-
-
 def _called(call: Callable[[], Any]) -> Any:
     return call()
 
 
-class Survey(Watch):
-    """On during the first run, which is eager: finds the Functions that compute in Python.
+class Follows(Watch):
+    """Knows which Functions run: ``functions`` are those whose forward or backward does, the innermost last."""
 
-    Attributes:
-        hosted: they.
-        known: those known before, whose code is not looked at.
-        known: those known before, whose code is not looked at.
-    """
-
-    def __init__(self, hosted: set[Any]) -> None:
-        self.hosted, self.known = hosted, set(hosted)
+    def __init__(self) -> None:
         self.functions: list[Any] = []
-        self.next: Any = None
+        self._next: Any = None
 
     def applying(self, cls: Any, args: Sequence[Any]) -> Any:
-        self.next = cls
+        self._next = cls
         return NotImplemented
 
     def compute(self, name: str, inputs: Sequence[Any], call: Callable[[], Any]) -> Any:
-        cls, self.next = self.next, None
+        cls, self._next = self._next, None
         return call() if cls is None else self._inside(cls, call)
 
     def run(self, node: Any, g: Any, call: Callable[[], Any]) -> Any:
@@ -80,8 +64,28 @@ class Survey(Watch):
         return call() if cls is None else self._inside(cls, call)
 
     def _inside(self, cls: Any, call: Callable[[], Any]) -> Any:
+        self.functions.append(cls)
+        try:
+            return call()
+        finally:
+            self.functions.pop()
+
+
+class Survey(Follows):
+    """On during the first run, which is eager: finds the Functions that compute in Python.
+
+    Attributes:
+        hosted: they.
+        known: those known before, whose code is not looked at.
+    """
+
+    def __init__(self, hosted: set[Any]) -> None:
+        super().__init__()
+        self.hosted, self.known = hosted, set(hosted)
+
+    def _inside(self, cls: Any, call: Callable[[], Any]) -> Any:
         f = unobserved if cls in self.known else _called
-        return inside(self.functions, cls, lambda: f(call))
+        return super()._inside(cls, lambda: f(call))
 
     def leaving(self, t: Any) -> None:
         self.hosted.update(self.functions[-1:])
@@ -122,12 +126,14 @@ class Setting:
         return value if type(value) is float and value != 0 else None
 
 
-def holds_array(t: Any) -> bool:
-    """Whether a tensor holds an array; a parameter that waits for its size holds none."""
-    try:
-        return TensorBase.array.__get__(t) is not None
-    except AttributeError:
-        return False
+def tensors() -> Iterator[tuple[Any, Any]]:
+    """All tensors that there are, with their arrays; parameters that wait for their size are none yet."""
+    for t in gc.get_objects():
+        cls = type(t)
+        if issubclass(cls, TensorBase) and cls.array is TensorBase.array:
+            array = getattr(t, "array", None)  # None of one that is being made
+            if array is not None:
+                yield t, array
 
 
 class Before:
@@ -144,13 +150,12 @@ class Before:
     def __init__(self) -> None:
         if gc.get_freeze_count():
             raise Untraceable("gc.freeze() hides which tensors there are: call gc.unfreeze() before the first calls")
-        tensors = [t for t in gc.get_objects() if issubclass(type(t), TensorBase)]
-        self.known = {id(t): t for t in tensors if holds_array(t)}
-        self.owners = {id(g): t for t in tensors if (g := getattr(t, "_grad", None)) is not None}
+        self.known = {id(t): t for t, _ in tensors()}
+        self.owners = {id(g): t for t in self.known.values() if (g := getattr(t, "_grad", None)) is not None}
         self.start = ticket()
 
 
-class Trace(Watch):
+class Trace(Follows):
     """A traced run.
 
     Attributes:
@@ -159,15 +164,12 @@ class Trace(Watch):
         settings: the numbers that are read at every call.
         sources: what random numbers were drawn from, with the state before.
         hosted: Functions that compute in Python, or in NumPy: they are run anew at every call.
-        functions: those whose forward or backward runs now.
         states: of the tensors that were there before and have been met, by id.
     """
 
     def __init__(self, before: Before, hosted: set[Any]) -> None:
-        self.notes, self.hosted = Notes(), hosted
-        self.functions: list[Any] = []
-        self.next: Any = None
-        self.before = before
+        super().__init__()
+        self.notes, self.hosted, self.before = Notes(), hosted, before
         self.units: list[Unit] = []
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
         self.sources: dict[Any, bytes] = {}
@@ -187,9 +189,8 @@ class Trace(Watch):
             if isinstance(x, TensorBase):
                 self.adopt(x)
         before, self.notes.name = self.notes.name, name
-        cls, self.next = self.next, None
         try:
-            return call() if cls is None else inside(self.functions, cls, call)
+            return super().compute(name, inputs, call)
         finally:
             self.notes.name = before
 
@@ -202,8 +203,7 @@ class Trace(Watch):
             self.adopt(leaf)
             if getattr(leaf, "_grad", None) is not None:
                 self.adopt(leaf._grad)
-        cls = getattr(node, "_function", None)
-        return call() if cls is None else inside(self.functions, cls, call)
+        return super().run(node, g, call)
 
     def writing(self, t: Any) -> None:
         """A tensor is about to be written."""
@@ -229,8 +229,7 @@ class Trace(Watch):
         """The result of a Function that computes in Python; of others, whose operations are traced, none is known."""
         if cls in self.hosted:
             return unobserved(applied, self, cls, args)
-        self.next = cls
-        return NotImplemented
+        return super().applying(cls, args)
 
     def setting(self, container: dict[str, Any], key: str) -> Any:
         """The number ``container[key]``, or the numbers in a tuple there, as tensors that are read at every call."""
@@ -310,8 +309,22 @@ class Trace(Watch):
 
     def rewind(self) -> None:
         """Let random numbers be drawn again."""
-        for source, drawn in self.sources.items():
-            source.set_state(drawn)
+        rewind(self.sources)
+
+    def part(self) -> None:
+        """Let what was made in the run, and is kept by somebody, hold arrays of its own."""
+        for t, array in tensors():
+            if isinstance(array, Traced) and array.notes is self.notes:
+                leave(t)
+                t.array = np.array(array.plain)
+                if type(t._node) is AccumulateGrad:
+                    t._node._array = t.array
+
+
+def rewind(states: Mapping[Any, Any]) -> None:
+    """Let sources of random numbers be in the states that they were in."""
+    for source, state in states.items():
+        source.set_state(state)
 
 
 def place(array: Any) -> tuple[Any, ...]:
