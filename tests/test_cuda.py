@@ -37,7 +37,7 @@ def test_without_any(monkeypatch: pytest.MonkeyPatch) -> None:
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """JAX, whose CPU devices are called CUDA devices."""
     jax = pytest.importorskip("jax")
-    module = import_module("gradwright.backends.jax")
+    module = import_module("gradwright.backends.jax_devices")
     monkeypatch.setattr(module, "KINDS", {"cpu": "cuda"})
     monkeypatch.setattr(devices, "_known", {})
     before = jax.config.jax_default_device

@@ -114,7 +114,7 @@ __version__ = "0.1.0"
 newaxis = None
 
 if _typing.TYPE_CHECKING:
-    from gradwright import check, cuda, func, masked, nn, optim, profiler, serialization, signal, utils, viz
+    from gradwright import check, cuda, distributed, func, masked, nn, optim, profiler, serialization, signal, utils, viz
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
@@ -122,7 +122,9 @@ if _typing.TYPE_CHECKING:
     from gradwright.transform.value_and_grad import value_and_grad
     from gradwright.transform.vmap import vmap
 
-_MODULES = ("cuda", "func", "masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz")
+_MODULES = (
+    "cuda", "distributed", "func", "masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz",
+)  # fmt: skip
 _LAYERS = (
     "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "
     "cosine_embedding_loss cosine_similarity ctc_loss dropout dropout_ embedding feature_alpha_dropout "

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from gradwright import backends, creation, dtypes, random, xp
-from gradwright.backends import to_host
+from gradwright.backends import library, to_host
 from gradwright.backends.devices import CPU, beside, device_of
 from gradwright.engine import calls
 from gradwright.engine.apply import apply
@@ -145,6 +145,9 @@ class Tensor(Arrays, Elementwise, Families, Placed, TensorBase):
             grad = "grad_fn=<Invalid>"
         grad = ", ".join(filter(None, (grad, shown(self.array))))
         where = "" if (at := self.device) == CPU else f"device='{at}'"
+        if not library(self.array).is_here(self.array):
+            parts = "...", where, f"size={tuple(self.array.shape)}", f"dtype={self.dtype}", grad
+            return f"tensor({', '.join(filter(None, parts))})"
         return tensor_repr(to_host(self.array), device=where, grad=grad, default_dtype=dtypes.default().dtype)
 
     def __format__(self, spec: str) -> str:

@@ -86,7 +86,7 @@ def on_device(k: int) -> Any:
 PAIRS = {
     "libraries": (lambda: on_strict([1.0, 2.0]), lambda: on_numpy([3.0, 4.0]), "array-api-strict", "NumPy"),
     "the other way": (lambda: on_numpy([1.0, 2.0]), lambda: on_strict([3.0, 4.0]), "NumPy", "array-api-strict"),
-    "devices": (lambda: on_device(0), lambda: on_device(1), "CPU_DEVICE", "device1"),
+    "devices": (lambda: on_device(0), lambda: on_device(1), "array-api-strict:0", "array-api-strict:1"),
 }
 OPERATIONS = {
     "add": lambda x, y: x + y,

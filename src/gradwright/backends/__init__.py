@@ -61,8 +61,34 @@ class Library:
         return array
 
     def place_of(self, array: Any) -> Any:
-        """The device that an array lies on; RuntimeError if they are several."""
+        """The device that an array lies on; RuntimeError if they are several that are no mesh."""
         return array.device
+
+    def named(self, native: Any) -> tuple[str, int | None, str | None]:
+        """What its device goes by: a name, and its place among those of that name; or a name, and which mesh it is."""
+        kinds = self.kinds()
+        name = [name for name, known in kinds.items() if native in known][-1]
+        return name, kinds[name].index(native), None
+
+    def mesh(self, kind: str, text: str) -> Any:
+        """The mesh of several of its devices that goes by this; RuntimeError where there is none."""
+        raise RuntimeError(f"gradwright has no device '{kind}:{text}': {self.name} has no meshes of devices")
+
+    def moved(self, array: Any, native: Any, exact: bool = False) -> Any:
+        """An array of it on another device; on a mesh, if ``exact``, laid out there as ``native`` says."""
+        return array if array.device == native else array.to_device(native)
+
+    def brought(self, host: Any, dtype: Any, native: Any) -> Any:
+        """A copy of an array of NumPy's on a device, in a dtype of its own."""
+        return self.xp.asarray(host, dtype=dtype, device=native, copy=True)
+
+    def lying_as(self, new: Any, array: Any) -> Any:
+        """``new``, of the same shape and on the same device, parted among the devices of a mesh as ``array`` is."""
+        return new
+
+    def is_here(self, array: Any) -> bool:
+        """Whether this process has all of an array's values."""
+        return True
 
 
 class _ByType(dict[type, Library]):
@@ -141,7 +167,9 @@ def common(name: str, arrays: Sequence[Any]) -> Library:
         if other is not one:
             raise _apart(name, "of one array library", one.name, other.name)
         if not one.host and array.device != arrays[0].device:
-            raise _apart(name, f"on one device of {one.name}", arrays[0].device, array.device)
+            here, there = map(one.place_of, (arrays[0], array))
+            if here != there:
+                raise _apart(name, f"on one device of {one.name}", _shown(one, here), _shown(one, there))
     return one
 
 
@@ -153,6 +181,11 @@ def differ(name: str, a: Any, b: Any) -> bool:
     if a.__class__ is not b.__class__:
         common(name, (a, b))
     return bool(a.dtype != b.dtype)
+
+
+def _shown(one: Library, native: Any) -> str:
+    kind, index, mesh = one.named(native)
+    return f"{kind}:{index if mesh is None else mesh}"
 
 
 def _apart(name: str, wanted: str, *found: Any) -> RuntimeError:

@@ -34,8 +34,11 @@ class device:
 
     In a ``with`` block it is where tensors are made unless told otherwise, as `set_default_device` says for good.
 
+    Several devices that hold tensors together are one, too, a mesh (`gradwright.distributed.mesh`): "jax:batch=8".
+
     Attributes: ``type`` ("cpu", "jax", "cuda", "tpu" or the name of the library), ``index`` (the device's place; None
-    on the CPU), ``library`` (what `gradwright.backends` knows of it), ``native`` (the library's own device).
+    on the CPU and for a mesh), ``mesh`` ("batch=8"; None for one device), ``library`` (what `gradwright.backends` knows
+    of it), ``native`` (the library's own device).
 
     >>> device("cpu")
     device(type='cpu')
@@ -44,14 +47,16 @@ class device:
     what names none.
     """
 
-    __slots__ = ("index", "library", "native", "type")
+    __slots__ = ("index", "library", "mesh", "native", "type")
     type: str
+    mesh: str | None
 
     def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        self.type, self.index = "cpu", index
+        self.type, self.index, self.mesh = "cpu", index, None
         self.library, self.native = NUMPY, "cpu"
         if isinstance(type, device):
-            self.type, self.index, self.library, self.native = type.type, type.index, type.library, type.native
+            for name in device.__slots__:
+                setattr(self, name, getattr(type, name))
         elif not isinstance(type, str):
             one = next((one for one in _others() if type in one.devices()), None)
             if one is None:
@@ -62,13 +67,16 @@ class device:
 
     def _become(self, one: Library, native: Any) -> None:
         self.library, self.native = one, native
-        self.type = [name for name, known in one.kinds().items() if native in known][-1]
-        self.index = one.kinds()[self.type].index(native)
+        self.type, self.index, self.mesh = one.named(native)
 
     def __repr__(self) -> str:
+        if self.mesh is not None:
+            return f"device(type={self.type!r}, mesh={self.mesh!r})"
         return "device(type='cpu')" if self.type == "cpu" else f"device(type={self.type!r}, index={self.index})"
 
     def __str__(self) -> str:
+        if self.mesh is not None:
+            return f"{self.type}:{self.mesh}"
         return "cpu" if self.type == "cpu" else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> Any:
@@ -96,12 +104,34 @@ class device:
         if one.outer and device_of(array) == self:
             return array
         if one is self.library:
-            return array if self.type == "cpu" or array.device == self.native else array.to_device(self.native)
+            return array if self.type == "cpu" else one.moved(array, self.native, isinstance(self, Layout))
         host = one.to_host(array)
         if self.type == "cpu":
             return np.array(host)
-        space = self.library.xp
-        return space.asarray(host, dtype=native(space, host.dtype), device=self.native, copy=True)
+        return self.library.brought(host, native(self.library.xp, host.dtype), self.native)
+
+
+class Layout(device):
+    """A mesh, and which part of an array each of its devices holds: ``native`` says it. Arrays go there, none is there.
+
+    Args:
+        mesh: the device that is the mesh.
+        native: how an array lies there, as the library says that.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, mesh: device, native: Any) -> None:
+        super().__init__(mesh)
+        self.native = native
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, Layout) and (other.library, other.native) == (self.library, self.native)
+
+    __hash__ = device.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layout, (device(str(self)), self.native)
 
 
 def _read(text: str, index: int | None) -> tuple[Library, Any]:
@@ -119,6 +149,8 @@ def _read(text: str, index: int | None) -> tuple[Library, Any]:
         names = dict.fromkeys(("cpu", *(name for one in _others() for name in one.kinds()), *BROUGHT))
         raise RuntimeError(f"gradwright has no device {text!r} yet: every tensor lives on {', '.join(map(repr, names))}"
                            "; gradwright.backends.register makes another library known")  # fmt: skip
+    if "=" in number:
+        return one, one.mesh(name, number)
     known = one.kinds()[name]
     place = index if index is not None else int(number) if number.isdecimal() else None
     if (number and place is None) or (place is not None and not 0 <= place < len(known)) or not known:

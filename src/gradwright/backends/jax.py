@@ -11,109 +11,21 @@ from functools import lru_cache, partial
 from math import prod
 from typing import Any
 
+from gradwright.backends.jax_devices import Jax, read_back, whole  # isort: skip - first: it says what installs JAX
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special
 import numpy as np
 
-from gradwright.backends import Library, enter, generic, linalg
+from gradwright.backends import enter, generic, linalg
 from gradwright.backends.generic import Extended
 from gradwright.backends.host import on_host
+from gradwright.backends.jax_devices import put as bring
 from gradwright.backends.scatter import filled
 from gradwright.backends.windows import Lattice
 
-try:
-    import jax
-    import jax.numpy as jnp
-    import jax.scipy.special
-except ImportError as e:
-    raise ImportError("devices of JAX need jax: pip install 'gradwright[jax]'", name="jax") from e
-
-OLDEST = (0, 10)
-if jax.__version_info__ < OLDEST:
-    raise ImportError(
-        f"devices of JAX need jax {'.'.join(map(str, OLDEST))} or later, but {jax.__version__} is installed: "
-        "pip install --upgrade 'gradwright[jax]'",
-        name="jax",
-    )
-
-KINDS = {"cuda": "cuda", "rocm": "cuda", "gpu": "cuda", "tpu": "tpu"}
-"""JAX's platforms, and the names that their devices have here beside "jax:N"."""
-
 static = partial(partial, jax.jit)  # @static(static_argnames=...): run as one compiled program for each shape
-
-
-class Jax(Library):
-    """What gradwright knows of JAX. Its namespace is handed out only while JAX computes in 64 bits."""
-
-    @property
-    def xp(self) -> Any:
-        """The namespace; RuntimeError while JAX is switched to 32 bits."""
-        if not jax.config.jax_enable_x64:
-            raise RuntimeError(
-                "JAX has been switched to 32 bits (jax_enable_x64 is off), where it makes float32 and int32 of float64 "
-                "and int64 arrays: gradwright had switched it to 64. Leave the jax.enable_x64(False) that is around "
-                "this, or call jax.config.update('jax_enable_x64', True)"
-            )
-        return self.__dict__["xp"]
-
-    @xp.setter
-    def xp(self, namespace: Any) -> None:
-        self.__dict__["xp"] = namespace
-
-    def devices(self) -> list[Any]:
-        """Those that this process can use: JAX's own list, and after it the CPU's, if those are others."""
-        return list(dict.fromkeys([*jax.local_devices(), *jax.local_devices(backend="cpu")]))
-
-    def kinds(self) -> dict[str, list[Any]]:
-        """All of them as ``jax``, GPUs as ``cuda`` and TPUs as ``tpu`` too."""
-        every = self.devices()
-        found: dict[str, list[Any]] = {"jax": every, "cuda": [], "tpu": []}
-        for one in every:
-            if one.platform in KINDS:
-                found[KINDS[one.platform]].append(one)
-        return found
-
-    def default_device(self) -> Any:
-        """JAX's default device."""
-        chosen = jax.config.jax_default_device
-        return jax.local_devices(backend=chosen if isinstance(chosen, str) else None)[0] if (
-            chosen is None or isinstance(chosen, str)) else chosen  # fmt: skip
-
-    def make_default(self, device: Any) -> None:
-        """Make this JAX's default device."""
-        jax.config.update("jax_default_device", device)
-
-    def taken(self, array: Any) -> Any:
-        """An array of a dtype that is not weak: JAX lets one that is give way to others."""
-        return jnp.astype(array, array.dtype) if array.weak_type else array
-
-    def place_of(self, array: Any) -> Any:
-        """The device that an array lies on; RuntimeError if they are several."""
-        place = array.device
-        if isinstance(place, jax.Device):
-            return place
-        raise RuntimeError(
-            f"an array of JAX of shape {array.shape} is spread over {len(place.device_set)} devices, and a tensor "
-            "lives on one: gather it with jax.device_put(array, jax.devices()[0])"
-        )
-
-
-def read_back(array: Any) -> Any:
-    """The values of an array on the host, to be read only.
-
-    RuntimeError if they are gone, or if what was to make them has failed, which JAX says no earlier.
-    """
-    if array.is_deleted():
-        raise RuntimeError(
-            f"the values of a tensor of shape {array.shape} are gone: its array was donated to a compiled function of "
-            "JAX (donate_argnums) or deleted. Give such a function a clone() of what is needed afterwards"
-        )
-    try:
-        return np.asarray(array)
-    except jax.errors.JaxRuntimeError as e:
-        raise RuntimeError(
-            f"JAX was asked for values of shape {array.shape}, and says only now that a computation before has "
-            f"failed, at this operation or an earlier one: {e}\nUnder gradwright.autograd.detect_anomaly() each "
-            "operation waits for its result, and the error names the line of the one that failed"
-        ) from e
 
 
 # -- making arrays: `jax.numpy` takes a hundred times as long to make one on a named device --
@@ -123,16 +35,17 @@ def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: bool | None 
     """``x``, an array of JAX, or a copy of anything else, on a device."""
     if isinstance(x, jax.Array):
         out = jnp.array(x, dtype=dtype) if copy else x if dtype is None or x.dtype == dtype else jnp.astype(x, dtype)
-        return out if device is None or out.device == device else jax.device_put(out, device)
+        return out if device is None or out.device == device else JAX.moved(out, whole(device))
+    device = whole(device)
     if (x.__class__ is float or x.__class__ is int) and x and x == x and device is not None:  # 0.0 equals -0.0
         key = x.__class__, x, np.dtype(dtype), device
         found = _numbers.get(key)
         if found is None or found.is_deleted():
-            found = jax.device_put(np.array(x, dtype), device)
+            found = bring(np.array(x, dtype), device, agreed=True)
             if len(_numbers) < _MANY:
                 _numbers[key] = found
         return found
-    return jax.device_put(np.array(x, dtype), device)
+    return bring(np.array(x, dtype), device)
 
 
 _numbers: dict[Any, Any] = {}
@@ -149,7 +62,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     """``fill_value`` everywhere, of its own dtype unless one is named."""
     value = fill_value if isinstance(fill_value, jax.Array) else np.asarray(fill_value)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
-    return _filler(size, np.dtype(value.dtype if dtype is None else dtype), device)(value)
+    return _filler(size, np.dtype(value.dtype if dtype is None else dtype), whole(device))(value)
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -162,12 +75,40 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return full(shape, True, dtype=np.float64 if dtype is None else dtype, device=device)
 
 
+def zeros_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Zeros on the device of ``x``, of its shape and dtype unless others are named; of its shape, parted as it is."""
+    return _like(0, x, shape, dtype)
+
+
+def ones_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
+    """Ones, likewise."""
+    return _like(1, x, shape, dtype)
+
+
+def _like(value: int, x: Any, shape: Any, dtype: Any) -> Any:
+    same = shape is None or tuple(shape) == x.shape
+    return _filler(x.shape if same else tuple(shape), np.dtype(x.dtype if dtype is None else dtype),
+                   x.device if same else whole(x.device))(np.asarray(value))  # fmt: skip
+
+
+def _counted(name: str) -> Any:
+    """The function of this name, which makes an array of Python numbers: on a mesh, of NumPy's."""
+
+    def make(*args: Any, device: Any = None, **options: Any) -> Any:
+        if device is None or isinstance(device, jax.Device):
+            return getattr(jnp, name)(*args, device=device, **options)
+        return bring(getattr(np, name)(*args, **options), whole(device), agreed=True)
+
+    return make
+
+
 class _Quick:
     """`jax.numpy` with these."""
 
     __name__ = "jax.numpy"
     asarray, full = staticmethod(asarray), staticmethod(full)
     ones, zeros = staticmethod(ones), staticmethod(zeros)
+    arange, eye, linspace = map(staticmethod, map(_counted, ("arange", "eye", "linspace")))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(jnp, name)
@@ -279,7 +220,7 @@ def running_extremum(x: Any, *, axis: int, largest: bool) -> Any:
 
 def sorted_lines(x: Any) -> Any:
     """The order that sorts the rows of a matrix, by the first column, then the second, ...; equal rows keep theirs."""
-    return jnp.lexsort(x.T[::-1]) if x.shape[1] else jnp.arange(x.shape[0], device=x.device)
+    return jnp.lexsort(x.T[::-1]) if x.shape[1] else quick.arange(x.shape[0], device=x.device)
 
 
 def to_complex(real: Any, imag: Any) -> Any:
@@ -377,8 +318,8 @@ if jax.config.jax_default_matmul_precision is None:
     jax.config.update("jax_default_matmul_precision", "highest")
 namespace = Extended(quick)
 for _f in (
-    at, bincount, einsum, histogram, put, running_extremum, sorted_lines, spread_windows, take_along_axis,
-    times_windows, to_complex, unindex, unwindows, weigh_windows, where, windows, write_view,
+    at, bincount, einsum, histogram, ones_like, put, running_extremum, sorted_lines, spread_windows, take_along_axis,
+    times_windows, to_complex, unindex, unwindows, weigh_windows, where, windows, write_view, zeros_like,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)
 for _name in ("exp2", "fmod", "frexp", "gcd", "isin", "lcm", "ldexp"):

@@ -1,4 +1,4 @@
-"""The command line: `gradwright run`, `gradwright check`, `gradwright graph` and `gradwright demo`."""
+"""The command line: `gradwright run`, `gradwright check`, `gradwright graph`, `gradwright launch`, `gradwright demo`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import gradwright
-from gradwright.cli import check, graph
+from gradwright.cli import check, graph, launch
 from gradwright.cli.run import run
 
 _EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
@@ -35,6 +35,8 @@ def _command(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         return check.run(arguments)
     if arguments.command == "graph":
         return graph.run(arguments)
+    if arguments.command == "launch":
+        return launch.run(arguments)
     if arguments.command == "demo":
         try:
             from gradwright.cli import demo  # noqa: PLC0415 - rich is optional
@@ -62,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 
     check.add(commands)
     graph.add(commands)
+    launch.add(commands)
 
     about = "check the examples' derivatives and run a fit"
     commands.add_parser("demo", help=about, description=f"{about.capitalize()} (from a checkout of the repository).")

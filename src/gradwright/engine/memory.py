@@ -248,11 +248,15 @@ def overwriting(t: Any, new: Any) -> list[Call]:
             array.writer = t._counter
         return [copying(array, new)]
     new = new if new.dtype == array.dtype else backends.namespace(array).astype(new, array.dtype)
+    new = backends.library(array).lying_as(new, array)
     part = getattr(t, "_part", None)
     calls = _holding(t, new)
     if part is not None:
         memory = part.memory
-        whole = backends.namespace(new).write_view(memory.array, new, steps=part.steps) if part.steps else new
+        whole = new
+        if part.steps:
+            whole = backends.namespace(new).write_view(memory.array, new, steps=part.steps)
+            whole = backends.library(whole).lying_as(whole, memory.array)
         calls += _showing(memory, whole, t)
     return calls
 

@@ -1,0 +1,32 @@
+"""Several devices, and several processes: meshes of JAX's devices, and tensors that lie on all of one."""
+
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
+
+if TYPE_CHECKING:
+    from gradwright.distributed.meshes import Mesh, gather, layout, mesh, replicate, shard, shard_parameters
+    from gradwright.distributed.sampling import PartSampler
+    from gradwright.distributed.saving import save
+    from gradwright.distributed.session import (
+        barrier,
+        get_rank,
+        get_world_size,
+        init,
+        is_available,
+        is_initialized,
+        shutdown,
+    )
+
+__all__ = [
+    "Mesh", "PartSampler", "barrier", "gather", "get_rank", "get_world_size", "init", "is_available", "is_initialized",
+    "layout", "mesh", "replicate", "save", "shard", "shard_parameters", "shutdown",
+]  # fmt: skip
+_MESHES = "Mesh gather layout mesh replicate shard shard_parameters"
+_SESSION = "barrier get_rank get_world_size init is_available is_initialized shutdown"
+__getattr__, __dir__ = later(__name__, {
+    **dict.fromkeys(_MESHES.split(), "gradwright.distributed.meshes"),
+    **dict.fromkeys(_SESSION.split(), "gradwright.distributed.session"),
+    "PartSampler": "gradwright.distributed.sampling",
+    "save": "gradwright.distributed.saving",
+})  # fmt: skip
