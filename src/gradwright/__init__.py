@@ -114,7 +114,20 @@ __version__ = "0.1.0"
 newaxis = None
 
 if _typing.TYPE_CHECKING:
-    from gradwright import check, cuda, distributed, func, masked, nn, optim, profiler, serialization, signal, utils, viz
+    from gradwright import (
+        check,
+        cuda,
+        distributed,
+        func,
+        masked,
+        nn,
+        optim,
+        profiler,
+        serialization,
+        signal,
+        utils,
+        viz,
+    )
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
@@ -123,7 +136,8 @@ if _typing.TYPE_CHECKING:
     from gradwright.transform.vmap import vmap
 
 _MODULES = (
-    "cuda", "distributed", "func", "masked", "nn", "profiler", "serialization", "signal", "utils", "check", "optim", "viz",
+    "cuda", "distributed", "func", "masked", "nn", "profiler", "serialization", "signal", "utils", "check",
+    "optim", "viz",
 )  # fmt: skip
 _LAYERS = (
     "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "

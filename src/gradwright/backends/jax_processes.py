@@ -96,7 +96,7 @@ def agree(what: str, mend: str) -> None:
 def agree_on_values(array: Any) -> None:
     """Raise RuntimeError unless all processes bring the same array."""
     if client() is not None:
-        digest = crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8)) if array.size else 0
+        digest = crc32(np.ascontiguousarray(array).tobytes()) if array.size else 0
         agree(f"{array.dtype} of shape {array.shape} with checksum {digest:08x}",
-              "A tensor on a mesh of several processes is made of the same values in all of them: start them from the "
-              "same seed, or say gradwright.distributed.shard(..., local=True) where each has a part of its own")  # fmt: skip
+              "A tensor on a mesh of several processes is made of the same values in all of them: start them from "
+              "one seed, or say gradwright.distributed.shard(..., local=True) where each has its own part")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `gradwright run`, `gradwright check`, `gradwright graph`, `gradwright launch`, `gradwright demo`."""
+"""The command line: `gradwright run`, `gradwright check`, `graph`, `launch` and `demo`."""
 
 from __future__ import annotations
 

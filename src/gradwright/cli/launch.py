@@ -20,8 +20,8 @@ def add(commands: Any) -> None:
     about = "run a program as several processes on this computer"
     command = commands.add_parser(
         "launch", help=about, usage="gradwright launch [-n N] [--port PORT] [--heartbeat S] SCRIPT [ARGS]...",
-        description=f"{about.capitalize()}. gradwright.distributed.init() in the program makes them one. Each line that "
-        "they print begins with the number of the process. When one ends with an error, the others are ended, too.",
+        description=f"{about.capitalize()}. gradwright.distributed.init() in the program makes them one. Each line "
+        "that they print begins with the number of the process. When one ends with an error, so do the others.",
     )  # fmt: skip
     command.add_argument("-n", type=_count, default=2, metavar="N", help="how many processes (2)")
     command.add_argument("--port", type=int, default=0, help="where process 0 listens (one that is free)")
@@ -103,8 +103,8 @@ def _supervised(processes: list[Any]) -> int:
             if status:
                 others = sum(other is None for _, other in ended)
                 rest = f"; ending the other {others}" if others else ""
-                print(f"gradwright launch: process {rank} of {len(processes)} (pid {processes[rank].pid}) {_cause(status)}"
-                      f"{rest}", file=sys.stderr, flush=True)  # fmt: skip
+                print(f"gradwright launch: process {rank} of {len(processes)} (pid {processes[rank].pid}) "
+                      f"{_cause(status)}{rest}", file=sys.stderr, flush=True)  # fmt: skip
                 return 128 - status if status < 0 else int(status)
         if all(status == 0 for _, status in ended):
             return 0

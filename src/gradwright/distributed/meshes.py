@@ -13,8 +13,8 @@ import numpy as np
 from gradwright.backends.devices import CPU, Layout, device, device_of, get_default_device
 from gradwright.contract.trees import tree_map
 from gradwright.creation import as_tensor
-from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.apply import apply_one
+from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.nn.module import Module
 from gradwright.op import table
@@ -102,11 +102,12 @@ def mesh(devices: Iterable[Any] | None = None, /, **axes: int) -> Mesh:
                 "gradwright launch -n N starts several processes")  # fmt: skip
         raise ValueError(f"mesh(): {_text(sizes)} is {wanted} devices, but there are {len(every)}: "
                          f"{', '.join(map(str, every[:8]))}{', ...' * (len(every) > 8)} ({more})")  # fmt: skip
-    left_out = known.processes() - {d.process_index for d in every[:wanted]}
+    taken: list[Any] = every[:wanted]
+    left_out = known.processes() - {one.process_index for one in taken}
     if left_out:
         raise ValueError(f"mesh(): {_text(sizes)} leaves out all devices of {', '.join(map(str, sorted(left_out)))} of "
-                         f"{len(known.processes())} processes: take more devices, or name some of each process's")  # fmt: skip
-    out = Mesh(sizes, every[:wanted])
+                         f"{len(known.processes())} processes: name some of each process's")  # fmt: skip
+    out = Mesh(sizes, taken)
     return _made.setdefault(f"{out!r} {out.native}", out)
 
 
@@ -147,8 +148,8 @@ def _checked(function: str, one: Mesh, shape: tuple[int, ...], names: tuple[Name
         parts = prod(one.shape[axis] for axis in along)
         if shape[dim] % parts:
             raise ValueError(
-                f"{function}(): dim {dim} of {what}, of shape {tuple(shape)}, does not divide: {shape[dim]} entries among "
-                f"the {parts} devices of {' and '.join(map(repr, along))}. Leave out {shape[dim] % parts} of them "
+                f"{function}(): dim {dim} of {what}, of shape {tuple(shape)}, does not divide: {shape[dim]} entries "
+                f"among the {parts} devices of {' and '.join(map(repr, along))}. Leave out {shape[dim] % parts} "
                 "(drop_last=True), or take another batch size"
             )
 
@@ -161,7 +162,8 @@ def _layout(one: Mesh, names: Iterable[Names]) -> Layout:
     if one.size == 1 and one.mesh is None:
         return Layout(one, one.native)
     sharding: Any = importlib.import_module("jax.sharding")
-    return Layout(one, sharding.NamedSharding(one.native.mesh, sharding.PartitionSpec(*names)))
+    whole: Any = one.native
+    return Layout(one, sharding.NamedSharding(whole.mesh, sharding.PartitionSpec(*names)))
 
 
 def _laid(t: Any, layout: Layout) -> Any:
@@ -213,8 +215,8 @@ def one_processes(one: Mesh) -> set[int]:
 def _of_parts(one: Mesh, t: Any, names: tuple[Names, ...]) -> Any:
     """The tensor whose part in this process is ``t``."""
     if t.requires_grad:
-        raise RuntimeError("shard(local=True): a tensor that requires grad is given, and no gradient goes back to parts: "
-                           "detach() it, and call requires_grad_() on what comes out")  # fmt: skip
+        raise RuntimeError("shard(local=True): a tensor that requires grad is given, and no gradient goes back to "
+                           "parts: detach() it, and call requires_grad_() on what comes out")  # fmt: skip
     jax: Any = importlib.import_module("jax")
     processes: Any = importlib.import_module("gradwright.backends.jax_processes")
     shape, size = tuple(t.array.shape), list(t.array.shape)
@@ -228,8 +230,8 @@ def _of_parts(one: Mesh, t: Any, names: tuple[Names, ...]) -> Any:
         along = _tuple(given)
         here = len({tuple(place[axes.index(a)] for a in along if a in axes) for place in mine})
         if shape[dim] % here:
-            raise ValueError(f"shard(local=True): dim {dim} of a part of shape {shape} does not divide among the {here} "
-                             f"devices that this process has along {' and '.join(map(repr, along))}")  # fmt: skip
+            raise ValueError(f"shard(local=True): dim {dim} of a part of shape {shape} does not divide among "
+                             f"the {here} devices of this process along {' and '.join(map(repr, along))}")  # fmt: skip
         size[dim] = shape[dim] // here * prod(one.shape.get(a, 1) for a in along)
     _checked("shard", one, tuple(size), names, "the whole")
     host = CPU.hold(t.array)
@@ -259,8 +261,8 @@ def shard_parameters(module: Any, rule: Any, mesh: Mesh | None = None) -> Any:
             the first that fits counts.
         mesh: as in `shard`.
 
-    The state of an optimiser that is made for them lies as they do. Raises ValueError, naming the parameter, where a dim
-    does not divide, and for a pattern that fits none.
+    Raises ValueError, naming the parameter, where a
+    dim does not divide, and for a pattern that fits none.
     """
     one = _meant("shard_parameters", mesh)
     used: set[str] = set()

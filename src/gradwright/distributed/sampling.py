@@ -13,8 +13,8 @@ from gradwright.utils.data import Sampler
 class PartSampler(Sampler[list[int]]):
     """This process's part of each batch of another batch sampler, for ``DataLoader(..., batch_sampler=...)``.
 
-    Process r of n takes the r-th of n equal parts of a batch, in its order; ``shard(..., local=True)`` puts them together
-    again. So the batches, and with them the numbers, are those of one process.
+    Process r of n takes the r-th of n equal parts of a batch, in its order; ``shard(..., local=True)`` puts them
+    together again. So the batches, and with them the numbers, are those of one process.
 
     Args:
         batches: a batch sampler over the whole data, which gives the same batches in each process: its generator must
@@ -48,7 +48,7 @@ class PartSampler(Sampler[list[int]]):
             part, rest = divmod(len(batch), self.world_size)
             if rest:
                 raise ValueError(f"PartSampler: batch {k}, of {len(batch)} samples, does not divide among "
-                                 f"{self.world_size} processes: take another batch size, or drop_last=True")  # fmt: skip
+                                 f"{self.world_size} processes: take another batch size, or drop_last")  # fmt: skip
             yield list(batch[self.rank * part : (self.rank + 1) * part])
 
     def __len__(self) -> int:

@@ -19,9 +19,9 @@ class _Nowhere:
 def save(obj: Any, f: Any) -> None:
     """`gradwright.save` in a program of several processes: every process calls it, and process 0 writes the file.
 
-    The file holds whole tensors, as if one device had them all; any number of processes and devices, one included, reads
-    it with `gradwright.load`, and ``load_state_dict`` puts each value where and as the module's or optimiser's tensor
-    lies. When it returns, the file is complete, in every process. Tensors are gathered one after another.
+    The file holds whole tensors, as if one device had them all; any number of processes and devices, one included,
+    reads it with `gradwright.load`, and ``load_state_dict`` puts each value where and as the tensor of the module
+    or optimiser lies. When it returns, the file is complete, in every process. Tensors are gathered one by one.
 
     Raises what `gradwright.save` raises; in the other processes RuntimeError, after the time limit, if process 0 has
     failed to write.

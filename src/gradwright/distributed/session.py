@@ -160,7 +160,8 @@ def _connect(found: dict[str, Any], beat: float, limit: float) -> None:
             ) from e
         who = f"process {found['process_id']} of {found['num_processes']}" if found else "this process"
         raise RuntimeError(f"init(): {who} has found no connection within {limit:.0f} s, with the coordinator at "
-                           f"{address or 'an address of the cluster'}: {' '.join(str(e).split())[:400]}") from e  # fmt: skip
+                           f"{address}: {' '.join(str(e).split())[:400]}") from e  # fmt: skip
+
 
 def barrier() -> None:
     """Wait until all processes are here; RuntimeError, after the time limit of `init`, naming who is missing."""

@@ -29,8 +29,8 @@ class _Watch:
 def begin(rank: int, size: int, beat: float, limit: float) -> None:
     """Watch the other processes from now on, and let them watch this one.
 
-    What ends this process: an exception, at once, which is told to the others; one of them that has ended so, or has not
-    been heard of for ``beat`` seconds; a wait of the main thread for them that is longer than ``limit`` seconds.
+    What ends this process: an exception, at once, which is told to the others; one of them that has ended so, or
+    has not been heard of for ``beat`` seconds; a wait of the main thread for them that is longer than ``limit``.
     """
     if size < 2:
         return
@@ -109,16 +109,16 @@ def _watching(rank: int, size: int, beat: float, limit: float, thread: int, over
             heard |= {key: (value, now) for key, value in alive if heard[key][0] != value}
             for key, (_, last) in heard.items():
                 if now - last > beat:
-                    _leave(f"process {key.removeprefix(_ALIVE)} of {size} has not been heard of for {beat:.0f} s: it has "
-                           f"ended, and {own} ends, too")  # fmt: skip
+                    _leave(f"process {key.removeprefix(_ALIVE)} of {size} has not been heard of for {beat:.0f} s: "
+                           f"it has ended, and {own} ends, too")  # fmt: skip
             frame = sys._current_frames().get(thread)
             at = (id(frame), frame.f_lasti) if frame is not None and _is_waiting(frame) else None
             if at is None or at != stuck[0]:
                 stuck = at, now
             elif now - stuck[1] > limit:
                 sys.stderr.write("".join(traceback.format_stack(frame)))
-                _leave(f"{own} of {size} has waited for more than {limit:.0f} s for the others, at the line above, and ends. "
-                       "Every process has to make the same calls in the same order")  # fmt: skip
+                _leave(f"{own} of {size} has waited for more than {limit:.0f} s for the others, at the line above, and "
+                       "ends. Every process has to make the same calls in the same order")  # fmt: skip
 
     return watch
 

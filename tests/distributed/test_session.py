@@ -1,0 +1,171 @@
+"""Several processes: the numbers of one, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright import distributed as gd
+from gradwright.distributed import session
+
+PROGRAM = """
+import os
+import sys
+
+import numpy as np
+
+import gradwright as gw
+from gradwright import distributed as gd
+
+gd.init()
+rank, size = gd.get_rank(), gd.get_world_size()
+what, file = sys.argv[1:3]
+mesh = gd.mesh()
+
+gw.manual_seed(0)
+net = gw.nn.Sequential(gw.nn.Linear(4, 8), gw.nn.Dropout(0.2), gw.nn.Tanh(), gw.nn.Linear(8, 2)).to(gw.float64)
+gd.replicate(net)
+data = gw.utils.data.TensorDataset(gw.randn(40, 4, dtype=gw.float64), gw.randn(40, 2, dtype=gw.float64))
+batches = gw.utils.data.BatchSampler(gw.utils.data.RandomSampler(data), 8, drop_last=True)
+optimizer = gw.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+for part in gw.utils.data.DataLoader(data, batch_sampler=gd.PartSampler(batches)):
+    x, y = gd.shard(tuple(part), "batch", local=True)
+    optimizer.zero_grad()
+    loss = ((net(x) - y) ** 2).mean()
+    loss.backward()
+    optimizer.step()
+gd.save({"net": net.state_dict(), "optimizer": optimizer.state_dict(), "x": x}, file)
+np.testing.assert_array_equal(gw.load(file)["x"].numpy(), gd.gather(x).cpu().numpy())
+print("loss", repr(loss.item()), flush=True)
+
+if what == "killed":
+    if rank == size - 1:
+        os.kill(os.getpid(), 9)
+    while True:
+        (x * 2).sum().item()
+if what == "bad":
+    for call in (lambda: x.cpu(), lambda: gd.shard(gw.ones(2 + rank, 2), "batch", local=True),
+                 lambda: gw.full((2,), float(rank)).to(mesh), lambda: gd.init()):  # fmt: skip
+        try:
+            call()
+        except RuntimeError as e:
+            print("error", e, flush=True)
+    print(repr(x), flush=True)
+    if rank == 1:
+        raise KeyError("mine")
+    gd.barrier()
+"""
+"""It trains, saves, and then does what its argument names."""
+
+
+def launched(n: int, what: str, file: Path, heartbeat: int = 4) -> Any:
+    """A program as ``n`` processes, each of which has one device."""
+    environment = {**os.environ, "XLA_FLAGS": "", "GRADWRIGHT_TIMEOUT": "60"}
+    command = [sys.executable, "-m", "gradwright", "launch", "-n", str(n), "--heartbeat", str(heartbeat)]
+    program = file.with_name("program.py")
+    program.write_text(PROGRAM)
+    return subprocess.run([*command, str(program), what, str(file)], capture_output=True, text=True, timeout=150,
+                          env=environment)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What the program gives as one process."""
+    pytest.importorskip("jax")
+    file = tmp_path_factory.mktemp("alone") / "state.safetensors"
+    done = subprocess.run([sys.executable, "-c", PROGRAM, "nothing", str(file)], capture_output=True, text=True,
+                          timeout=100, env={**os.environ, "XLA_FLAGS": ""})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return gw.load(file)
+
+
+def same(file: Path, want: Any) -> None:
+    got = gw.load(file)
+    for name, t in want["net"].items():
+        np.testing.assert_allclose(got["net"][name].numpy(), t.numpy(), rtol=1e-12, atol=1e-12)
+    assert got["optimizer"]["state"].keys() == want["optimizer"]["state"].keys()
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_several_processes_have_the_numbers_of_one(n: int, alone: Any, tmp_path: Path) -> None:
+    file = tmp_path / "state.safetensors"
+    done = launched(n, "nothing", file, heartbeat=20)
+    assert done.returncode == 0, done.stderr
+    assert sorted(re.findall(r"^\[(\d)\] loss", done.stdout, re.MULTILINE)) == [str(k) for k in range(n)]
+    assert len(set(re.findall(r"loss (.*)", done.stdout))) == 1
+    same(file, alone)
+
+
+def test_a_process_that_is_killed(alone: Any, tmp_path: Path) -> None:
+    file, start = tmp_path / "state.safetensors", time.monotonic()
+    done = launched(2, "killed", file)
+    assert time.monotonic() - start < 60
+    assert done.returncode == 128 + 9
+    assert re.search(r"process 1 of 2 \(pid \d+\) was ended by SIGKILL; ending the other 1", done.stderr)
+    same(file, alone)
+
+
+def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    done = launched(2, "bad", tmp_path / "state.safetensors", heartbeat=20)
+    assert done.returncode == 1, done.stderr
+    for text in (
+        r"of shape \(8, 4\) on batch=2 are asked for, and process 0 has a part of them only\. gradwright",
+        r"process 0: a part of torch\.float32 of shape \(2, 2\); process 1: a part of torch\.float32 of shape \(3, 2\)",
+        r"the processes differ: process 0: float32 of shape \(2,\) with checksum",
+        r"init\(\) was called before: this is process 1 of 2",
+        r"tensor\(\.\.\., device='jax:batch=2', size=\(8, 4\), dtype=torch\.float64\)",
+    ):
+        assert re.search(text, done.stdout), done.stdout
+    assert re.search(r"KeyError: 'mine'", done.stderr)
+
+
+def test_without_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*session._TORCHS, *session._CLUSTERS):
+        monkeypatch.delenv(name, raising=False)
+    assert gd.is_available() in (True, False)
+    assert (gd.get_rank(), gd.get_world_size(), gd.is_initialized()) == (0, 1, False)
+    gd.init()
+    assert (gd.get_rank(), gd.get_world_size(), gd.is_initialized()) == (0, 1, True)
+    with pytest.raises(RuntimeError, match="was called before: this is process 0 of 1"):
+        gd.init()
+    gd.barrier()
+    gd.shutdown()
+    assert not gd.is_initialized()
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [({"RANK": "0", "WORLD_SIZE": "2"}, "the environment has RANK, WORLD_SIZE, but not MASTER_ADDR, MASTER_PORT"),
+     ({"RANK": "x", "WORLD_SIZE": "2", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "RANK must be a whole number, but"),
+     ({"RANK": "2", "WORLD_SIZE": "2", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "rank 2 of 2 processes")],
+)  # fmt: skip
+def test_variables_that_fit_no_process(variables: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        session._of_environment(variables)
+
+
+def test_variables() -> None:
+    assert session._of_environment({}) is None
+    found = session._of_environment({"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "host", "MASTER_PORT": "70",
+                                     "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2",
+                                     "TORCHELASTIC_USE_AGENT_STORE": "True"})  # fmt: skip
+    assert found == {"coordinator_address": "host:71", "num_processes": 2, "process_id": 1, "local_device_ids": [1]}
+
+
+def test_arguments_of_init() -> None:
+    with pytest.raises(ValueError, match=r"init\(\): rank must be given, too, as coordinator, world_size is"):
+        gd.init("host:1", 2)
+    with pytest.raises(ValueError, match=r"expected the coordinator as host:port, but got 'host'"):
+        gd.init("host", 2, 0)
+    with pytest.raises(ValueError, match="heartbeat must be seconds, 1 or more, but got 0"):
+        gd.init(heartbeat=0)
