@@ -206,7 +206,7 @@ def test_the_names_are_pytorchs(torch):
 
 
 def test_modules_of_the_same_path_are_shared_or_differ_on_purpose(torch):
-    different = {"torch.backends", "torch.ops", "torch.testing"}
+    different = {"torch.backends", "torch.distributed", "torch.ops", "torch.testing"}
     both = set()
     for found in pkgutil.iter_modules(gradwright.__path__):
         if isinstance(getattr(torch, found.name, None), ModuleType):
