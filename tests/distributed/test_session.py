@@ -169,3 +169,26 @@ def test_arguments_of_init() -> None:
         gd.init("host", 2, 0)
     with pytest.raises(ValueError, match="heartbeat must be seconds, 1 or more, but got 0"):
         gd.init(heartbeat=0)
+
+
+def said(program: str) -> str:
+    """What a program prints that is one of two processes."""
+    variables = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1",
+                 "GRADWRIGHT_TIMEOUT": "1"}  # fmt: skip
+    program = f"""if True:
+        import gradwright as gw
+        try:
+            {program}
+            gw.distributed.init()
+        except (RuntimeError, ImportError) as e:
+            print(e)
+        """
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **variables}).stdout  # fmt: skip
+
+
+def test_starts_that_fail() -> None:
+    pytest.importorskip("jax")
+    assert "init(): process 1 of 2 has found no connection within 1 s: the coordinator" in said("pass")
+    assert "init(): JAX has started already" in said('gw.ones(2, device="jax")')
+    assert "pip install 'gradwright[jax]'" in said('import sys; sys.modules["jax"] = None')

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+import sys
+import time
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -61,7 +64,8 @@ def init(coordinator: str | None = None, world_size: int | None = None, rank: in
             300, or GRADWRIGHT_TIMEOUT.
 
     Raises:
-        RuntimeError: it was called before; JAX has started already; the others do not come in time.
+        RuntimeError: it was called before; JAX has started already; process 0 is not there in time. (If others are
+            not, JAX ends process 0 with a message of its own.)
         ValueError: variables or arguments that are missing or fit no process.
         ImportError: without JAX.
     """
@@ -147,6 +151,8 @@ def _connect(found: dict[str, Any], beat: float, limit: float) -> None:
     address = found.get("coordinator_address", "")
     if address.rpartition(":")[0] in ("localhost", "127.0.0.1"):
         found["coordinator_bind_address"] = address  # nobody else is to reach it
+    if found.get("process_id") and "gradwright.backends.jax" not in sys.modules:  # which has started JAX
+        _reach(address, f"process {found['process_id']} of {found['num_processes']}", limit)
     if "JAX_ENABLE_PREEMPTION_SERVICE" not in os.environ:
         jax.config.update("jax_enable_preemption_service", False)  # with it, SIGTERM ends no process
     try:
@@ -161,6 +167,21 @@ def _connect(found: dict[str, Any], beat: float, limit: float) -> None:
         who = f"process {found['process_id']} of {found['num_processes']}" if found else "this process"
         raise RuntimeError(f"init(): {who} has found no connection within {limit:.0f} s, with the coordinator at "
                            f"{address}: {' '.join(str(e).split())[:400]}") from e  # fmt: skip
+
+
+def _reach(address: str, who: str, limit: float) -> None:
+    """Wait until somebody listens at an address: JAX would end the process if nobody does."""
+    host, _, port = address.rpartition(":")
+    end = time.monotonic() + limit
+    while True:
+        try:
+            socket.create_connection((host, int(port)), timeout=max(0.1, end - time.monotonic())).close()
+            return
+        except OSError as e:
+            if time.monotonic() > end:
+                raise RuntimeError(f"init(): {who} has found no connection within {limit:.0f} s: the coordinator, "
+                                   f"process 0, is to listen at {address} ({e})") from e  # fmt: skip
+            time.sleep(0.1)
 
 
 def barrier() -> None:
