@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from gradwright.transform.program.c.ctypes_of import castable, known
 from gradwright.transform.program.c.elements import Element, element
 from gradwright.transform.program.c.places import Place, in_order, is_view, view
+from gradwright.transform.program.c.windows import Windows, as_view, windows_of, without_padding
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, PICK, Node, Program
 
 COPY = "copy"
@@ -48,7 +49,7 @@ class Check(NamedTuple):
     expected: bytes
 
 
-Way = Element | Reduction | Product | Join | Check | None
+Way = Element | Reduction | Product | Windows | Join | Check | None
 
 
 class Lowered:
@@ -69,9 +70,10 @@ class Lowered:
         self.part_of: dict[Node, Node] = {}
         self.places: dict[Node, Place] = {}
         self.views: dict[Node, Node] = {}
+        self.same: dict[Node, Node] = {}
         given = dict(zip(program.inputs, strides, strict=True))
-        nodes = _needed(program)
-        self._to_the_bit = _checked(nodes)
+        self._to_the_bit = _checked(program.nodes)
+        nodes = _needed(program, self._taken)
         for node in nodes:
             self._add(node, given.get(node))
         self.outputs: list[Node] = []
@@ -92,6 +94,8 @@ class Lowered:
             if known(node.dtype) and node.op == "reshape":  # a copy of what it was, under another shape
                 self.places[node] = Place(self._copied(node.args[0]), node.shape, in_order(node.shape), 0)
                 return
+        if node.op == "windows" and self._lies(node.args) and self._seen_through(node):
+            return
         if node.op == "may_hold" and not node.kwargs and self._is_condition(node.args[0]):
             self.places[node] = Place(self._held(node), (), (), 0)
             return
@@ -100,6 +104,11 @@ class Lowered:
         self.how[node] = way
         if node.shape is not None:
             self._lie(node)
+
+    def _taken(self, node: Node) -> Iterable[Node]:
+        """The nodes that are computed for a node; those of a sum of windows' products are not, one by one."""
+        way = None if self.exact or not self.blas or node in self._to_the_bit else windows_of(node)
+        return node.nodes() if way is None or way.kind != "weighed" else way.operands
 
     def _lie(self, node: Node, strides: Any = None) -> None:
         if strides is None and node.op == CONSTANT:
@@ -112,6 +121,23 @@ class Lowered:
         copy.shape, copy.dtype, copy.number = node.shape, node.dtype, node.number
         self._add(copy)
         return copy
+
+    def _seen_through(self, node: Node) -> bool:
+        """Whether windows are a view: of their array, or of a copy with zeros around it."""
+        x, lattice = node.args[0], node.kwargs["lattice"]
+        place, way = as_view(lattice, self.places[x], node.shape), windows_of(node)
+        if place is None and way is not None:
+            shape = (*x.shape[: len(x.shape) - len(way.size)], *lattice.padded(way.size)[0])
+            padded = self._new("padded", node, shape, x.dtype, way)
+            seen = Node("windows", (padded,), {"lattice": without_padding(lattice)}, None, node.place, node.name)
+            seen.shape, seen.dtype, seen.number = node.shape, node.dtype, node.number
+            self._add(seen)
+            self.same[node], place = seen, self.places[seen]
+        elif place is not None:
+            self.views[node] = x
+        if place is not None:
+            self.places[node] = place
+        return place is not None
 
     def _is_condition(self, x: Any) -> bool:
         return isinstance(x, Node) and x in self.places and x.dtype == np.bool
@@ -183,8 +209,19 @@ class Lowered:
             return found
         if exact:
             return None
-        found = _reduction(node) or self._product(node)
+        found = self._windows(node) or _reduction(node) or self._product(node)
         return found if found is not None and self._lies(o for o in found if isinstance(o, Node)) else None
+
+    def _windows(self, node: Node) -> Windows | None:
+        """Products with windows, whose operands lie in order, but for images, in which windows may lie otherwise."""
+        found = windows_of(node)
+        if found is None or not self._lies(found.operands) or (found.kind != "unwindows" and not self.blas):
+            return None
+        image = {"times": 1, "weigh": 1, "weighed": 1}.get(found.kind, -1)
+        lies = [self.places[x].strides[-1] == 1 if k == image else self.places[x].contiguous
+                for k, x in enumerate(found.operands)]  # fmt: skip
+        return found._replace(operands=tuple(
+            x if good else self._copied(x) for x, good in zip(found.operands, lies, strict=True)))  # fmt: skip
 
     def _lies(self, nodes: Iterable[Node]) -> bool:
         return all(node in self.places for node in nodes)
@@ -229,13 +266,13 @@ def _reduction(node: Node) -> Reduction | None:
     return Reduction(kind, x, tuple(k not in reduced for k in range(n)))
 
 
-def _needed(program: Program) -> list[Node]:
+def _needed(program: Program, taken: Callable[[Node], Iterable[Node]]) -> list[Node]:
     """The nodes that outputs and whatever is done besides need, in order."""
     needed = {*program.inputs, *program.outputs}
     for node in reversed(program.nodes):
         if node in needed or node.op in (HOST, CHECK):
             needed.add(node)
-            needed.update(node.nodes())
+            needed.update(taken(node))
     return [node for node in program.nodes if node in needed]
 
 

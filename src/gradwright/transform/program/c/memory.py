@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gradwright.transform.program.c.lowered import Lowered
 from gradwright.transform.program.c.steps import Steps
+from gradwright.transform.program.c.windows import Windows
 from gradwright.transform.program.node import CONSTANT, INPUT, Node
 
 _LINE = 64
@@ -27,6 +28,7 @@ class Memory:
         size: of the program's own memory, in bytes.
         kept: the nodes there, or in memory of their own, that Python must find: see `Steps.kept`.
         in_place: the outputs that are written where an input lies.
+        columns: for windows that are laid out, one function's after another's.
         owners: for each pointer of the table after the first few its node, or None for `OWN`.
     """
 
@@ -58,6 +60,9 @@ class Memory:
                     self._place(node, ends)
             for block in ends.pop(k, ()):
                 self._give(block)
+
+        most = max((w.scratch for w in self._how.values() if isinstance(w, Windows)), default=0)
+        self.columns = self.scratch(most)
 
     def _place(self, node: Node, ends: dict[int, list[tuple[int, int]]]) -> None:
         if self._how[node] is None or (node in self._writes and self._writes[node] is None):

@@ -320,6 +320,7 @@ class _Form:
         found = self._values.get(node, self)
         if found is not self:
             return found
+        node = self.lowered.same.get(node, node)
         of = self.lowered.views.get(node)
         if of is not None:
             return shown(node, self._value(of))

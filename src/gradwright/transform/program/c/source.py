@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from itertools import groupby
@@ -9,11 +10,13 @@ from typing import Any, NamedTuple
 
 from gradwright.transform.program.c.blas import Blas
 from gradwright.transform.program.c.build import vector_functions
+from gradwright.transform.program.c.columns import columns
 from gradwright.transform.program.c.loops import Loop, extremes
 from gradwright.transform.program.c.lowered import Check, Lowered
 from gradwright.transform.program.c.memory import Memory, pointer
 from gradwright.transform.program.c.products import declarations, product
 from gradwright.transform.program.c.steps import Steps
+from gradwright.transform.program.c.windows import Windows
 from gradwright.transform.program.node import Node
 
 _UNARY = (
@@ -75,6 +78,10 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             parts.append(_about(step.nodes, "check") + _checking(k, check, lowered, memory))
             calls.append(f"if (check_{k}(P)) return {k + 1};")
             record |= {"kind": "C"}
+        elif isinstance(way := lowered.how[first], Windows):
+            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + columns(k, first, lowered, memory))
+            calls.append(f"windows_{k}(P);")
+            record |= {"kind": "BLAS" if way.scratch else "C", "entries": math.prod(first.shape)}
         elif lowered.how[first] is not None:
             parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + product(k, first, lowered, memory))
             calls.append(f"product_{k}(P);")
@@ -115,7 +122,7 @@ def _head(body: str, blas: Blas | None) -> Iterator[str]:
         word = line.split("(")[1].split(" ")[0]
         if f"({word}:" in body:
             yield line
-    if blas is not None and "product_" in body:
+    if blas is not None and re.search("gem[mv]_t", body):
         yield declarations(blas.size)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from gradwright.transform.program.c.elements import Element
 from gradwright.transform.program.c.lowered import COPY, Check, Join, Lowered, Product, Reduction
 from gradwright.transform.program.c.places import Place, in_order, short
+from gradwright.transform.program.c.windows import Windows
 from gradwright.transform.program.node import CHECK, CONSTANT, INPUT, Node
 
 _MOST = 80
@@ -38,6 +39,8 @@ def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
         yield from way if isinstance(way, Product) else way.parts
     elif isinstance(way, Check):
         yield way.operand
+    elif isinstance(way, Windows):
+        yield from way.operands
     else:
         yield from node.nodes()
 
