@@ -16,6 +16,8 @@ FIRST = 0.04
 """Steps go from a 25th of an entry down by halves, doubtful rows again from a 5,000th of it; in float16 there is room
 for 4 only."""
 FINE = 2e-4
+_SHARP = 2e-8
+"""Error bars wider than this part of the derivative are doubtful: five of them would hide an error of 1e-6."""
 
 
 class Rungs(NamedTuple):
@@ -86,7 +88,7 @@ def _numbers(case: Case, x: Any, part: Part, grain: Any) -> tuple[_Numbers, Rung
         low = unit > 1e-4
         longest = FIRST if unit < 1e-10 else max(0.1, 128 * unit)
         first, rungs = _climb(case, x, grain, longest, 4 if low else LEVELS, part.coordinates)
-        unclear = first.kinks | ~(first.bar <= 1e-6 * np.nanmax(np.abs(first.value), initial=0.0))
+        unclear = first.kinks | ~(first.bar <= _SHARP * np.nanmax(np.abs(first.value), initial=0.0))
         rows = np.flatnonzero(unclear.any(1))
         if rows.size and not low:
             again, fine = _climb(case, x, grain, FINE, 6, part.coordinates[rows])
