@@ -33,6 +33,7 @@ from gradwright.formatting import tensor_repr
 from gradwright.guards.after_backward import bypass
 from gradwright.guards.in_backward import aside, leaves, made_of, replaced, rooted
 from gradwright.methods.arrays import Arrays
+from gradwright.methods.asked import Asked
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
@@ -60,7 +61,7 @@ def _maker(make: Any) -> Any:
     return new
 
 
-class Tensor(Arrays, Elementwise, Families, Placed, TensorBase):
+class Tensor(Arrays, Asked, Elementwise, Families, Placed, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -283,6 +284,11 @@ class Tensor(Arrays, Elementwise, Families, Placed, TensorBase):
                     f"dtype '{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype."
                 )
         self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        used(self)
+        self._grad = None
 
     @property
     def data(self) -> Tensor:

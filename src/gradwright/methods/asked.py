@@ -1,0 +1,123 @@
+"""What programs ask a tensor, about kinds of tensors that there are not here among others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.backends.devices import device_of
+from gradwright.engine.memory import layout
+
+
+def _never(what: str) -> Any:
+    return property(lambda self: False, doc=f"Whether {what}: never.")
+
+
+class Asked:
+    """Questions whose answer does not depend on the values, most of which are the same for every tensor."""
+
+    __slots__ = ()
+    array: Any
+
+    is_sparse = _never("only some entries are stored")
+    is_sparse_csr = _never("only some entries are stored, by rows")
+    is_quantized = _never("its numbers are quantised")
+    is_meta = _never("it has no numbers")
+    is_mkldnn = _never("it has a layout of oneDNN's")
+    is_nested = _never("it is a list of tensors of several shapes")
+    is_mps = is_mtia = is_maia = is_ipu = is_vulkan = is_xla = is_xpu = _never("it is on such a device")
+    volatile = _never("it is of PyTorch before 0.4")
+    name = property(lambda self: None, doc="None: tensors have no names.")
+
+    def is_conj(self) -> bool:
+        """Whether its numbers are still to be conjugated: never, `conj` does that at once."""
+        return False
+
+    def is_neg(self) -> bool:
+        """Whether its numbers are still to be negated: never."""
+        return False
+
+    def is_distributed(self) -> bool:
+        """Whether it lies in several processes: never."""
+        return False
+
+    is_shared = is_distributed
+
+    def is_coalesced(self) -> bool:
+        """RuntimeError: it is not sparse."""
+        raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether its memory is pinned for a CUDA device: no."""
+        return False
+
+    def is_signed(self) -> bool:
+        """Whether its dtype has negative numbers."""
+        return dtypes.of(self.array.dtype).is_signed
+
+    def is_same_size(self, other: Any) -> bool:
+        """Whether another tensor has the same shape."""
+        return bool(self.array.shape == other.array.shape)
+
+    def is_set_to(self, tensor: Any) -> bool:
+        """Whether it is the same memory as another tensor, seen in the same way."""
+        mine, other = layout(self), layout(tensor)
+        return bool(mine == other) and self.data_ptr() == tensor.data_ptr()  # type: ignore[attr-defined]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return dtypes.of(self.array.dtype).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self.array.size * dtypes.of(self.array.dtype).itemsize)
+
+    def ndimension(self) -> int:
+        """How many dims it has."""
+        return int(self.array.ndim)
+
+    dense_dim = ndimension
+
+    def sparse_dim(self) -> int:
+        """How many dims are sparse: none."""
+        return 0
+
+    def dim_order(self, ambiguity_check: Any = False) -> tuple[int, ...]:
+        """Its dims from the one with the largest steps in memory to the one with the smallest."""
+        steps = self.stride()  # type: ignore[attr-defined]
+        return tuple(sorted(range(len(steps)), key=lambda d: (-steps[d], d)))
+
+    def const_data_ptr(self) -> int:
+        """`data_ptr`, of memory that will not be written."""
+        return int(self.data_ptr())  # type: ignore[attr-defined]
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """RuntimeError: there is no CUDA device."""
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def share_memory_(self) -> Any:
+        """RuntimeError: tensors are copied between processes."""
+        raise RuntimeError("share_memory_(): gradwright's tensors lie in one process: use "
+                           "multiprocessing.shared_memory, and from_numpy on an array over it")  # fmt: skip
+
+    def record_stream(self, stream: Any) -> None:
+        """RuntimeError: there are no streams."""
+        raise RuntimeError(f"record_stream(): no streams on {device_of(self.array)}")
+
+    def reinforce(self, reward: Any) -> Any:
+        """RuntimeError, as in PyTorch: see its distributions."""
+        raise RuntimeError("reinforce(): was removed; a policy gradient is log_prob * reward, see "
+                           "torch.distributions")  # fmt: skip
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+        """Itself, of another dtype if one is named."""
+        return self if dtype is None else self.to(dtype)  # type: ignore[attr-defined]
+
+    def new(self, *args: Any, **options: Any) -> Any:
+        """A tensor of this dtype and on this device: ``x.new(2, 3)`` of a size, ``x.new([1., 2.])`` of values."""
+        size = len(args) != 1 or isinstance(args[0], int | dtypes.Size)
+        if size:
+            return self.new_zeros(args[0] if args and not isinstance(args[0], int) else args or (0,))  # type: ignore[attr-defined]
+        return self.new_tensor(args[0])  # type: ignore[attr-defined]
