@@ -128,6 +128,7 @@ if _typing.TYPE_CHECKING:
         utils,
         viz,
     )
+    from gradwright.check.audit import audit
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
@@ -159,6 +160,7 @@ _LATER = {
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
     **dict.fromkeys(("load", "save"), "gradwright.serialization"),
     **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
+    "audit": "gradwright.check.audit",
     "compile": "gradwright.transform.program.compile",
 }
 __getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")

@@ -31,7 +31,8 @@ _FOUND = _WORDS | {
 }
 """What to call the outcomes of checks."""
 _VERDICTS = {"VERIFIED": Outcome.PASS, "WRONG": Outcome.FAIL, "INCONCLUSIVE": Outcome.INCONCLUSIVE}
-_KINDS = {"function": "Function", "custom_op": "custom_op", "op": "Op", "torch": "torch Function"}
+_KINDS = {"function": "Function", "custom_op": "custom_op", "op": "Op", "torch": "torch Function",
+          "torch op": "torch.library operation"}  # fmt: skip
 _ORDERS = {1: "Gradient", 2: "Second derivative"}
 
 
@@ -49,10 +50,11 @@ def page(report: Report) -> str:
         "template.html",
         ["style.css"],
         ["page.js"],
-        title=join(f"gradwright check {' '.join(report.targets)}"),
+        title=join(f"{report.command} {' '.join(report.targets)}"),
+        command=join(report.command),
         about=_about(report),
         totals=_totals(report),
-        problems=_problems(report),
+        problems=join([_problems(report), _notes(report)]),
         rows=join([_row(k, c, unfolded=k == 0 and c.verdict is not Outcome.PASS) for k, c in enumerate(rows)]),
         data=data(drawn),
     )
@@ -105,6 +107,14 @@ def _problems(report: Report) -> Markup:
         return Markup()
     items = [tag("li", tag("code", target), ": ", prose(reason)) for target, reason in report.problems]
     return tag("section", tag("h2", "Could not be read"), tag("ul", items), class_="problems")
+
+
+def _notes(report: Report) -> Markup:
+    """What else there is to say."""
+    if not report.notes:
+        return Markup()
+    return tag("section", tag("h2", "Beside this"), tag("ul", [tag("li", prose(n)) for n in report.notes]),
+               class_="notes")  # fmt: skip
 
 
 # ---- a row ------------------------------------------------------------------------------------------------

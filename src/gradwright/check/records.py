@@ -58,7 +58,7 @@ class Checked:
     """One subject: a Function, a custom_op, an Op or a torch Function, and what was found.
 
     Attributes:
-        name: of the class or operation. kind: ``function``, ``custom_op``, ``op`` or ``torch``.
+        name: of the class or operation. kind: ``function``, ``custom_op``, ``op``, ``torch`` or ``torch op``.
         file, line: where it is written; line 0 if that is not known.
         source: its source text, whose first line is ``line``; ``""`` if there is none.
         samples: what it was called with, a line for each call. guessed: whether those were made up.
@@ -105,6 +105,7 @@ class Report:
         targets: what was asked for. checked: every subject found in them.
         problems: targets that could not be read or hold nothing to check, with the reason: ``(target, reason)``.
         seconds: how long it took. version: gradwright's.
+        command: what has found it. notes: what else there is to say, a sentence each.
     """
 
     targets: tuple[str, ...]
@@ -112,6 +113,8 @@ class Report:
     problems: tuple[tuple[str, str], ...] = ()
     seconds: float = 0.0
     version: str = ""
+    command: str = "gradwright check"
+    notes: tuple[str, ...] = ()
 
     @property
     def totals(self) -> dict[Outcome, int]:
@@ -134,11 +137,13 @@ class Report:
         """The report as plain data, fit for JSON, with the verdicts and totals written out."""
         return {
             "version": self.version,
+            "command": self.command,
             "targets": list(self.targets),
             "seconds": self.seconds,
             "exit_code": self.exit_code,
             "totals": {o.value: n for o, n in self.totals.items()},
             "problems": [{"target": t, "reason": r} for t, r in self.problems],
+            "notes": list(self.notes),
             "checked": [{**plain(c), "verdict": c.verdict.value} for c in self.checked],
         }
 
@@ -161,4 +166,6 @@ def report_from(data: Mapping[str, Any]) -> Report:
         tuple((p["target"], p["reason"]) for p in data["problems"]),
         data["seconds"],
         data["version"],
+        data.get("command", "gradwright check"),
+        tuple(data.get("notes", ())),
     )

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
-from gradwright.check.battery import ASKED, CHECKS
 from gradwright.check.battery.inputs import HOW
 from gradwright.check.records import Checked, Finding, Outcome, Report
 
@@ -25,7 +24,7 @@ except ModuleNotFoundError:  # plain text then
     Console: Any = None  # type: ignore[no-redef]
 
 HEADINGS = {
-    "runs": "runs", "captured tensors": "capt", "inputs unchanged": "inp", "deterministic": "det",
+    "made again": "again", "own dtype": "own", "float64": "f64", "runs": "runs", "captured tensors": "capt", "inputs unchanged": "inp", "deterministic": "det",
     "independent calls": "call", "grad modes": "mode", "shapes": "shp", "undefined gradients": "und",
     "marked outputs": "mark", "first order": "1st",
     "second order": "2nd", "second witness": "wit", "complex": "cplx", "dtype": "dt", "needs_input_grad": "need",
@@ -58,6 +57,10 @@ def layout(report: Report, width: int = 120) -> Iterator[list[Segment]]:
         yield []
         for k, ((line, _),) in enumerate(_wrapped(f"{target}: {reason}", "", width - 2)):
             yield [("  " if k else "! ", MARKS[Outcome.ERROR][1]), (line, "")]
+    for k, note in enumerate(report.notes):
+        if k == 0:
+            yield []
+        yield from _wrapped(f"· {note}.", "dim", width)
     yield []
     yield _totals(report)
 
@@ -66,17 +69,18 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
     if not checked:
         return
     longest = max(len(c.name) for c in checked) + 2
-    names = [n for n in CHECKS | ASKED if any(f.check == n for c in checked for f in c.findings)]
+    found = {f.check for c in checked for f in c.findings}
+    shown = names = [n for n in HEADINGS if n in found]
     if longest + sum(len(HEADINGS[n]) + 1 for n in names) + 22 > width:
         plain = (Outcome.PASS, Outcome.SKIPPED)
-        names = [n for n in names if n in ("first order", "second order") or not all(
+        names = [n for n in shown if n in ("first order", "second order") or not all(
             f.outcome in plain for c in checked for f in c.findings if f.check == n)]  # fmt: skip
     yield [("".ljust(longest) + " ".join(HEADINGS[n] for n in names), "bold")]
     for c in checked:
-        found = {f.check: f.outcome for f in c.findings}
+        outcomes = {f.check: f.outcome for f in c.findings}
         line: list[Segment] = [(c.name.ljust(longest), "")]
         for n in names:
-            mark, style = MARKS[found.get(n, Outcome.SKIPPED)]
+            mark, style = MARKS[outcomes.get(n, Outcome.SKIPPED)]
             line.append((mark.center(len(HEADINGS[n])) + " ", style))
         line += [(f" {c.verdict.value.lower():13}", MARKS[c.verdict][1]), (f"{c.seconds:6.1f} s", "dim")]
         yield line
@@ -84,7 +88,7 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
     for legend in (LEGEND, [f"{HEADINGS[n]} = {n}" for n in names if HEADINGS[n] != n]):
         for part in textwrap.wrap("   ".join(s.replace(" ", "\xa0") for s in legend), max(width, 40)):
             yield [(part.replace("\xa0", " "), "dim")]
-    hidden = [n for n in CHECKS if n not in names]
+    hidden = [n for n in shown if n not in names]
     if hidden:
         yield from _wrapped(f"Not shown, as nothing is wrong there: {', '.join(hidden)}.", "dim", width)
 

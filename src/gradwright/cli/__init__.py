@@ -1,4 +1,4 @@
-"""The command line: `gradwright run`, `gradwright check`, `graph`, `launch` and `demo`."""
+"""The command line: `gradwright run`, `audit`, `check`, `graph`, `launch` and `demo`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import gradwright
-from gradwright.cli import check, graph, launch
+from gradwright.cli import audit, check, graph, launch
 from gradwright.cli.run import run
 
 _EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
@@ -33,6 +33,8 @@ def _command(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
     """Run a command of ours; the exit status."""
     if arguments.command == "check":
         return check.run(arguments)
+    if arguments.command == "audit":
+        return audit.run(arguments)
     if arguments.command == "graph":
         return graph.run(arguments)
     if arguments.command == "launch":
@@ -63,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     rest.required = False
 
     check.add(commands)
+    audit.add(commands)
     graph.add(commands)
     launch.add(commands)
 

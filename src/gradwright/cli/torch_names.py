@@ -64,7 +64,7 @@ _MORE = {
 
 # At the top of gradwright, and not at the top of PyTorch.
 OURS = frozenset({
-    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "custom_op", "op",
+    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "audit", "custom_op", "op",
     "value_and_grad", "xp",
 })  # fmt: skip
 

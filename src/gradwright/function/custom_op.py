@@ -281,7 +281,7 @@ def _function(op: CustomOp[Any, Any], parameters: list[inspect.Parameter]) -> An
     return FunctionMeta(fn.__name__, (Function,), {
         "__module__": fn.__module__, "__qualname__": fn.__qualname__, "__doc__": fn.__doc__,
         "forward": staticmethod(forward), "backward": staticmethod(backward), "jvp": staticmethod(jvp),
-        "_has_jvp": staticmethod(lambda: bool(op.tangents)),
+        "_made_of": op, "_has_jvp": staticmethod(lambda: bool(op.tangents)),
         "_formula": staticmethod(formula), "_cast": "return xp.astype(grad, {argument}.dtype)",
         "_give": f"declare its derivative: {fn.__name__}.vjp({{argument}}=...)",
         "_fit": 'sum it down to [{sizes}] in that formula, or declare custom_op(kind="elementwise"), which does so',

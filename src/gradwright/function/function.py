@@ -42,6 +42,8 @@ from gradwright.guards.in_forward import inside
 from gradwright.guards.outside_ctx import UNREAD
 
 _new = object.__new__
+heard: Callable[[Any, tuple[Any, ...]], Any] | None = None
+"""What is handed every call of a Function while an audit is on, and returns its result, or NotImplemented."""
 
 
 class FunctionMeta(type):
@@ -146,6 +148,8 @@ class Function(Declarations, metaclass=FunctionMeta):
         """
         if kwargs:
             args = _positional(cls, args, kwargs)
+        if heard is not None and (found := heard(cls, args)) is not NotImplemented:
+            return found
         own_context = cls.setup_context is Function.setup_context
         if not own_context:
             args = _with_defaults(cls, args)

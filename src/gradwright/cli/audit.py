@@ -1,0 +1,130 @@
+"""`gradwright audit SCRIPT [ARGS]...`: run a program, and look at the derivatives that it uses, where it uses them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from gradwright.check import Report, page
+from gradwright.check.attempt import Attempt
+from gradwright.check.audit import Audit
+from gradwright.check.audit.session import BUDGET
+from gradwright.check.table import show
+from gradwright.cli import program, torch_names
+
+ABOUT = "run a program and check the derivatives that it uses, with the inputs they get"
+LONG = f"""{ABOUT.capitalize()}. Copies are kept of the first calls of every Function,
+custom_op and Op; when the program has ended they are made again, and their gradients compared with differences along
+random directions. `import torch` is gradwright, or PyTorch with --torch: then its Functions and the operations of
+torch.library are looked at. The program computes what it computes without this, to the bit.
+
+exit status: 0 if all is right, 1 if something is wrong or cannot be told, 2 if something could not be looked at, the
+program raised or ended with another status than 0, or it called nothing that could be looked at."""
+USAGE = "gradwright audit [OPTIONS]... (SCRIPT | -m MODULE) [ARGS]..."
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser("audit", help=ABOUT, description=LONG, usage=USAGE,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    command.add_argument("script", metavar="SCRIPT", nargs="?", help="the program, a Python file")
+    command.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="the program's own arguments")
+    command.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER,
+                         help="run a module as python -m does; what follows is its own")  # fmt: skip
+    command.add_argument("--torch", action="store_true", help="`import torch` is PyTorch, not gradwright")
+    command.add_argument("--budget", metavar="SECONDS", type=_seconds, default=BUDGET,
+                         help=f"what looking at the calls may take (default: {BUDGET:g})")  # fmt: skip
+    command.add_argument("--every", metavar="N", type=_count, default=0, help="keep every N-th call of each, too")
+    command.add_argument("--only", metavar="NAME", action="append", default=[], help="look at this; may be given again")
+    command.add_argument("--skip", metavar="NAME", action="append", default=[], help="leave this out; likewise")
+    command.add_argument("--html", metavar="FILE", help="write a report to be opened in a browser")
+    command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output, while what "
+                         "the program prints goes to standard error")  # fmt: skip
+
+
+def _count(text: str) -> int:
+    n = int(text)
+    if n < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return n
+
+
+def _seconds(text: str) -> float:
+    n = float(text)
+    if not 0 < n < 1e6:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
+    return n
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program, report, and return the exit status."""
+    if arguments.module == [] or (arguments.script is None and arguments.module is None):
+        return _refused(f"nothing to run: {USAGE}")
+    attempt = Attempt()
+    with attempt:
+        if not arguments.torch:
+            torch_names.install()
+        if arguments.module:
+            made = program.module(arguments.module[0], arguments.module[1:])
+        else:
+            made = program.script(arguments.script, arguments.args)
+    if attempt.error is not None:
+        what = arguments.module[0] if arguments.module else arguments.script
+        cannot_read = isinstance(attempt.error, OSError)
+        return _refused(f"cannot read {what}: {attempt.error.strerror}" if cannot_read else attempt.said())
+    made.enter()
+    audit = Audit(arguments.budget, arguments.every, arguments.only, arguments.skip, shown=False, target=made.name)
+    with redirect_stdout(sys.stderr) if arguments.json == "-" else nullcontext(), audit:
+        _run(made, audit)
+    if audit.report is None:  # a process that the program has forked ends here, too
+        return 0
+    return _told(audit.report, arguments)
+
+
+def _refused(reason: str) -> int:
+    print(f"gradwright audit: {reason}", file=sys.stderr)
+    return 2
+
+
+def _run(made: program.Program, audit: Audit) -> None:
+    """Run it, wait for its threads as Python does, and tell how it ended if that was not as it should."""
+    attempt = Attempt()
+    with attempt:
+        made.run()
+    error = attempt.error
+    if isinstance(error, SystemExit):
+        if error.code is not None and error.code != 0:
+            if not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
+            audit.problem(made.name, f"it ended with exit status {error.code if isinstance(error.code, int) else 1}: "
+                          "what is told is what was called before")  # fmt: skip
+    elif error is not None:
+        sys.excepthook(type(error), error, error.__traceback__)
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        mend = ": leave out --torch to run it on gradwright" if missing else ": what is told is what was called before"
+        audit.problem(made.name, f"it raises {attempt.said(made.file)}{mend}")
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def _told(report: Report, arguments: argparse.Namespace) -> int:
+    """Write and print the report; the exit status."""
+    said = json.dumps(report.as_dict(), indent=1) + "\n"
+    try:
+        if arguments.json and arguments.json != "-":
+            Path(arguments.json).write_text(said, encoding="utf-8")
+        if arguments.html:
+            page.write(report, arguments.html)
+    except OSError as e:
+        return _refused(f"cannot write {e.filename}: {e.strerror}")
+    if arguments.json == "-":
+        sys.stdout.write(said)
+    else:
+        show(report)
+    return report.exit_code
