@@ -24,7 +24,8 @@ except ModuleNotFoundError:  # plain text then
     Console: Any = None  # type: ignore[no-redef]
 
 HEADINGS = {
-    "made again": "again", "own dtype": "own", "float64": "f64", "runs": "runs", "captured tensors": "capt", "inputs unchanged": "inp", "deterministic": "det",
+    "made again": "again", "own dtype": "own", "float64": "f64",
+    "runs": "runs", "captured tensors": "capt", "inputs unchanged": "inp", "deterministic": "det",
     "independent calls": "call", "grad modes": "mode", "shapes": "shp", "undefined gradients": "und",
     "marked outputs": "mark", "first order": "1st",
     "second order": "2nd", "second witness": "wit", "complex": "cplx", "dtype": "dt", "needs_input_grad": "need",

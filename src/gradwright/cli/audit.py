@@ -43,8 +43,8 @@ def add(commands: Any) -> None:
     command.add_argument("--only", metavar="NAME", action="append", default=[], help="look at this; may be given again")
     command.add_argument("--skip", metavar="NAME", action="append", default=[], help="leave this out; likewise")
     command.add_argument("--html", metavar="FILE", help="write a report to be opened in a browser")
-    command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output, while what "
-                         "the program prints goes to standard error")  # fmt: skip
+    command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output, while "
+                         "what the program prints goes to standard error")  # fmt: skip
 
 
 def _count(text: str) -> int:

@@ -1,7 +1,7 @@
-"""Where calls are heard while an audit is on: gradwright's Functions and Ops, PyTorch's Functions and custom operations.
+"""Where calls are heard while an audit is on: Functions and Ops, PyTorch's Functions and operations.
 
-gradwright's are heard in `Function.apply` and `Op.__call__`, PyTorch's in the class below its Function, which is reached
-also by an ``apply`` that was looked up before. PyTorch is met where the program imports it, and never imported here.
+gradwright's are heard in `Function.apply` and `Op.__call__`, PyTorch's in the class below its Function, which is
+reached also by an ``apply`` that was looked up before. It is met where the program imports it, and never imported here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Seams:
                 return call(op, *arrays, **static)
             return listener.call("op", op, gradwright, op.name, arrays, static, partial(call, op, *arrays, **static))
 
-        Op.__call__ = heard  # type: ignore[method-assign]
+        Op.__call__ = heard  # type: ignore[method-assign, assignment]
         if _THEIRS in sys.modules:
             self.meet(sys.modules[_THEIRS])
         else:
@@ -76,7 +76,7 @@ class Seams:
         listener = self.listener
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            run = partial(super(base, cls).apply, *args, **kwargs)
+            run = partial(super(base, cls).apply, *args, **kwargs)  # type: ignore[misc]
             torch: Any = sys.modules["torch"]
             if not listener.hears() or not issubclass(cls, module.Function) or torch.jit.is_tracing():
                 return run()
@@ -90,7 +90,9 @@ class Seams:
 
 def _told(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any, tuple[Any, ...], dict[str, Any]]:
     """What has been called of PyTorch's: a Function; or the operation that a Function was generated for."""
-    op, metadata, given = operation(cls), args[-1] if args else None, args[:-1]
+    op = operation(cls)
+    metadata: Any = args[-1] if args else None
+    given: Any = args[:-1]
     if op is None:
         return "torch", cls, args, kwargs
     if hasattr(metadata, "input_spec"):  # lists of tensors came one by one

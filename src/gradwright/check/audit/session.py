@@ -46,7 +46,8 @@ def audit(
         shown: whether to print it.
 
     What is called is copied, and nothing else happens to it; it is called again, on copies, when the block has ended.
-    So no number that the program computes is another, and no random number. The report is ``report`` of what it returns.
+    So no number that the program computes is another, and no random number. ``report`` of what it returns is the
+    report.
 
     >>> import gradwright as gw
     >>> class Double(gw.autograd.Function):
@@ -103,8 +104,8 @@ class Audit:
         if os.getpid() != self.listener.process:  # a process that was forked within
             return
         if error is not None and not self.problems:
-            self.problems.append((self.target or "the block", f"raises {type(error).__name__}: {error}; what is told is "
-                                  "what was called before"))  # fmt: skip
+            said = f"raises {type(error).__name__}: {error}; what is told is what was called before"
+            self.problems.append((self.target or "the block", said))
         self.report = self._report()
         if self.html is not None:
             page.write(self.report, self.html)
@@ -211,8 +212,8 @@ def _nothing(met: list[Met], only: Sequence[str]) -> str:
     if only:
         return f"nothing was called of the name {', '.join(only)}"
     return ("no Function and no custom operation was called: this looks at classes with a backward of their own, "
-            "gw.op, custom_op and torch.library operations, and there was none; `gradwright check` looks at what a file "
-            "defines, called or not")  # fmt: skip
+            "gw.op, custom_op and torch.library operations, and there was none; `gradwright check` looks at what a "
+            "file defines, called or not")  # fmt: skip
 
 
 def _uncalled(met: list[Met]) -> Iterator[str]:
@@ -237,5 +238,5 @@ def _compiled() -> Iterator[str]:
     dynamo: Any = sys.modules.get("torch._dynamo.utils")
     frames = dynamo.counters["frames"].get("ok", 0) if dynamo is not None else 0
     if frames:
-        yield (f"torch.compile has compiled {frames} function{'s' if frames > 1 else ''}, in which no Function is heard: "
-               "look at these with TORCH_COMPILE_DISABLE=1 in the environment")  # fmt: skip
+        yield (f"torch.compile has compiled {frames} function{'s' if frames > 1 else ''}, in which no Function is "
+               "heard: look at these with TORCH_COMPILE_DISABLE=1 in the environment")  # fmt: skip

@@ -1,10 +1,10 @@
 """A gradient against differences along random directions, with an honest account of noise, rounding and kinks.
 
 The outputs, weighted with fixed Gaussian numbers w and summed in float64, are a function of the inputs; backward gives
-its gradient g. Along a direction u, Gaussian times the size s of an input, the difference between x + h u and x - h u is
-compared with what g says of the very points that rounding has made of these. What is apart, over 2 h, tends with h to
-<e, u>, e being the error of the gradient: a Gaussian of standard deviation s |e|, however e lies. If it is within t, the
-chance of that is at most sqrt(2/pi) t / (s |e|), and of several directions the product (see `gradwright.verify.chance`).
+its gradient g. Along a direction u, Gaussian times the size s of an input, the difference between x + h u and x - h u
+is compared with what g says of the very points that rounding has made of these. What is apart, over 2 h, tends with h
+to <e, u>, e being the error of the gradient: a Gaussian of standard deviation s |e|, however e lies. If it is within t,
+the chance of that is at most sqrt(2/pi) t / (s |e|), and of several directions the product (see `verify.chance`).
 
 How far it may be off: noise of the values, measured on points close together (the differences of high order of what is
 smooth vanish; Moré and Wild's ECnoise), over h; what neighbouring steps and the two sides differ by, which kinks make
@@ -113,7 +113,8 @@ class Weighted:
 def measured(sum_of: Weighted, which: Sequence[int], directions: int, generator: Any) -> Measured | None:
     """The gradient by these leaves along so many directions; None if nothing finite was found.
 
-    If steps leave where it is defined, entries are moved by a part of their own size each. An alarm is confirmed along three more; one that is alone counts for noise, and as much room is left to others.
+    If steps leave where it is defined, entries are moved by a part of their own size each. An alarm is confirmed
+    along three more; one that is alone counts for noise, and as much room is left to others.
     """
     leaves = [sum_of.bench.leaves[k] for k in which]
     for own in (False, True):
@@ -139,7 +140,8 @@ def measured(sum_of: Weighted, which: Sequence[int], directions: int, generator:
 def _slopes(sum_of: Weighted, sizes: dict[int, Any], directions: int, tolerance: float, generator: Any,
             ) -> list[Slope] | None:  # fmt: skip
     """What directions say that move each leaf as far; three more of them if there is an alarm."""
-    noise, slopes = 0.0, []
+    noise = 0.0
+    slopes: list[Slope] = []
     for n in range(directions + 3):
         if n >= directions and not any(abs(s.off) > s.bar + tolerance for s in slopes):
             break

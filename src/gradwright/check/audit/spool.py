@@ -100,7 +100,8 @@ def _standing(about: dict[str, Any], arrays: Any) -> Streams:
     kind, *rest = about["numpy"]
     torch = known_torch()
     theirs = torch.from_numpy(arrays["torch"]) if torch is not None and "torch" in arrays else None
-    return Streams((version, tuple(keys), following), (kind, arrays["numpy"], *rest), bytes.fromhex(about["ours"]), theirs)
+    numpy = (kind, arrays["numpy"], *rest)
+    return Streams((version, tuple(keys), following), numpy, bytes.fromhex(about["ours"]), theirs)
 
 
 def _written(value: Any, arrays: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""What was called, as a subject of `gradwright check`: where it is written, what its inputs are called, how to run it."""
+"""What was called, as a subject of `gradwright check`: where it is, what its inputs are called, what runs it."""
 
 from __future__ import annotations
 

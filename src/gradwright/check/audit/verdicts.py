@@ -108,9 +108,10 @@ def _again(bench: Bench) -> Finding:
         if not _alike([printed(o) for o in bench.run()[0]], first, bench.unit):
             return Finding("", Outcome.INCONCLUSIVE, "it gives another result each time it is called with the same "
                            "inputs, wherever the generators of random numbers stand",
-                           "draw random numbers with the library's generator, or pass them in", "non-determinism")  # fmt: skip
-        return Finding("", Outcome.ADVICE, "made again it gives another result than in the program, since it depends on "
-                       "what has changed since; its gradient was compared with what it gives now",
+                           "draw random numbers with the library's generator, or pass them in",
+                           "non-determinism")  # fmt: skip
+        return Finding("", Outcome.ADVICE, "made again it gives another result than in the program, since it depends "
+                       "on what has changed since; its gradient was compared with what it gives now",
                        "pass to it what it depends on", "state")  # fmt: skip
     return Finding("", Outcome.ERROR, f"made again it raises {attempt.said(_file(bench))}", "", "not made again")
 
@@ -177,27 +178,29 @@ def _plan(weighted: Weighted, seconds: float) -> tuple[list[list[int]], int]:
 
 def _said(check: str, bench: Bench, weighted: Weighted, found: list[Measured], unknown: int) -> Finding:
     if not all(np.isfinite(g).all() for g in weighted.gradient):
-        return Finding("", Outcome.INCONCLUSIVE, "backward gives nan or inf at the program's inputs", "", "not a number")
+        return Finding("", Outcome.INCONCLUSIVE, "backward gives nan or inf at the inputs of the program", "",
+                       "not a number")  # fmt: skip
     dtype = _dtype(bench)
     if not weighted.linear:
         return failed("not linear", f"backward is not linear in its grad_output: in {dtype}, 1.37 times that gives "
-                      "another gradient than 1.37 times", "compute the gradient as a linear function of grad_output: no "
-                      "clipping, no rounding, no constants added")  # fmt: skip
+                      "another gradient than 1.37 times", "compute the gradient as a linear function of grad_output: "
+                      "no clipping, no rounding, no constants added")  # fmt: skip
     if wrong := [m for m in found if m.wrong]:
         return _wrong(dtype, wrong, found)
     if unknown or not found:
-        return Finding("", Outcome.INCONCLUSIVE, f"in {dtype} the values are not finite, or jump, around the inputs, so "
-                       "that there are no differences to compare with", "", "edge of the domain")  # fmt: skip
+        return Finding("", Outcome.INCONCLUSIVE, f"in {dtype} the values are not finite, or jump, around the inputs, "
+                       "so that there are no differences to compare with", "", "edge of the domain")  # fmt: skip
     size, name = max((max(m.sampled.noticed(), *m.sampled.rooms), listed([f"`{n}`" for n in m.names])) for m in found)
-    chance = max(max(m.sampled.missing(size) for m in found), 1e-99)
+    chance = max(*(m.sampled.missing(size) for m in found), 1e-99)
     directions = len(found[0].sampled.rooms)
     own = ", entries weighted with their own size" if any(m.own for m in found) else ""
     if size >= 1:
         return Finding("", Outcome.PASS if check == OWN else Outcome.INCONCLUSIVE,
-                       f"agrees in {dtype} along {directions} random directions, but only errors as large as the gradient "
-                       f"by {name} would be found for sure: rounding and kinks hide others")  # fmt: skip
-    return passed(f"agrees in {dtype} along {directions} random direction{'s' if directions > 1 else ''}; an error of {size:.1g} "
-                  f"of the gradient by {name} or more is missed with a chance below {chance:.1g}{own}")  # fmt: skip
+                       f"agrees in {dtype} along {directions} random directions, but only errors as large as the "
+                       f"gradient by {name} would be found for sure: rounding and kinks hide others")  # fmt: skip
+    ways = f"{directions} random direction{'s' if directions > 1 else ''}"
+    return passed(f"agrees in {dtype} along {ways}; an error of {size:.1g} of the gradient by {name} or more "
+                  f"is missed with a chance below {chance:.1g}{own}")  # fmt: skip
 
 
 def _wrong(dtype: str, wrong: list[Measured], found: list[Measured]) -> Finding:
