@@ -6,7 +6,6 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.backends.devices import device_of
-from gradwright.engine.memory import layout
 
 
 def _never(what: str) -> Any:
@@ -61,8 +60,8 @@ class Asked:
 
     def is_set_to(self, tensor: Any) -> bool:
         """Whether it is the same memory as another tensor, seen in the same way."""
-        mine, other = layout(self), layout(tensor)
-        return bool(mine == other) and self.data_ptr() == tensor.data_ptr()  # type: ignore[attr-defined]
+        asked = [(t.data_ptr(), t.shape, t.stride()) for t in (self, tensor)]
+        return asked[0] == asked[1]
 
     @property
     def itemsize(self) -> int:
@@ -87,7 +86,7 @@ class Asked:
     def dim_order(self, ambiguity_check: Any = False) -> tuple[int, ...]:
         """Its dims from the one with the largest steps in memory to the one with the smallest."""
         steps = self.stride()  # type: ignore[attr-defined]
-        return tuple(sorted(range(len(steps)), key=lambda d: (-steps[d], d)))
+        return tuple(sorted(range(len(steps)), key=lambda d: (-steps[d], -self.array.shape[d])))
 
     def const_data_ptr(self) -> int:
         """`data_ptr`, of memory that will not be written."""
