@@ -12,7 +12,7 @@ from gradwright.pages.markup import data, join
 
 def page() -> str:
     return document("gradwright.check", "template.html", ["style.css"], ["page.js"], title=join("<$title>"), about="",
-                    totals="$about", problems="", rows="", data=data({}))  # fmt: skip
+                    command="check", totals="$about", problems="", rows="", data=data({}))  # fmt: skip
 
 
 def test_parts_are_put_in_once_and_as_they_are() -> None:
