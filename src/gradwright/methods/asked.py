@@ -60,8 +60,9 @@ class Asked:
 
     def is_set_to(self, tensor: Any) -> bool:
         """Whether it is the same memory as another tensor, seen in the same way."""
-        asked = [(t.data_ptr(), t.shape, t.stride()) for t in (self, tensor)]
-        return asked[0] == asked[1]
+        tensors: tuple[Any, Any] = (self, tensor)
+        mine, its = ((t.data_ptr(), t.shape, t.stride()) for t in tensors)
+        return bool(mine == its)
 
     @property
     def itemsize(self) -> int:
