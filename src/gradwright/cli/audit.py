@@ -107,7 +107,8 @@ def _run(made: program.Program, audit: Audit) -> None:
         sys.excepthook(type(error), error, error.__traceback__)
         missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
         mend = ": leave out --torch to run it on gradwright" if missing else ": what is told is what was called before"
-        audit.problem(made.name, f"it raises {attempt.said(made.file)}{mend}")
+        said = attempt.said(made.file).partition("\n")[0]  # the rest is in the traceback
+        audit.problem(made.name, f"it raises {said}{mend}")
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()

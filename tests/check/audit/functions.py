@@ -30,3 +30,15 @@ class Forgotten(Scaled):
 def leaf(*shape, dtype=gw.float32):
     """Random numbers that require grad."""
     return gw.randn(*shape, dtype=dtype, requires_grad=True)
+
+
+class Plain(gw.autograd.Function):
+    """Wrong: 3 x, with the gradient of x; it counts nothing, so that it can be compiled."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 3.0
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 1

@@ -1,5 +1,6 @@
 """`gradwright.audit`: what it finds, and that it changes nothing."""
 
+import multiprocessing
 import random
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import gradwright as gw
 from gradwright.check.audit import audit
 from gradwright.check.records import Outcome
-from tests.check.audit.functions import Forgotten, Scaled, leaf
+from tests.check.audit.functions import Forgotten, Plain, Scaled, leaf
 
 
 def train(f):
@@ -55,3 +56,40 @@ def test_what_is_refused():
         audit(every=-1)
     with audit(shown=False), pytest.raises(RuntimeError, match="on already"), audit():
         pass
+
+
+def test_a_fault_in_a_compiled_step():
+    w = leaf(5)
+
+    @gw.compile(backend="plan")
+    def step(x):
+        loss = Plain.apply(w * x).sum()
+        loss.backward()
+        with gw.no_grad():
+            w.sub_(0.01 * w.grad)
+        return loss
+
+    with audit(shown=False) as found:
+        for _ in range(4):
+            step(gw.ones(5))
+    (checked,) = found.report.checked
+    assert "0.333333 times what it should be" in checked.failures[0].sentence
+
+
+def test_what_is_not_heard_is_told():
+    @gw.compile(backend="plan")
+    def step(x):
+        return gw.autograd.grad(Plain.apply(x).sum(), x)[0]
+
+    x = leaf(3)
+    for _ in range(3):
+        step(x)
+    with audit(shown=False) as found:
+        step(x)
+        process = multiprocessing.get_context("spawn").Process(target=int)
+        process.start()
+        process.join()
+    assert not found.report.checked
+    said = " ".join(found.report.notes)
+    assert "step was compiled before the audit began" in said
+    assert "started by spawn" in said

@@ -24,6 +24,7 @@ KINDS = 8
 _LOOKED = 10_000
 """Among how many calls those are looked for."""
 _ATOMS = (bool, int, str, type(None))
+_TRACED = "gradwright.transform.program"
 
 
 class Listener:
@@ -145,9 +146,12 @@ def _unfit(tensors: list[Any], T: Any) -> str | None:
         return None
     for t in tensors:
         if not isinstance(t, TensorBase) or not isinstance(t.array, (np.ndarray, np.generic)):
-            library = type(t.array).__module__.partition(".")[0]
-            inside = "inside a transform, or while a step was traced"
-            return f"it was called {inside}" if library == "gradwright" else f"it was called with arrays of {library}"
+            home = type(t.array).__module__
+            if home.startswith(_TRACED):
+                return "there it was traced for a compiled step: its eager runs before that are looked at"
+            library = home.partition(".")[0]
+            inside = "it was called inside a transform"
+            return inside if library == "gradwright" else f"it was called with arrays of {library}"
     return None
 
 

@@ -20,16 +20,23 @@ from gradwright.check.audit.listener import Listener
 from gradwright.function import function as ours
 from gradwright.function.function import Function
 from gradwright.op import Op, table
+from gradwright.transform.program.compiled import Programs
 
 _THEIRS = "torch.autograd.function"
 
 
 class Seams:
-    """A context manager: while it is on, a `Listener` hears of calls in all threads."""
+    """A context manager: while it is on, a `Listener` hears of calls in all threads.
+
+    Attributes:
+        compiled: names of the functions of `gradwright.compile` that were called and had been compiled before.
+    """
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
         self.call = Op.__call__
+        self.called = Programs._called
+        self.compiled: set[str] = set()
         self.finder = _Finder(self.meet)
         self.base: Any = None
 
@@ -45,6 +52,17 @@ class Seams:
             return listener.call("op", op, gradwright, op.name, arrays, static, partial(call, op, *arrays, **static))
 
         Op.__call__ = heard  # type: ignore[method-assign, assignment]
+        called, compiled = self.called, self.compiled
+        seen: set[Programs] = set()
+
+        def found(programs: Programs, records: bool, args: Any, kwargs: Any) -> Any:
+            if programs not in seen:
+                seen.add(programs)
+                if programs.entries:
+                    compiled.add(programs._name())
+            return called(programs, records, args, kwargs)
+
+        Programs._called = found  # type: ignore[method-assign, assignment]
         if _THEIRS in sys.modules:
             self.meet(sys.modules[_THEIRS])
         else:
@@ -54,6 +72,7 @@ class Seams:
     def __exit__(self, *exc: object) -> None:
         ours.heard = None
         Op.__call__ = self.call  # type: ignore[method-assign]
+        Programs._called = self.called  # type: ignore[method-assign]
         if self.finder in sys.meta_path:
             sys.meta_path.remove(self.finder)
         if self.base is not None:

@@ -29,6 +29,7 @@ BUDGET = 20.0
 """Seconds that looking at the calls may take."""
 _RANK = (Outcome.SKIPPED, Outcome.PASS, Outcome.ADVICE, Outcome.INCONCLUSIVE, Outcome.FAIL, Outcome.ERROR)
 _NAMED = 8
+_ANEW = ("spawn_posix", "spawn_win32", "forkserver")
 _on: list[Any] = []
 
 
@@ -123,7 +124,7 @@ class Audit:
         notes: list[str] = []
         uncalled = [*_uncalled(met)]
         checked = self._checked(met, notes)
-        notes += [*uncalled, *_compiled()]
+        notes += [*uncalled, *_compiled(self.seams.compiled), *_spawned()]
         if not any(m.calls or m.left for m in met):
             self.problems.append((self.target or "the block", _nothing(met, self.only)))
         targets = (self.target,) if self.target else ()
@@ -233,10 +234,20 @@ def _uncalled(met: list[Met]) -> Iterator[str]:
             yield f"{m.name} was called, but never with an input that requires grad"
 
 
-def _compiled() -> Iterator[str]:
-    """That PyTorch has compiled something, in which calls are not heard."""
+def _compiled(before: set[str]) -> Iterator[str]:
+    """That there was something compiled, in which calls are not heard: before the audit, or by PyTorch."""
+    for name in sorted(before):
+        yield (f"{name} was compiled before the audit began, so that no Function is heard in it: begin before its "
+               "first call, or have GRADWRIGHT_COMPILE=eager in the environment")  # fmt: skip
     dynamo: Any = sys.modules.get("torch._dynamo.utils")
     frames = dynamo.counters["frames"].get("ok", 0) if dynamo is not None else 0
     if frames:
         yield (f"torch.compile has compiled {frames} function{'s' if frames > 1 else ''}, in which no Function is "
                "heard: look at these with TORCH_COMPILE_DISABLE=1 in the environment")  # fmt: skip
+
+
+def _spawned() -> Iterator[str]:
+    """That processes were started anew, in which calls are not heard."""
+    if any(f"multiprocessing.popen_{how}" in sys.modules for how in _ANEW):
+        yield ("processes were started by spawn or forkserver, in which no Function is heard: start them by fork to "
+               "have them looked at")  # fmt: skip
