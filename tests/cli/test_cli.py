@@ -25,7 +25,6 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize(("arguments", "error"), [
-    (["run"], "the following arguments are required: SCRIPT"),
     (["frobnicate"], "invalid choice: 'frobnicate'"),
     (["demo", "x"], "unrecognized arguments: x"),
 ])
@@ -36,8 +35,10 @@ def test_wrong_arguments(arguments, error, capsys):
 
 
 def test_run_passes_everything_after_the_script_on(monkeypatch):
-    monkeypatch.setattr(cli, "run", lambda script, args: (script, args))
-    assert main(["run", "a.py", "--help", "b", "--", "-x"]) == ("a.py", ["--help", "b", "--", "-x"])
+    monkeypatch.setattr(cli.run, "run", lambda script, args: (script, args))
+    monkeypatch.setattr(cli.run, "run_module", lambda name, args: (name, args))
+    for first in (["a.py"], ["-m", "a.b"]):
+        assert main(["run", *first, "--help", "b", "--", "-x"]) == (first[-1], ["--help", "b", "--", "-x"])
 
 
 def test_the_demo_without_rich_names_the_extra(monkeypatch, capsys):

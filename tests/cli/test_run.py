@@ -6,7 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from gradwright.cli.run import run
+from gradwright.cli import main
+from gradwright.cli.run import run, run_module
 
 GRADWRIGHT_RUN = ("-m", "gradwright", "run")
 
@@ -98,3 +99,36 @@ def test_pytorch_already_imported(tmp_path, monkeypatch, capsys):
     program.write_text("raise AssertionError\n")
     assert run(str(program)) == 2
     assert capsys.readouterr().err.startswith("gradwright run: PyTorch is already imported in this process (from ")
+
+
+def test_a_module_is_run_as_python_would(tmp_path, python):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("import torch\n")
+    (package / "__main__.py").write_text(
+        "import sys, torch\n"
+        "from . import torch as same\n"
+        "print(__name__, __package__, sys.argv[1:], sys.path[0], torch.__version__.partition('+')[2][:10])\n"
+    )
+    done = python(*GRADWRIGHT_RUN, "-m", "package", "-h", "--x=1")
+    assert done.stdout == f"__main__ package ['-h', '--x=1'] {tmp_path} gradwright\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_tests_are_run_by_pytest(tmp_path, python):
+    (tmp_path / "test_it.py").write_text("import torch\ndef test(): assert 'gradwright' in torch.__version__\n")
+    done = python(*GRADWRIGHT_RUN, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def test_a_module_that_is_not_there(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setattr("gradwright.torch_names.hook.install", lambda: None)
+    assert run_module("nothing_there") == 2
+    assert capsys.readouterr().err == "gradwright run: there is no module nothing_there that could be run\n"
+
+
+def test_nothing_to_run(capsys):
+    assert main(["run"]) == 2
+    assert capsys.readouterr().err.startswith("gradwright run: nothing to run: gradwright run SCRIPT")

@@ -8,18 +8,20 @@ import sys
 from collections.abc import Sequence
 
 import gradwright
-from gradwright.cli import audit, check, graph, launch
-from gradwright.cli.run import run
+from gradwright.cli import audit, check, graph, launch, run
 
 _EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command that ``argv`` (by default the process's arguments) names; returns the exit status."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:2] == ["run", "-m"] and len(given) > 2:  # argparse would keep a "--" for itself
+        return run.run_module(given[2], given[3:])
     parser = _parser()
-    arguments = parser.parse_args(argv)
-    if arguments.command == "run":
-        return run(arguments.script, arguments.args)
+    arguments = parser.parse_args(given)
+    if arguments.command == "run" and not arguments.names:  # what it raises is the program's own
+        return run.command(arguments)
     try:
         status = _command(parser, arguments)
         sys.stdout.flush()
@@ -31,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _command(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> int:
     """Run a command of ours; the exit status."""
+    if arguments.command == "run":
+        return run.command(arguments)
     if arguments.command == "check":
         return check.run(arguments)
     if arguments.command == "audit":
@@ -57,13 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gradwright {gradwright.__version__}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
 
-    about = "run a program that says `import torch` on gradwright"
-    command = commands.add_parser("run", help=about, description=f"{about.capitalize()}, unmodified.",
-                                  usage="gradwright run SCRIPT [ARGS]...")  # fmt: skip
-    command.add_argument("script", metavar="SCRIPT", help="the program, a Python file")
-    rest = command.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="the program's own arguments")
-    rest.required = False
-
+    run.add(commands)
     check.add(commands)
     audit.add(commands)
     graph.add(commands)

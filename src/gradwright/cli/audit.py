@@ -15,7 +15,8 @@ from gradwright.check.attempt import Attempt
 from gradwright.check.audit import Audit
 from gradwright.check.audit.session import BUDGET
 from gradwright.check.table import show
-from gradwright.cli import program, torch_names
+from gradwright.cli import program
+from gradwright.torch_names import hook
 
 ABOUT = "run a program and check the derivatives that it uses, with the inputs they get"
 LONG = f"""{ABOUT.capitalize()}. Copies are kept of the first calls of every Function,
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     attempt = Attempt()
     with attempt:
         if not arguments.torch:
-            torch_names.install()
+            hook.install()
         if arguments.module:
             made = program.module(arguments.module[0], arguments.module[1:])
         else:

@@ -14,11 +14,11 @@ from typing import Any
 
 from gradwright import viz
 from gradwright.check.discover import load
-from gradwright.cli import torch_names
 from gradwright.contract.containers import paths, take_apart
 from gradwright.errors import LayoutError, kind
 from gradwright.nn import Module
 from gradwright.pages import files
+from gradwright.torch_names import hook
 from gradwright.viz.explorer import explore
 from gradwright.viz.text import lines
 
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the function, show its graph, and return the exit status."""
     ours = "torch" not in sys.modules
     if ours:
-        torch_names.install()
+        hook.install()
     try:
         with redirect_stdout(sys.stderr):  # what the program prints is no part of what was asked for
             result, names = _called(_function(arguments.target))
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
     finally:
         if ours:
-            torch_names.uninstall()
+            hook.uninstall()
     return 0
 
 

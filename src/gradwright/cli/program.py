@@ -11,7 +11,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from gradwright.cli import torch_names
+from gradwright.torch_names import hook
 
 
 class Program:
@@ -38,6 +38,10 @@ class Program:
         exec(self.code(), vars(self.main))  # noqa: S102 - to run it is what was asked for
 
 
+class NoProgramError(ImportError):
+    """There is no module of that name that could be run."""
+
+
 def script(path: str, args: Sequence[str]) -> Program:
     """The program in a file. Raises OSError if that cannot be read."""
     source = Path(path).read_bytes()
@@ -52,7 +56,7 @@ def script(path: str, args: Sequence[str]) -> Program:
 def module(name: str, args: Sequence[str]) -> Program:
     """The program that a module is, or the ``__main__`` of a package.
 
-    Raises ImportError if there is none; and whatever the packages above it raise when they are imported.
+    Raises NoProgramError if there is none; and whatever the packages above it raise when they are imported.
     """
     folder = str(Path.cwd())
     if not sys.flags.safe_path and sys.path[0] != folder:
@@ -61,7 +65,7 @@ def module(name: str, args: Sequence[str]) -> Program:
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(f"{name}.__main__")
     if spec is None or spec.loader is None or spec.origin is None or not hasattr(spec.loader, "get_code"):
-        raise ImportError(f"there is no module {name} that could be run")
+        raise NoProgramError(f"there is no module {name} that could be run")
     loader: Any = spec.loader
     main = ModuleType("__main__")
     vars(main).update(__file__=spec.origin, __loader__=loader, __cached__=spec.cached, __builtins__=builtins,
@@ -97,7 +101,7 @@ def _cut_import_hook(trace: TracebackType | None) -> None:
     asked = trace
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if name == torch_names.__file__ and asked is not None:
+        if name == hook.__file__ and asked is not None:
             asked.tb_next = None
             return
         if not name.startswith("<frozen importlib"):

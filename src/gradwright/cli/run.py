@@ -1,11 +1,43 @@
-"""`gradwright run SCRIPT [ARGS]...`: a program that says `import torch`, on gradwright, unmodified."""
+"""`gradwright run SCRIPT [ARGS]...`: a program that says `import torch`, on gradwright, unmodified.
+
+`gradwright run -m MODULE [ARGS]...` runs a module as `python -m` does: `-m pytest tests/` runs a package's own tests.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from gradwright.cli import program, torch_names
+from gradwright.cli import program
+from gradwright.torch_names import hook
+from gradwright.torch_names.count import report
+
+ABOUT = "run a program that says `import torch` on gradwright"
+USAGE = "gradwright run SCRIPT [ARGS]...\n       gradwright run -m MODULE [ARGS]...\n       gradwright run --names"
+
+
+def add(commands: Any) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser("run", help=ABOUT, description=f"{ABOUT.capitalize()}, unmodified.", usage=USAGE)
+    command.add_argument("-m", dest="module", metavar="MODULE",
+                         help="run a module or package as python -m does; what follows is its own")  # fmt: skip
+    command.add_argument("--names", action="store_true", help="print how many of PyTorch's names there are, by module")
+    command.add_argument("script", metavar="SCRIPT", nargs="?", help="the program, a Python file")
+    rest = command.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="the program's own arguments")
+    rest.required = False
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Do what the command line asks for; the exit status."""
+    if arguments.names:
+        print(report())
+        return 0
+    if arguments.script is not None:
+        return run(arguments.script, arguments.args)
+    print(f"gradwright run: nothing to run: {USAGE}", file=sys.stderr)
+    return 2
 
 
 def run(script: str, args: Sequence[str] = ()) -> int:
@@ -16,11 +48,34 @@ def run(script: str, args: Sequence[str] = ()) -> int:
     Returns:
         The exit status: 0 when the program has ended, 2 if it could not be read or PyTorch is already imported.
     """
-    try:
+
+    def find() -> program.Program:
         made = program.script(script, args)
-        torch_names.install()
-    except (OSError, RuntimeError) as e:
-        reason = f"cannot read {script}: {e.strerror}" if isinstance(e, OSError) else str(e)
+        hook.install()
+        return made
+
+    return _run(find, script)
+
+
+def run_module(name: str, args: Sequence[str] = ()) -> int:
+    """Run a module, or a package's ``__main__``, as ``python -m NAME ARGS...`` would, with gradwright for ``torch``.
+
+    Returns:
+        The exit status, as of `run`; 2 too if there is no such module. What the packages above it raise passes through.
+    """
+
+    def find() -> program.Program:
+        hook.install()  # the packages above the module are imported now
+        return program.module(name, args)
+
+    return _run(find, name)
+
+
+def _run(find: Callable[[], program.Program], what: str) -> int:
+    try:
+        made = find()
+    except (OSError, RuntimeError, program.NoProgramError) as e:
+        reason = f"cannot read {what}: {e.strerror}" if isinstance(e, OSError) else str(e)
         print(f"gradwright run: {reason}", file=sys.stderr)
         return 2
     made.enter()

@@ -4,6 +4,9 @@ Each ``torch.a.b`` of `SHARED` is a module of its own that holds the public name
 exists; each of `ELSEWHERE` holds those of the module that stands there. Asking for anything else fails with
 "gradwright has no torch.X yet": AttributeError for ``torch.X``, ModuleNotFoundError, which is an ImportError, for
 ``import torch.X`` and ``from torch import X``.
+
+A name that PyTorch has (`known`), and that a program only mentions (`mentions`), fails where it is used: until then
+an `Absent` stands for it.
 """
 
 from __future__ import annotations
@@ -13,90 +16,62 @@ import importlib
 import importlib.abc
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-import gradwright
-from gradwright import cuda
+from gradwright.absent import Absent
+from gradwright.torch_names.known import is_known
+from gradwright.torch_names.mentions import mentioned
+from gradwright.torch_names.served import ELSEWHERE, MORE, OURS, SHARED, SUBSTITUTES, VERSION
 
-# PyTorch's modules that gradwright keeps at the same path with the same meaning, those still to be written included.
-# Not among them: gradwright's own parts, some of which have the name of a different thing in PyTorch (`backends`).
-SHARED = frozenset({
-    "torch",
-    "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
-    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph", "torch.cuda",
-    "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
-    "torch.special",
-    "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.parameter", "torch.nn.utils",
-    "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.parametrizations",
-    "torch.nn.utils.parametrize", "torch.nn.utils.rnn",
-    "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer",
-    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree",
-    "torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data",
-    "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
-})  # fmt: skip
-
-# PyTorch's modules whose public names are also those of a larger one, which serves them here.
-ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
-    "activation", "batchnorm", "container", "conv", "distance", "dropout", "flatten", "fold", "instancenorm", "lazy",
-    "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling", "rnn", "sparse", "transformer",
-    "upsampling",
-)} | {f"torch.optim.{name}": "gradwright.optim" for name in (
-    "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "lbfgs", "nadam", "radam", "rmsprop", "rprop", "sgd",
-)} | {"torch.nn.modules": "gradwright.nn"}  # fmt: skip
-
-# What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
-_MORE = {
-    "torch.nn.modules.batchnorm": {"_BatchNorm": "gradwright.nn.modules.norm:_BatchNorm"},
-    "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.modules.conv:_ConvNd"},
-    "torch.nn.modules.loss": {
-        "_Loss": "gradwright.nn.modules.loss:Loss",
-        "_WeightedLoss": "gradwright.nn.modules.classification:_WeightedLoss",
-    },
-    "torch.nn.modules.module": {name: f"gradwright.nn.hooks:{name}" for name in (
-        "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-        "register_module_full_backward_pre_hook",
-    )},
-    "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
-}  # fmt: skip
-
-# At the top of gradwright, and not at the top of PyTorch.
-OURS = frozenset({
-    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "audit", "custom_op",
-    "op", "value_and_grad", "xp",
-})  # fmt: skip
-
-# The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
-VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
-
-
-def _is_available() -> bool:
-    """False: there is no such thing here."""
-    return False
-
-
-# What nearly every program asks about other devices before it goes on without them.
-_SUBSTITUTES: dict[str, Mapping[str, Any]] = {
-    "torch.accelerator": {"is_available": cuda.is_available, "device_count": cuda.device_count},
-    "torch.backends": {},
-    "torch.backends.cudnn": dict.fromkeys(("benchmark", "deterministic", "enabled"), False)
-    | {"is_available": _is_available},
-    "torch.backends.mps": {"is_available": _is_available, "is_built": _is_available},
-    "torch.version": {"__version__": VERSION, "cuda": None, "hip": None},
+MENDS = {
+    "torch._C": "it is the inside of PyTorch's C++ library",
+    "torch.ao": "gradwright has no quantised numbers",
+    "torch.export": "gradwright.compile makes programs of functions",
+    "torch.onnx": "gradwright writes no ONNX files",
+    "torch.quantization": "gradwright has no quantised numbers",
 }
+"""What to do without a module, or why it is not there."""
 
 
 class TorchModule(ModuleType):
     """A module of PyTorch's name. What it has lies in its ``__dict__``; only what it lacks comes to ``__getattr__``."""
 
     def __getattr__(self, name: str) -> Any:
-        if self.__name__ in SHARED and name not in OURS:
+        full = f"{self.__name__}.{name}"
+        if self.__name__ not in SUBSTITUTES and name not in OURS:
             source = importlib.import_module(_source(self.__name__))
-            if name in getattr(source, "__all__", ()):  # what it imports when it is asked for
-                return getattr(source, name)
-        raise AttributeError(_lacking(f"{self.__name__}.{name}"), name=name, obj=self)
+            offered = name in getattr(source, "__all__", ())  # what it imports when it is asked for
+            if offered or (hasattr(source, "__getattr__") and self.__name__ in ELSEWHERE):
+                found = getattr(source, name, None)
+                if found is not None and not isinstance(found, ModuleType | Absent):
+                    return found
+        if _exists(full):
+            return importlib.import_module(full)
+        if not name.startswith("__") and is_known(full) and mentioned():
+            return _absent(full)
+        raise AttributeError(_lacking(full), name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        there = vars(self).get(name)
+        if isinstance(value, TorchModule) and there is not None and not isinstance(there, ModuleType):
+            return  # a function that has the name of the module it lives in stays
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        names = {*vars(self), *vars(self).get("__all__", ())}
+        above = self.__name__ + "."
+        modules = (m for m in SHARED | ELSEWHERE.keys() | SUBSTITUTES.keys() if m.startswith(above) and _exists(m))
+        return sorted(names | {m[len(above) :].partition(".")[0] for m in modules})
+
+
+def _absent(name: str) -> Absent:
+    parts = name.split(".")
+    mend = next((MENDS[m] for k in range(len(parts), 1, -1) if (m := ".".join(parts[:k])) in MENDS), "")
+    near = _suggestion(name).removeprefix(". ").removesuffix("?")
+    return Absent(name, mend or (near and near[0].lower() + near[1:] + "?"))
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -108,25 +83,25 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname.partition(".")[0] != "torch":
             return None
         if not _exists(fullname):
+            inside = isinstance(sys.modules.get(fullname.rpartition(".")[0]), Absent)
+            if (inside or is_known(fullname)) and mentioned():
+                return ModuleSpec(fullname, self, origin="gradwright", is_package=True, loader_state="absent")
             # With `name=fullname`, `from torch import X` would swallow this and raise an error without our message.
             raise ModuleNotFoundError(_lacking(fullname) + _suggestion(fullname), name="torch")
         # Every one a package, even a leaf: `from torch.a import X` asks the finder about X only if torch.a is one.
         return ModuleSpec(fullname, self, origin="gradwright", is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return TorchModule(spec.name)
+        return _absent(spec.name) if spec.loader_state == "absent" else TorchModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        # The modules below come first: a function may have the name of the module it lives in (autograd.gradcheck).
-        for below in sorted(SHARED | ELSEWHERE.keys() | _SUBSTITUTES.keys()):
-            if below.rpartition(".")[0] == module.__name__ and _exists(below):
-                importlib.import_module(below)
-        vars(module).update(_names(module.__name__))
+        if not isinstance(module, Absent):
+            vars(module).update(_names(module.__name__))
 
 
 def _exists(name: str) -> bool:
     if name not in SHARED and name not in ELSEWHERE:
-        return name in _SUBSTITUTES
+        return name in SUBSTITUTES
     above = name.rpartition(".")[0]
     return (not above or _exists(above)) and importlib.util.find_spec(_source(name)) is not None
 
@@ -143,22 +118,23 @@ def _lacking(name: str) -> str:
 def _suggestion(name: str) -> str:
     """What Python says of a missing attribute, and not of a missing module: the nearest name there is."""
     above, _, last = name.rpartition(".")
-    names = {there.lower(): there for there in reversed(dir(sys.modules.get(above)))}
+    holder = sys.modules.get(above)
+    names = {} if isinstance(holder, Absent) else {there.lower(): there for there in reversed(dir(holder))}
     near = difflib.get_close_matches(last.lower(), names, 1, 0.75)
     return f". Did you mean: '{names[near[0]]}'?" if near else ""
 
 
 def _names(module: str) -> dict[str, Any]:
     """What a module of PyTorch's name holds besides the modules below it."""
-    if module in _SUBSTITUTES:
-        return dict(_SUBSTITUTES[module])
+    if module in SUBSTITUTES:
+        return dict(SUBSTITUTES[module])
     source = importlib.import_module(_source(module))
     names = _public(source)
     about = {"__doc__": source.__doc__, "__file__": source.__file__}
     if module == "torch":
         names = {name: value for name, value in names.items() if name not in OURS}
         about["__version__"] = VERSION
-    for theirs, ours in _MORE.get(module, {}).items():
+    for theirs, ours in MORE.get(module, {}).items():
         home, _, name = ours.partition(":")
         about[theirs] = getattr(importlib.import_module(home), name)
     after = {name for name in getattr(source, "__all__", ()) if name not in vars(source) and name not in OURS}
@@ -207,5 +183,6 @@ def uninstall() -> None:
     """Undo `install`, and forget the modules it made."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    for name in [name for name, module in sys.modules.items() if isinstance(module, TorchModule)]:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, TorchModule) or (isinstance(module, Absent) and name.partition(".")[0] == "torch"):
+            del sys.modules[name]

@@ -1,0 +1,85 @@
+"""Which module of gradwright stands behind which of PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gradwright
+from gradwright.around import flags
+
+# PyTorch's modules that gradwright keeps at the same path with the same meaning, those still to be written included.
+# Not among them: gradwright's own parts, some of which have the name of a different thing in PyTorch (`backends`).
+SHARED = frozenset({
+    "torch",
+    "torch.autograd", "torch.autograd.forward_ad", "torch.autograd.function", "torch.autograd.functional",
+    "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph", "torch.autograd.variable",
+    "torch.cuda", "torch.distributions", "torch.distributions.constraints", "torch.distributions.utils",
+    "torch.distributions.transforms", "torch.distributions.kl", "torch.distributions.constraint_registry",
+    "torch.distributions.distribution", "torch.distributions.exp_family",
+    "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
+    "torch.sparse", "torch.special",
+    "torch.nn", "torch.nn.attention", "torch.nn.common_types", "torch.nn.functional", "torch.nn.grad", "torch.nn.init",
+    "torch.nn.parallel", "torch.nn.parameter",
+    "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.fusion",
+    "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.rnn",
+    "torch.nn.utils.spectral_norm", "torch.nn.utils.stateless", "torch.nn.utils.weight_norm",
+    "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer", "torch.optim.swa_utils",
+    "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree", "torch.utils.benchmark",
+    "torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data",
+    "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler", "torch.utils.dlpack",
+    "torch.utils.hooks",
+})  # fmt: skip
+
+# PyTorch's modules whose public names are also those of a larger one, which serves them here, or that lie elsewhere.
+ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
+    "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten",
+    "fold", "instancenorm", "lazy", "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling",
+    "rnn", "sparse", "transformer", "upsampling",
+)} | {f"torch.optim.{name}": "gradwright.optim" for name in (
+    "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "lbfgs", "nadam", "radam", "rmsprop", "rprop", "sgd",
+)} | {f"torch.{name}": f"gradwright.around.{name}" for name in (
+    "amp", "compiler", "distributed", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
+    "testing", "types",
+)} | {
+    "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
+    "torch._dynamo": "gradwright.around.compiler", "torch._tensor": "gradwright",
+    "torch.amp.autocast_mode": "gradwright.around.amp", "torch.amp.grad_scaler": "gradwright.around.amp",
+    "torch.jit.annotations": "gradwright.around.jit", "torch.cuda.amp": "gradwright.around.cuda_amp",
+    "torch.cuda.amp.grad_scaler": "gradwright.around.cuda_amp",
+    "torch.cuda.amp.autocast_mode": "gradwright.around.cuda_amp",
+    "torch.nn.parallel.data_parallel": "gradwright.nn.parallel", "torch.nn._reduction": "gradwright.nn.reductions",
+    "torch._utils": "gradwright.around.private",
+    "torch._jit_internal": "gradwright.around.private", "torch._six": "gradwright.around.private",
+}  # fmt: skip
+
+# What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
+MORE = {
+    "torch.autograd": {"Variable": "gradwright.autograd.variable:Variable"},
+    "torch.nn.modules.batchnorm": {
+        "_BatchNorm": "gradwright.nn.modules.norm:_BatchNorm", "_NormBase": "gradwright.nn.modules.norm:_Channels",
+    },
+    "torch.nn.modules.conv": {"_ConvNd": "gradwright.nn.modules.conv:_ConvNd"},
+    "torch.nn.modules.loss": {
+        "_Loss": "gradwright.nn.modules.loss:Loss",
+        "_WeightedLoss": "gradwright.nn.modules.classification:_WeightedLoss",
+    },
+    "torch.nn.modules.module": {name: f"gradwright.nn.hooks:{name}" for name in (
+        "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+        "register_module_full_backward_pre_hook",
+    )},
+    "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
+}  # fmt: skip
+
+# At the top of gradwright, and not at the top of PyTorch.
+OURS = frozenset({
+    "AnomalyError", "CapturedTensor", "FileError", "GradcheckError", "GradientWarning", "Op", "audit", "custom_op",
+    "op", "value_and_grad", "xp",
+})  # fmt: skip
+
+# The PyTorch whose names these are, and what serves them. Comes apart as PyTorch's own "2.13.0+cpu" does.
+VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
+
+SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
+    "torch.version": {"__version__": VERSION, "cuda": None, "hip": None, "debug": False, "git_version": "Unknown"},
+}
