@@ -159,14 +159,20 @@ def of_run(entry: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any],
     for k, at in enumerate(record.program.writes):
         if at is not None:
             expected[k] = record.sources[at].what(), arrays[at]
-    results = flatten(result)[0]
-    if len(results) != len(record.result):
-        return Difference("the number of results", record.program.nodes[0], len(record.result), len(results), 0.0)
+    try:
+        results = record.spec.flatten_up_to(result)
+    except ValueError:
+        return Difference("the tree of results", record.program.nodes[0], record.spec, flatten(result)[1], 0.0)
     for j, ((kind, k), x) in enumerate(zip(record.result, results, strict=True)):
-        if (kind == "value") is isinstance(x, TensorBase) or (kind == "value" and not _equal(k, x)):
+        if (kind in ("value", "number")) is isinstance(x, TensorBase) or (kind == "value" and not _equal(k, x)):
             return Difference("a result", record.program.nodes[0], k, x, 0.0)
+        what = f"result {j}" if len(results) > 1 else "the result"
         if kind == "made":
-            expected[record.outputs[k]] = f"result {j}" if len(results) > 1 else "the result", x.array
+            expected[record.outputs[k]] = what, x.array
+        elif kind == "number":
+            a, b = found[k[0]], np.asarray(x)
+            like = b.size == a.size and b.dtype.kind in "biufc"
+            expected[k[0]] = what, b.astype(a.dtype).reshape(a.shape) if like else b
     for owner, leaf in record.grads:
         if owner[0] == "made":
             continue
@@ -195,7 +201,7 @@ def _equal(a: Any, b: Any) -> bool:
 def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequence[Any], leaves: Sequence[Any],
                 exact: bool) -> Difference | None:  # fmt: skip
     """The first of the gradients that differs from those of a pass through the graph of the eager run."""
-    results = flatten(result)[0]
+    results = history.spec.flatten_up_to(result)
     rng = np.random.default_rng(0)
     cotangents = [rng.standard_normal(shape).astype(dtype) for _, shape, dtype in history.outputs]
     tensors = [leaves[t] if isinstance(t, int) else t for t in history.tensors]

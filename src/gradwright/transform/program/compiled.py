@@ -22,6 +22,7 @@ from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.guards import Guard
 from gradwright.transform.program.node import HOST, Departed, Program
 from gradwright.transform.program.observe import Refusal, observed
+from gradwright.transform.program.observing.numbers import Numbers, Used
 from gradwright.transform.program.tracing.host import Forward, Unhosted
 from gradwright.transform.program.tracing.record import Record, record
 from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable, rewind
@@ -35,6 +36,10 @@ def _first(refusals: Sequence[Refusal]) -> str:
     return f"{refusals[0]}{more}"
 
 
+_MENDS = dict.fromkeys("iufc", "\n    Return the tensor, and call .item() outside of the step")
+"""What helps where Python goes by a number, by its kind."""
+_IN_VAIN = 3
+"""Programs that no call has fitted, each time since a number that is no integer was another one, are as many."""
 _tracing = Lock()
 _KEPT = 64
 """For so many sizes the programs of one for all are kept."""
@@ -78,6 +83,7 @@ class Programs:
         traced: how often it was traced, and why again.
         excused: whether the last trace has done what a program would not do: that may be a preparation, once.
         hosted: the Functions in it that compute in Python.
+        read: the places in its code where Python goes by a number of a tensor's (`Numbers.used`).
         dynamic: whether programs for all sizes of a first dimension are made; None: once there are too many.
         templates, sized: these, and their programs for sizes that came.
     """
@@ -98,6 +104,7 @@ class Programs:
         self.traced: list[str] = []
         self.begun, self.looked, self.excused = False, 0, False
         self.hosted: set[Any] = set()
+        self.read: set[Any] = set()
         self.templates: dict[Any, sizes.Template] = {}
         self.sized: dict[Any, list[Entry]] = {}
         self.full, self.apart = False, ""
@@ -120,20 +127,24 @@ class Programs:
         leaves, spec = (args, len(args)) if not kwargs and _FLAT.issuperset(map(type, args)) else _taken(args, kwargs)
         key = records, dtypes.default(), get_default_device() is CPU, spec
         entries = self.entries.get(key, ())
-        why = ""
+        why, mend, vain = "", "", 0
         for entry in chain(entries, self._sized(key, leaves)):
             arrays = entry.gather(leaves) if entry.unchanged() else None
             if arrays is not None:
                 try:
                     return self._run(entry, arrays, leaves, args, kwargs)
                 except Departed as e:
-                    why = f"a value that Python reads, at {e.node.line}"
+                    why, mend = f"a value that Python reads, at {e.node.line}", _MENDS.get(e.number, "")
+                    vain += e.number in ("f", "c") and not entry.checked
+        if vain >= _IN_VAIN:
+            return self._eager(f"Python goes by a number that is another one at each call. What varied: {why}{mend}",
+                               args, kwargs)  # fmt: skip
         if not self.begun:
             return self._watched(args, kwargs)
         if entries and not why:
             why = str(entries[0].changed() or entries[0].moved(leaves))
         if len(self.traced) >= self.limit:
-            return self._too_many(why, args, kwargs)
+            return self._too_many(why + mend, args, kwargs)
         if not _tracing.acquire(False):  # what another thread traces is no part of this
             return self.function(*args, **kwargs)
         try:
@@ -215,6 +226,7 @@ class Programs:
             trace = Trace(Before(), self.hosted)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
+        numbers = trace.notes.numbers = Numbers(self.read)
         try:
             with trace:
                 for x in leaves:
@@ -222,16 +234,22 @@ class Programs:
                         trace.adopt(x)
                 records = list[Record]()
                 seen = observed(self.function, args, kwargs, trace.adopt,
-                                lambda result: records.append(record(trace, result, leaves)))  # fmt: skip
-                found = records[0]
+                                lambda result: records.append(record(trace, result, leaves)), numbers)  # fmt: skip
+                found = None if numbers.given and (numbers.caught or seen.refusals) else records[0]
         except Reads as e:
             self.hosted.add(e.cls)
+        except Used:
+            pass
         except (Untraceable, Unhosted) as e:
             reason = str(e)
         except _FAILURES as e:  # the user's, or one of traced arrays: an eager run will tell
             raised = f"its traced run raised {type(e).__name__}: {e}"
         finally:
             trace.restore(random=found is None)
+        if found is None and numbers.given:  # one of which may be why: the next run is traced otherwise
+            numbers.give_up()
+            self.traced.pop()
+            return self.function(*args, **kwargs)
         if found is None and not reason:
             result = self.function(*args, **kwargs)
             return result if raised is None else self._eager(raised, args, kwargs, result)

@@ -23,6 +23,7 @@ from gradwright.transform.program.tracing.state import hooks_of, look, outside
 from gradwright.transform.program.tracing.trace import place
 
 _number = count().__next__
+_NUMBERS = {"item": "{}.item()", "tolist": "{}.tolist()", "float": "float({}.item())"}
 
 
 class Entry:
@@ -253,6 +254,8 @@ class _Text:
             return f"leaves[{value}]"
         if kind == "shown":
             return f"n{value}"
+        if kind == "number":
+            return _NUMBERS[value[1]].format(f"outputs[{value[0]}]")
         if kind == "grad":
             return f"g{next(k for k, of in enumerate(self.owners) if of[0] == value[0] and of[1] is value[1])}"
         return self.name(value)

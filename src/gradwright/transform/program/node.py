@@ -111,6 +111,12 @@ class Departed(Exception):  # noqa: N818 - no error: another program is taken
         super().__init__(node, found)
         self.node, self.found = node, found
 
+    @property
+    def number(self) -> str:
+        """The kind of the value, as in NumPy's ``dtype.kind``; "" if it is no number that Python has read."""
+        read = self.node.op == CHECK and self.node.args[0].op != "shape"
+        return self.node.args[1].dtype.kind if read else ""
+
 
 class Program:
     """Arrays in, arrays out.

@@ -25,6 +25,7 @@ from gradwright.transform.program.observing.calls import Calls
 from gradwright.transform.program.observing.effects import UNSEEN, frozen
 from gradwright.transform.program.observing.files import OBSERVED, OWN, STANDARD, is_ours, whose
 from gradwright.transform.program.observing.instructions import Instructions
+from gradwright.transform.program.observing.numbers import Numbers
 from gradwright.transform.program.observing.reads import UnreadError
 from gradwright.transform.program.observing.stack import LostError, Shadow
 
@@ -64,7 +65,8 @@ class Observation:
 
 def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
              adopt: Callable[[Any], Any] = lambda tensor: None,
-             then: Callable[[Any], Any] = lambda result: None) -> Observation:  # fmt: skip
+             then: Callable[[Any], Any] = lambda result: None,
+             numbers: Numbers | None = None) -> Observation:  # fmt: skip
     """Run ``function(*args, **kwargs)`` once, and see what its Python code reads and does.
 
     Lists, tuples and dictionaries in ``args`` and ``kwargs``, and the plain values in them, are the caller's to
@@ -75,6 +77,7 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
         args, kwargs: its arguments.
         adopt: called with each tensor as soon as the code has it in hand.
         then: called with the result; the code that this runs is observed, too.
+        numbers: are told of the numbers that the code takes of tensors.
 
     Inside of another observed run it only runs the function, which that one observes.
 
@@ -86,13 +89,13 @@ def observed(function: Callable[..., Any], args: Any = (), kwargs: Any = None,
         then(found.result)
         found.refusals.append(Refusal(None, "it runs inside of a step that is observed itself"))
         return found
-    return _Observer(adopt).run(function, tuple(args), dict(kwargs or {}), then)
+    return _Observer(adopt, numbers or Numbers(set(), is_on=False)).run(function, tuple(args), dict(kwargs or {}), then)
 
 
 class _Observer:
-    def __init__(self, adopt: Callable[[Any], Any]) -> None:
+    def __init__(self, adopt: Callable[[Any], Any], numbers: Numbers) -> None:
         self.found = Observation()
-        self.reads = Attributes(adopt)
+        self.reads = Attributes(adopt, numbers)
         self.calls = Calls(self.reads, self.refuse)
         self.frames: dict[Any, Shadow] = {}
         self.made: dict[int, Shadow] = {}
@@ -261,8 +264,8 @@ class _Observer:
             if last is None or last.name != "YIELD_VALUE":
                 self.frames.pop(frame, None)
             parent = self.frames.get(frame.f_back)
-            if parent is not None:
-                parent.returned(frame.f_code, arg)
+            seen = frame.f_back.f_code is _RUN if parent is None else parent.returned(frame.f_code, arg)
+            self.reads.numbers.returned(arg, seen)
         return self.inside
 
     def unseen(self, shadow: Shadow) -> None:
@@ -366,3 +369,6 @@ def _unwrapped(value: Any, code: CodeType) -> Any:
         if isinstance(one, FunctionType) and one.__code__ is code:
             return one
     return None
+
+
+_RUN = _Observer.run.__code__

@@ -1,5 +1,7 @@
 """Traced runs: what they read becomes inputs, and nothing is changed by one that fails."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,16 @@ def test_tensors_hold_their_own_arrays_again():
     trace.restore()
     assert x.array is arrays[0]
     assert w.array is arrays[1]
+
+
+def test_tensors_that_cannot_be_found_are_a_reason():
+    gc.freeze()
+    try:
+        with pytest.raises(Untraceable, match="hides which tensors"):
+            Before()
+    finally:
+        gc.unfreeze()
+    Before()
 
 
 def test_a_run_that_fails_leaves_all_as_it_was():

@@ -149,13 +149,15 @@ class Instructions(Values):
             self.leave(Result(self.zero_argument_super(frame)))
             return
         if callee is locals or (callee is vars and not args):
+            self.reads.numbers.close()
             self.leave(Result(Unknown(dict)))
             return
         if isinstance(callee, Bound):
             self.leave(self.calls.method(callee.value, callee.name, args, kwargs, callee.found))
             return
         result = self.calls.call(callee, args, kwargs)
-        self.leave(result)
+        number = None if kwargs else self.reads.numbers.call(callee, args, (frame.f_code, frame.f_lasti))
+        self.leave(result if number is None else Result(number))
         if isinstance(callee, Unknown) and not isinstance(callee, Made):
             self.unseen = True
 

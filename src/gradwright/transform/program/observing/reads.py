@@ -15,6 +15,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
 from gradwright.transform.program.guards import MISSING, Guard, Source, is_atom, weakly
 from gradwright.transform.program.observing.files import is_library
+from gradwright.transform.program.observing.numbers import Numbers
 
 LIMIT = 20_000
 """Containers with more elements than this, all told, are not read."""
@@ -81,10 +82,11 @@ class Reads:
         ours: whether it is gradwright's.
         given: containers and tensors among the arguments, by id.
         judge: is given each hook that is found.
+        numbers: those that the code takes of tensors.
     """
 
-    def __init__(self, adopt: Callable[[Any], Any]) -> None:
-        self.adopt = adopt
+    def __init__(self, adopt: Callable[[Any], Any], numbers: Numbers) -> None:
+        self.adopt, self.numbers = adopt, numbers
         self.guards: list[Guard] = []
         self.place: Place | None = None
         self.ours = False

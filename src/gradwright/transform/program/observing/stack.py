@@ -78,18 +78,22 @@ class Shadow:
         self.last, self.entered, self.result, self.hole = step, at, None, -1
         self.raised = False
         self.made = made
+        self.reads.numbers.follow(step.name, step.arg, self.stack, lambda: self.do(step, frame))
+
+    def do(self, step: Step, frame: Any) -> None:
+        """Do to the stack what an instruction does. Raises `LostError`."""
         handler = self.table.get(step.name)
         if handler is not None:
             handler(self, step, frame)
-        else:
-            effect = SIMPLE.get(step.name)
-            if effect is None:
-                raise LostError(step.name)
-            pops, pushes = effect
-            if pops:
-                del self.stack[-pops:]
-            if pushes:
-                self.stack.extend([UNKNOWN] * pushes)
+            return
+        effect = SIMPLE.get(step.name)
+        if effect is None:
+            raise LostError(step.name)
+        pops, pushes = effect
+        if pops:
+            del self.stack[-pops:]
+        if pushes:
+            self.stack.extend([UNKNOWN] * pushes)
 
     def settle(self, last: Step, at: int) -> None:
         """The last instruction is over, and the one at ``at`` is next."""
@@ -132,14 +136,15 @@ class Shadow:
                 return True
         return False
 
-    def returned(self, code: CodeType, value: Any) -> None:
-        """Python code that the running instruction has called returns."""
+    def returned(self, code: CodeType, value: Any) -> bool:
+        """Python code that the running instruction has called returns; whether that is known to leave the value."""
         result = self.result
         if result is None or self.hole < 0 or value is NotImplemented:
-            return
+            return False
         if code is result.code or (result.any and result.code is None):
             self.stack[self.hole] = value
             self.see(value)
+        return code is result.code
 
     def begun(self, code: CodeType, first: Any) -> None:
         """Python code that the running instruction has called begins, with this first argument."""

@@ -16,7 +16,6 @@ from gradwright.engine.base import TensorBase, ticket
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output
 from gradwright.engine.nodes_of_ops import freed, modified
-from gradwright.transform.arguments import flatten
 from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import CONSTANT, INPUT, Program
 from gradwright.transform.program.node import Node as Call
@@ -69,6 +68,7 @@ class History:
         places: where each of these is: "result" and its place among the leaves of what the function returns, "base" and
             the place of a view of it there, "grad" and a tensor whose ``.grad`` it is; None if it is to be reached no
             more.
+        spec: the tree of what the function returns.
         function: of the leaves of arguments, for passes that are recorded.
         sources: of the inputs of the first program.
         pure: whether it may be run once more.
@@ -84,6 +84,7 @@ class History:
     unchanged: Callable[[], bool]
     outputs: list[tuple[int, tuple[int, ...], Any]]
     places: list[tuple[str, Any]]
+    spec: Any
     function: Any
     sources: Sequence[Any]
     pure: bool
@@ -184,7 +185,7 @@ class CompiledBackward(Node):
                 "Change it later, or compile the whole step, with its passes, or call the function itself"
             )
         with enable_grad():
-            results = flatten(history.function(self._args))[0]
+            results = history.spec.flatten_up_to(history.function(self._args))
         roots = [(standing(place, results)._node, given[j]) for j, place in enumerate(history.places) if j in given]
         found = engine.run(roots, keep_graph=True, create_graph=True, targets=self._next, accumulate=False)
         return [found.get(node) for node in self._next]

@@ -80,7 +80,7 @@ class Record:
         histories: those of the others.
         shown: tensors that are made anew at every call over the memory of others (`Shown`).
         result: the leaves of what is returned: pairs of a kind and a value: "made", "argument", "tensor", "grad" and
-            "shown" are tensors.
+            "shown" are tensors; "number" is that of an output, or lists of them, and how it is asked for.
         spec: their tree.
     """
 
@@ -202,7 +202,7 @@ class _Recorder:
                     history.saved.append(Saved(len(self.outputs), False))
                     self.outputs.append(node)
                     self.writes.append(None)
-            history.sources = out.sources
+            history.sources, history.spec = out.sources, out.spec
             history.places = [_place(out, ("made", k)) for k, _, _ in history.outputs]
             history.pure = not (out.versions or out.grads or self.trace.sources)
 
@@ -282,6 +282,11 @@ class _Recorder:
         return grads, versions
 
     def _leaf(self, x: Any) -> tuple[str, Any]:
+        number = self.trace.notes.numbers.of(x)
+        if number is not None:
+            self.outputs.append(number.node)
+            self.writes.append(None)
+            return "number", (len(self.outputs) - 1, number.how)
         if not isinstance(x, TensorBase):
             if isinstance(x, _PLAIN):
                 return "value", x

@@ -19,6 +19,7 @@ from gradwright.backends.quiet import quietly
 from gradwright.engine.source_line import here
 from gradwright.op import Op
 from gradwright.transform.program.node import CHECK, CONSTANT, INDEX, INPUT, PICK, VARIABLE, Node, Program
+from gradwright.transform.program.observing.numbers import Numbers
 
 
 class Notes:
@@ -28,12 +29,14 @@ class Notes:
         nodes: so far.
         name: the operation that runs.
         open: whether it is traced still.
+        numbers: those that Python takes.
     """
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.name = ""
         self.open = True
+        self.numbers = Numbers(set(), is_on=False)
         self.thread = get_ident()
         self._constants: dict[int, Node] = {}
 
@@ -110,6 +113,11 @@ class Notes:
             self.enter(CHECK, (x.node, kept), {}, None)
         return kept
 
+    def number(self, x: Traced, how: str) -> Any:
+        """What Python is given by `item` or `tolist`: it, or a `Number` if it may be that it is only returned."""
+        found = self.numbers.give(x.node) if self.is_on else None
+        return getattr(self.read(x), how)() if found is None else found
+
     def program(self, inputs: Sequence[Traced], outputs: Sequence[Any], writes: Sequence[int | None]) -> Program:
         """The program of what was noted, with these outputs: traced arrays, or constants."""
         nodes = [self.noted(x if isinstance(x, (Traced, Node)) else np.asarray(x)) for x in outputs]
@@ -145,8 +153,7 @@ class Traced:
 
     __slots__ = ("__weakref__", "node", "notes")
     __array_priority__ = 1000.0
-    base = None
-    batch = False
+    base, batch = None, False
 
     def __init__(self, notes: Notes, node: Node) -> None:
         self.notes, self.node = notes, node
@@ -268,11 +275,11 @@ class Traced:
 
     def item(self, *at: Any) -> Any:
         """One number."""
-        return self.notes.read(self).item(*at)
+        return self.notes.read(self).item(*at) if at else self.notes.number(self, "item")
 
     def tolist(self) -> Any:
         """The numbers in lists."""
-        return self.notes.read(self).tolist()
+        return self.notes.number(self, "tolist")
 
     def __pow__(self, other: Any) -> Any:
         return _power(self, other)

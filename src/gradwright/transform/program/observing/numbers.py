@@ -1,0 +1,145 @@
+"""Numbers that code takes of tensors: whether it only returns them, or goes by them.
+
+A program stands for the numbers that Python went by, so one of a step that ends in ``return loss.item()`` would stand
+for one loss alone. While a run is traced, `item` and `tolist` therefore give a `Number`, which can be kept in a
+variable, put into a tuple, list or dictionary, and returned: then the program gives the number anew. Any other
+instruction that takes it ends the run, and at this place the next one gets the number. (``float()`` has to give a float:
+it is known by identity.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from gradwright.engine.base import TensorBase
+from gradwright.transform.program.observing.files import OWN, whose
+
+_MOVES = frozenset({
+    "STORE_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_MAYBE_NULL", "RETURN_VALUE", "POP_TOP",
+    "SWAP", "COPY",
+})  # fmt: skip
+_PUTS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "LIST_APPEND", "MAP_ADD"})
+_LOOKS = ("JUMP_IF", "GET_LEN", "MATCH")
+
+
+class Used(Exception):  # noqa: N818 - no error: the next run is traced otherwise
+    """Code does something else with a number than to return it."""
+
+
+class Number:
+    """What stands for a number, or for lists of them.
+
+    Attributes:
+        node: that of the array, whose it is; None as long as that is not known.
+        how: "item", "tolist" or "float".
+        place: where it was asked for: the code, and the instruction.
+    """
+
+    __slots__ = ("how", "node", "numbers", "place")
+
+    def __init__(self, numbers: Numbers, place: Any, node: Any = None, how: str = "") -> None:
+        self.numbers, self.place, self.node, self.how = numbers, place, node, how
+
+    def _used(self, *_: Any) -> NoReturn:
+        self.numbers.use(self)
+
+    __bool__ = __eq__ = __ne__ = __hash__ = __str__ = __repr__ = __format__ = _used
+
+
+class Numbers:
+    """The numbers that code has taken in one run.
+
+    Attributes:
+        used: the places where code goes by them, to which more are added.
+        is_on: whether code is given a `Number` elsewhere.
+        given: those that were not.
+        caught: whether code was seen to use one of them.
+    """
+
+    def __init__(self, used: set[Any], is_on: bool = True) -> None:
+        self.used, self.is_on = used, is_on
+        self.given: list[Number] = []
+        self.caught = False
+        self._asking: Any = None
+        self._floats: dict[int, tuple[float, Number]] = {}
+
+    def call(self, callee: Any, args: list[Any], place: Any) -> Any:
+        """A call is about to be made at a place; a `Number` if it is known to give a float of a tensor."""
+        if not self.is_on or place in self.used:
+            return None
+        if callee is float and len(args) == 1 and isinstance(args[0], TensorBase):
+            self._asking = place, "float"
+            return Number(self, place)
+        if len(args) < 2:
+            code = getattr(getattr(callee, "__func__", callee), "__code__", None)
+            name = getattr(callee, "__name__", "")
+            t = getattr(callee, "__self__", args[0] if args else None)
+            if name in ("item", "tolist") and isinstance(t, TensorBase) and code is not None and whose(code) == OWN:
+                self._asking = place, name
+        return None
+
+    def give(self, node: Any) -> Any:
+        """What stands for the number that the call which has been announced asks for; None if it gets the number."""
+        if self._asking is None:
+            return None
+        place, how = self._asking
+        self._asking = None
+        number = Number(self, place, node, how)
+        self.given.append(number)
+        if how != "float":
+            return number
+        found = float(node.value.item())
+        self._floats[id(found)] = found, number
+        return found
+
+    def of(self, value: Any) -> Number | None:
+        """The number that a value stands for; the first of those in a tuple, list or dictionary."""
+        kind = type(value)
+        if isinstance(value, Number):
+            return value
+        if kind is float:
+            return self._floats.get(id(value), (0.0, None))[1]
+        if kind in (tuple, list, dict):
+            parts = value.values() if kind is dict else value
+            return next((n for v in parts if (n := self.of(v)) is not None), None)
+        return None
+
+    def use(self, *numbers: Number) -> NoReturn:
+        """Code goes by numbers. Raises `Used`."""
+        self.caught = True
+        self.used.update(number.place for number in numbers)
+        raise Used
+
+    def give_up(self) -> None:
+        """It is not known which of them code goes by, if none was caught."""
+        if not self.caught:
+            self.used.update(number.place for number in self.given)
+
+    def close(self) -> None:
+        """Code may see all its variables: from now on it is given the numbers. Raises `Used` if it has some."""
+        self.is_on = False
+        if self.given:
+            self.use(*self.given)
+
+    def follow(self, name: str, arg: int, stack: list[Any], step: Callable[[], None]) -> None:
+        """Follow an instruction, which ``step`` does on a stack. Raises `Used`."""
+        self._asking = None
+        if not self.given:
+            step()
+            return
+        held = [(k, value, number) for k, value in enumerate(stack) if (number := self.of(value)) is not None]
+        if held and held[-1][0] == len(stack) - 1 and name.startswith(_LOOKS):
+            self.use(held[-1][2])
+        step()
+        for k, value, number in held:
+            if (k < len(stack) and stack[k] is value) or name in _MOVES:
+                continue
+            if name not in _PUTS:
+                self.use(number)
+            stack[-1 if name.startswith("BUILD") else -arg] = number
+
+    def returned(self, value: Any, is_seen: bool) -> None:
+        """Code returns a value; whether that is known to be where the calling code is followed. Raises `Used`."""
+        if self.given and not is_seen and (number := self.of(value)) is not None:
+            self.use(number)
