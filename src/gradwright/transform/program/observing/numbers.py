@@ -3,8 +3,8 @@
 A program stands for the numbers that Python went by, so one of a step that ends in ``return loss.item()`` would stand
 for one loss alone. While a run is traced, `item` and `tolist` therefore give a `Number`, which can be kept in a
 variable, put into a tuple, list or dictionary, and returned: then the program gives the number anew. Any other
-instruction that takes it ends the run, and at this place the next one gets the number. (``float()`` has to give a float:
-it is known by identity.)
+instruction that takes it ends the run, and at this place the next one gets the number. (``float()`` gives a float,
+known by identity.)
 """
 
 from __future__ import annotations
