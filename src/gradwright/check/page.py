@@ -106,7 +106,8 @@ def _problems(report: Report) -> Markup:
     if not report.problems:
         return Markup()
     items = [tag("li", tag("code", target), ": ", prose(reason)) for target, reason in report.problems]
-    return tag("section", tag("h2", "Could not be read"), tag("ul", items), class_="problems")
+    title = "Could not be read" if report.reads else "Problems"
+    return tag("section", tag("h2", title), tag("ul", items), class_="problems")
 
 
 def _notes(report: Report) -> Markup:

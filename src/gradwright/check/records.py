@@ -123,6 +123,11 @@ class Report:
         return {o: count[o] for o in Outcome if count[o]}
 
     @property
+    def reads(self) -> bool:
+        """Whether targets are read, as by `gradwright check`, and not run, as by `gradwright audit`."""
+        return self.command == "gradwright check"
+
+    @property
     def exit_code(self) -> int:
         """0 if all pass; 1 if something is wrong or inconclusive; 2 if something could not be checked at all."""
         totals = self.totals

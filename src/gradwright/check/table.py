@@ -171,7 +171,9 @@ def _totals(report: Report) -> list[Segment]:
     for outcome, n in report.totals.items():
         line += [(f"{n} {words[outcome]}", MARKS[outcome][1]), (", ", "")]
     if report.problems:
-        line += [(f"{len(report.problems)} could not be read", MARKS[Outcome.ERROR][1]), (", ", "")]
+        n = len(report.problems)
+        what = "could not be read" if report.reads else "problem" if n == 1 else "problems"
+        line += [(f"{n} {what}", MARKS[Outcome.ERROR][1]), (", ", "")]
     return [*line[:-1], (f"  in {report.seconds:.1f} s", "dim")]
 
 

@@ -42,6 +42,23 @@ def test_what_python_code_counts_is_put_back():
     assert Scaled.calls == 1
 
 
+def test_functions_of_containers_and_in_batches_are_called():
+    class Total(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, pair):
+            return pair[0] + pair[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return [g, g]
+
+    with audit(shown=False) as found:
+        Total.apply([leaf(3), leaf(3)])
+        gw.vmap(lambda x: Total.apply([x, x]))(leaf(3))
+    assert [c.name for c in found.report.checked] == ["Total"]
+    assert not [n for n in found.report.notes if n.startswith("Total")]
+
+
 def test_nothing_called():
     with audit(shown=False) as found:
         gw.ones(3).sum()

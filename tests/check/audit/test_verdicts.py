@@ -1,7 +1,11 @@
 """What is said of calls."""
 
+import pytest
+
+import gradwright as gw
 from gradwright.check.audit.session import audit
 from gradwright.check.audit.verdicts import AGAIN, OWN, WIDE
+from gradwright.check.records import Outcome
 from tests.check.audit.functions import Forgotten, Scaled, leaf
 
 
@@ -17,3 +21,21 @@ def test_sentences():
     assert "missed with a chance below" in right[WIDE].sentence
     assert wrong[OWN].cause == "factor"
     assert wrong[OWN].lines
+
+
+@pytest.mark.parametrize(("size", "outcome"), [(1e-8, Outcome.ADVICE), (1e-5, Outcome.FAIL)])
+def test_what_is_slightly_off_as_after_a_solver_is_no_failure(size, outcome):
+    class Off(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].cos() * (1 + size)
+
+    with audit(shown=False) as found:
+        Off.apply(leaf(5, dtype=gw.float64))
+    said = {f.check: f for f in found.report.checked[0].findings}
+    assert said[OWN].outcome is outcome

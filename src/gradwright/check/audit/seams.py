@@ -147,12 +147,17 @@ def _closed(function: Any, name: str) -> Any:
 def classes() -> Iterator[tuple[Any, Any, str]]:
     """All classes of Functions that are defined, with their library and kind, but those of the libraries themselves."""
     for base, T, kind in ((Function, gradwright, "function"), (_base_of_theirs(), sys.modules.get("torch"), "torch")):
-        waiting = list(base.__subclasses__()) if base is not None else []
+        waiting = below(base) if base is not None else []
         while waiting:
             cls = waiting.pop()
-            waiting += cls.__subclasses__()
+            waiting += below(cls)
             if cls.__module__.partition(".")[0] not in ("gradwright", "torch") and not cls.__name__.startswith("_"):
                 yield cls, T, kind
+
+
+def below(base: Any) -> list[Any]:
+    """The subclasses of a class, but those of its own name that gradwright makes of one: for `vmap`, for containers."""
+    return [c for c in base.__subclasses__() if (c.__module__, c.__name__) != (base.__module__, base.__name__)]
 
 
 def _base_of_theirs() -> Any:

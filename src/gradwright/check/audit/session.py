@@ -16,7 +16,7 @@ import gradwright
 from gradwright.check import page
 from gradwright.check.attempt import Attempt
 from gradwright.check.audit.listener import Listener
-from gradwright.check.audit.seams import Seams, classes
+from gradwright.check.audit.seams import Seams, below, classes
 from gradwright.check.audit.subjects import argument_names, subject_of_met
 from gradwright.check.audit.taken import Met, Taken
 from gradwright.check.audit.verdicts import AGAIN, OWN, WIDE, Late, Verdict, looked_at
@@ -221,7 +221,7 @@ def _uncalled(met: list[Met]) -> Iterator[str]:
     """Functions that the program defines and has not called."""
     called = {id(m.target) for m in met}
     for cls, T, _ in classes():
-        if id(cls) in called or cls.__subclasses__() or cls.forward is T.autograd.Function.forward:
+        if id(cls) in called or below(cls) or cls.forward is T.autograd.Function.forward:
             continue
         module = sys.modules.get(cls.__module__)
         if "_made_of" in vars(cls) or module is None or "site-packages" in (getattr(module, "__file__", "") or ""):

@@ -33,6 +33,8 @@ _SURROGATE = ("if it is meant to be another (straight-through, say), declare tha
 _PLANS = ((False, 4), (False, 2), (True, 4), (True, 2), (True, 1))
 """Whether all inputs are moved at once, and along how many directions: what is done within the time there is."""
 _LOST = 1e-2
+_SLIGHT = 1e-7
+"""Errors smaller than this part of a gradient are those of a method that ends at a tolerance, as of solvers."""
 
 
 class Late(Exception):  # noqa: N818 - it is no error here
@@ -186,6 +188,11 @@ def _said(check: str, bench: Bench, weighted: Weighted, found: list[Measured], u
                       "another gradient than 1.37 times", "compute the gradient as a linear function of grad_output: "
                       "no clipping, no rounding, no constants added")  # fmt: skip
     if wrong := [m for m in found if m.wrong]:
+        if all(m.length > 0 and m.off < _SLIGHT for m in wrong):
+            off = max(m.off for m in wrong)
+            return Finding("", Outcome.ADVICE, f"in {dtype} it agrees, but only to {off:.1g} of its length, which is "
+                           "more than rounding", "if it comes from no solver or other method that ends at a "
+                           "tolerance, look for a small term that is lost", "slightly off")  # fmt: skip
         return _wrong(dtype, wrong, found)
     if unknown or not found:
         return Finding("", Outcome.INCONCLUSIVE, f"in {dtype} the values are not finite, or jump, around the inputs, "

@@ -124,7 +124,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain(v) for v in value]
     if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
+        exact = value.dtype.kind in "biu" or (value.dtype.kind == "f" and np.isfinite(value).all())
+        return value.tolist() if exact else plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
