@@ -247,6 +247,15 @@ def poisson(input: Any, generator: Any = None) -> Any:
     return _drawn("poisson", _beside(x, _source(generator).poisson(rates)), x)
 
 
+def drawn_by(method: str, *parameters: Any) -> Any:
+    """What NumPy's generator draws by ``method`` with these tensors of one shape, a number for each of their entries.
+
+    It has the dtype and device of the last, and no history.
+    """
+    values = getattr(_source(None), method)(*[_host(p.array) for p in parameters])
+    return _beside(parameters[-1], values)
+
+
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Indices drawn from each row of weights in ``input`` (1 or 2 dims), with or without ``replacement``.
 

@@ -62,6 +62,15 @@ def imported(statement: str) -> dict:
     ("from torch.utils._pytree import tree_map", "tree_map", "gradwright.utils._pytree:tree_map"),
     ("import torch.utils._pytree as pytree", "pytree", "gradwright.utils._pytree"),
     ("from torch.autograd.functional import jacobian", "jacobian", "gradwright.autograd.functional:jacobian"),
+    ("from torch.distributions import Normal", "Normal", "gradwright.distributions:Normal"),
+    ("from torch.distributions.normal import Normal", "Normal", "gradwright.distributions:Normal"),
+    ("from torch.distributions import constraints", "constraints", "gradwright.distributions.constraints"),
+    ("import torch.distributions as dist", "dist", "gradwright.distributions"),
+    ("from torch.distributions.kl import register_kl", "register_kl", "gradwright.distributions:register_kl"),
+    ("from torch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli", "LogitRelaxedBernoulli",
+     "gradwright.distributions.relaxed:LogitRelaxedBernoulli"),
+    ("from torch.distributions.utils import _sum_rightmost", "_sum_rightmost",
+     "gradwright.distributions.utils:sum_rightmost"),
     ("from torch.utils.cpp_extension import load_inline", "load_inline", "gradwright.utils.cpp_extension:load_inline"),
     ("from torch.utils.cpp_extension import CppExtension", "CppExtension",
      "gradwright.utils.cpp_extension:CppExtension"),
@@ -260,7 +269,7 @@ def test_modules_of_the_same_path_are_shared_or_differ_on_purpose(torch):
 
 
 def test_public_names_lie_where_pytorch_has_them(torch):
-    for module in [m for m, home in served.ELSEWHERE.items() if home in ("gradwright.nn", "gradwright.optim")]:
+    for module in filter(torch_names._exists, served.ELSEWHERE):
         theirs = importlib.import_module(module)
         ours = torch_names._names(module)
         more = served.MORE.get(module, {})
@@ -280,3 +289,16 @@ def test_what_needs_an_extra_is_imported_when_it_is_asked_for():
         """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True", "CppExtension"]
+
+
+def test_distributions_are_loaded_when_they_are_asked_for():
+    program = """if True:
+        import sys
+        from gradwright.torch_names import hook
+        hook.install()
+        import torch
+        print("gradwright.distributions" in sys.modules)
+        print(torch.distributions.Normal is torch.distributions.normal.Normal)
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

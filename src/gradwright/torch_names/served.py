@@ -16,7 +16,6 @@ SHARED = frozenset({
     "torch.autograd.grad_mode", "torch.autograd.gradcheck", "torch.autograd.graph", "torch.autograd.variable",
     "torch.cuda", "torch.distributions", "torch.distributions.constraints", "torch.distributions.utils",
     "torch.distributions.transforms", "torch.distributions.kl", "torch.distributions.constraint_registry",
-    "torch.distributions.distribution", "torch.distributions.exp_family",
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.sparse", "torch.special",
     "torch.nn", "torch.nn.attention", "torch.nn.common_types", "torch.nn.functional", "torch.nn.grad", "torch.nn.init",
@@ -38,6 +37,15 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "rnn", "sparse", "transformer", "upsampling",
 )} | {f"torch.optim.{name}": "gradwright.optim" for name in (
     "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "lbfgs", "nadam", "radam", "rmsprop", "rprop", "sgd",
+)} | {f"torch.distributions.{name}": "gradwright.distributions" for name in (
+    "bernoulli", "beta", "binomial", "categorical", "cauchy", "chi2", "continuous_bernoulli", "dirichlet",
+    "distribution", "exp_family", "exponential", "fishersnedecor", "gamma", "generalized_pareto", "geometric", "gumbel",
+    "half_cauchy", "half_normal", "independent", "inverse_gamma", "kumaraswamy", "laplace", "lkj_cholesky",
+    "log_normal", "logistic_normal", "lowrank_multivariate_normal", "mixture_same_family", "multinomial",
+    "multivariate_normal", "negative_binomial", "normal", "one_hot_categorical", "pareto", "poisson", "studentT",
+    "transformed_distribution", "uniform", "von_mises", "weibull", "wishart",
+)} | {f"torch.distributions.relaxed_{name}": "gradwright.distributions.relaxed" for name in (
+    "bernoulli", "categorical",
 )} | {f"torch.{name}": f"gradwright.around.{name}" for name in (
     "amp", "compiler", "distributed", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
     "testing", "types",
@@ -56,6 +64,11 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
     "torch.autograd": {"Variable": "gradwright.autograd.variable:Variable"},
+    "torch.distributions.multivariate_normal": {
+        "_batch_mahalanobis": "gradwright.distributions.multivariate_normal:squared_distance",
+        "_batch_mv": "gradwright.distributions.multivariate_normal:product",
+    },
+    "torch.distributions.utils": {"_sum_rightmost": "gradwright.distributions.utils:sum_rightmost"},
     "torch.nn.modules.batchnorm": {
         "_BatchNorm": "gradwright.nn.modules.norm:_BatchNorm", "_NormBase": "gradwright.nn.modules.norm:_Channels",
     },

@@ -1,0 +1,220 @@
+"""Successes and failures: the Bernoulli, binomial, geometric and negative binomial distributions, and Poisson's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright import random
+from gradwright.creation import arange
+from gradwright.distributions import constraints, draws
+from gradwright.distributions.distribution import Distribution, ExponentialFamily
+from gradwright.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from gradwright.engine.grad_mode import no_grad
+from gradwright.face.elementwise import where
+from gradwright.nn.functional.activation import logsigmoid
+from gradwright.special import gammaln as lgamma
+from gradwright.special import logit, xlogy
+
+
+class BinaryParameter(Distribution):
+    """What has the probability of a success, ``probs``, or its ``logits``, log(p / (1 - p)): either gives the other."""
+
+    _given: str
+
+    @lazy_property
+    def logits(self) -> Any:
+        """log(p / (1 - p))."""
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Any:
+        """The probability of a success."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    _param = property(lambda self: getattr(self, self._given))
+    param_shape = property(lambda self: self._param.shape)
+
+
+def _log_chances(value: Any, total: Any, logits: Any) -> Any:
+    """log(p**value (1 - p)**(total - value)), of the logits of p."""
+    return value * logsigmoid(logits) + (total - value) * logsigmoid(-logits)
+
+
+class Bernoulli(ExponentialFamily, BinaryParameter):
+    """1 with probability p, else 0."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._hold_either(probs, logits, validate_args)
+
+    mean = property(lambda self: self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
+
+    @property
+    def mode(self) -> Any:
+        """1 or 0, whichever is more probable; NaN where they are equally so."""
+        return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype))
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        with no_grad():
+            return random.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        logits, value = broadcast_all(self.logits, self._checked(value))
+        return _log_chances(value, 1, logits)
+
+    def entropy(self) -> Any:
+        return -_log_chances(self.probs, 1, self.logits)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        return self._expanded(arange(2, dtype=self._param.dtype, device=self._param.device), expand)
+
+    _natural_params = property(lambda self: (logit(self.probs),))
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        return -logsigmoid(-natural_params[0])
+
+
+class Geometric(BinaryParameter):
+    """How many failures come before the first success: p (1 - p)**k. (`Tensor.geometric_` counts the success too.)"""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._hold_either(probs, logits, validate_args)
+        if self._validate_args and probs is not None:
+            self._check("probs", constraints.positive)
+
+    mean = property(lambda self: 1 / self.probs - 1)
+    mode = property(lambda self: self.probs.new_zeros(self.probs.shape))
+    variance = property(lambda self: (1 / self.probs - 1) / self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        with no_grad():
+            u = draws.uniform(self.probs, self._extended_shape(sample_shape))
+            return (u.log() / (-self.probs).log1p()).floor()
+
+    def log_prob(self, value: Any) -> Any:
+        value, p = broadcast_all(self._checked(value), self.probs)
+        sure = (p == 1) & (value == 0)
+        return value * (-where(sure, 0.0, p)).log1p() + self.probs.log()
+
+    def entropy(self) -> Any:
+        return -_log_chances(self.probs, 1, self.logits) / self.probs
+
+
+class Binomial(BinaryParameter):
+    """How many of ``total_count`` tries succeed."""
+
+    arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
+                       "logits": constraints.real}  # fmt: skip
+    has_enumerate_support = True
+
+    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        self._hold_either(probs, logits, validate_args, total_count=_as_count(total_count, probs, logits))
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        """From 0 to the number of tries."""
+        return constraints.integer_interval(0, self.total_count)
+
+    mean = property(lambda self: self.total_count * self.probs)
+    mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return random.drawn_by("binomial", self.total_count.expand(shape).long(), self.probs.expand(shape))
+
+    def log_prob(self, value: Any) -> Any:
+        value, n = self._checked(value), self.total_count
+        ways = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
+        return ways + _log_chances(value, n, self.logits)
+
+    def _count(self, what: str) -> int:
+        """The number of tries, if it is one for all."""
+        n = int(self.total_count.max())
+        if not self.total_count.min() == n:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{what}`.")
+        return n
+
+    def entropy(self) -> Any:
+        """The entropy; NotImplementedError unless the number of tries is one for all."""
+        self._count("entropy")
+        log_p = self.log_prob(self.enumerate_support(False))
+        return -(log_p.exp() * log_p).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All numbers of successes; NotImplementedError unless the number of tries is one for all."""
+        n = self._count("enumerate_support")
+        return self._expanded(arange(1 + n, dtype=self._param.dtype, device=self._param.device), expand)
+
+
+class NegativeBinomial(BinaryParameter):
+    """How many successes come before ``total_count`` failures: Gamma(k + n) / (k! Gamma(n)) p**k (1 - p)**n."""
+
+    arg_constraints = {"total_count": constraints.greater_than_eq(0),
+                       "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}  # fmt: skip
+    support = constraints.nonnegative_integer
+
+    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        self._hold_either(probs, logits, validate_args, total_count=_as_count(total_count, probs, logits))
+
+    mean = property(lambda self: self.total_count * self.logits.exp())
+    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0))
+    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            rate = random.drawn_by("standard_gamma", self.total_count.expand(shape)) * self.logits.exp()
+            return random.poisson(rate)
+
+    def log_prob(self, value: Any) -> Any:
+        value, n = self._checked(value), self.total_count
+        ways = lgamma(n + value) - lgamma(1 + value) - lgamma(n)
+        ways = where(n + value == 0, 0.0, ways)
+        return ways + _log_chances(value, n + value, self.logits)
+
+
+class Poisson(ExponentialFamily):
+    """rate**k exp(-rate) / k!."""
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, rate=rate)
+
+    mean = variance = property(lambda self: self.rate)
+    mode = property(lambda self: self.rate.floor())
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        with no_grad():
+            return random.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        rate, value = broadcast_all(self.rate, self._checked(value))
+        return xlogy(value, rate) - rate - lgamma(value + 1)
+
+    _natural_params = property(lambda self: (self.rate.log(),))
+
+    def _log_normalizer(self, *natural_params: Any) -> Any:
+        return natural_params[0].exp()
+
+
+def _as_count(total_count: Any, probs: Any, logits: Any) -> Any:
+    """A count in the dtype of the parameter beside it."""
+    param = probs if logits is None else logits
+    both = hasattr(total_count, "type_as") and hasattr(param, "dtype")
+    return total_count.type_as(param) if both else total_count

@@ -1,0 +1,84 @@
+"""Shares of a whole: the beta and Dirichlet distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.distributions import constraints, draws
+from gradwright.distributions.distribution import ExponentialFamily
+from gradwright.distributions.utils import broadcast_all
+from gradwright.face.elementwise import where
+from gradwright.face.join import stack
+from gradwright.nn.functional.sparse import one_hot
+from gradwright.special import digamma, xlogy
+from gradwright.special import gammaln as lgamma
+
+
+class Dirichlet(ExponentialFamily):
+    """Points x of the simplex, along the last dim: the product of x_i**(a_i - 1) over B(a), a the concentration."""
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
+        if concentration.ndim < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self._keep(1, concentration=concentration)
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
+
+    mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
+
+    @property
+    def mode(self) -> Any:
+        above = (self.concentration - 1).clamp(min=0)
+        mode = above / above.sum(-1, True)
+        corner = one_hot(mode.argmax(-1), mode.shape[-1]).type_as(mode)
+        return where((self.concentration < 1).all(-1, keepdim=True), corner, mode)
+
+    @property
+    def variance(self) -> Any:
+        a, total = self.concentration, self.concentration.sum(-1, True)
+        return a * (total - a) / (total**2 * (total + 1))
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return draws.dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        value, a = self._checked(value), self.concentration
+        return xlogy(a - 1, value).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
+
+    def entropy(self) -> Any:
+        a, total = self.concentration, self.concentration.sum(-1)
+        size = lgamma(a).sum(-1) - lgamma(total)
+        return size - (a.shape[-1] - total) * digamma(total) - ((a - 1) * digamma(a)).sum(-1)
+
+
+class Beta(ExponentialFamily):
+    """x**(a - 1) (1 - x)**(b - 1) / B(a, b) from 0 to 1, a and b the concentrations 1 and 0."""
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+        both = stack(broadcast_all(concentration1, concentration0), -1)
+        self._keep(_dirichlet=Dirichlet(both, validate_args))
+        super().__init__(both.shape[:-1], validate_args=validate_args)
+
+    concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
+    concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
+    mean = property(lambda self: self._dirichlet.mean[..., 0])
+    mode = property(lambda self: self._dirichlet.mode[..., 0])
+    variance = property(lambda self: self._dirichlet.variance[..., 0])
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self._dirichlet.rsample(sample_shape)[..., 0]
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
+
+    def entropy(self) -> Any:
+        return self._dirichlet.entropy()

@@ -1,0 +1,157 @@
+"""The gamma distribution, and what is made of gamma variables: chi-squared, inverse gamma, Student's t, Fisher's F."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.distributions import constraints, draws
+from gradwright.distributions.distribution import Distribution, ExponentialFamily
+from gradwright.distributions.transformed_distribution import TransformedDistribution
+from gradwright.distributions.transforms import PowerTransform
+from gradwright.distributions.utils import broadcast_all
+from gradwright.face.elementwise import where
+from gradwright.special import digamma, gammainc, xlogy
+from gradwright.special import gammaln as lgamma
+
+_SHAPE = {"concentration": constraints.positive, "rate": constraints.positive}
+
+
+class Gamma(ExponentialFamily):
+    """rate**a x**(a - 1) exp(-rate x) / Gamma(a), a the concentration."""
+
+    arg_constraints: dict[str, Any] = _SHAPE
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, concentration=concentration, rate=rate)
+
+    mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = property(lambda self: self.concentration / self.rate**2)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return draws.gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        value, a = self._checked(value), self.concentration
+        return xlogy(a, self.rate) + xlogy(a - 1, value) - self.rate * value - lgamma(a)
+
+    def cdf(self, value: Any) -> Any:
+        return gammainc(*broadcast_all(self.concentration, self.rate * self._checked(value)))
+
+    def entropy(self) -> Any:
+        a = self.concentration
+        return a - self.rate.log() + lgamma(a) + (1 - a) * digamma(a)
+
+
+class Chi2(Gamma):
+    """The sum of the squares of ``df`` standard normal variables: Gamma(df / 2, 1 / 2)."""
+
+    arg_constraints = {"df": constraints.positive}
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args)
+
+    df = property(lambda self: self.concentration * 2)
+
+
+class InverseGamma(TransformedDistribution):
+    """One over a gamma variable."""
+
+    arg_constraints = _SHAPE
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args)
+        super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args)
+
+    concentration = property(lambda self: self.base_dist.concentration)
+    rate = property(lambda self: self.base_dist.rate)
+    mode = property(lambda self: self.rate / (self.concentration + 1))
+
+    @property
+    def mean(self) -> Any:
+        a = self.concentration
+        return where(a > 1, self.rate / (a - 1), math.inf)
+
+    @property
+    def variance(self) -> Any:
+        a = self.concentration
+        return where(a > 2, self.rate**2 / ((a - 1) ** 2 * (a - 2)), math.inf)
+
+    def entropy(self) -> Any:
+        a = self.concentration
+        return a + self.rate.log() + lgamma(a) - (1 + a) * digamma(a)
+
+
+class StudentT(Distribution):
+    """loc + scale n / sqrt(c / df): n standard normal, c chi-squared of ``df`` degrees of freedom."""
+
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, df=df, loc=loc, scale=scale)
+
+    mean = property(lambda self: where(self.df <= 1, math.nan, self.loc))
+    mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Any:
+        finite = where(self.df > 2, self.scale**2 * self.df / (self.df - 2), math.inf)
+        return where(self.df <= 1, math.nan, finite)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        spread = (2 * draws.gamma((self.df / 2).expand(shape)) / self.df).rsqrt()
+        return self.loc + self.scale * draws.normal(self.df, shape) * spread
+
+    def log_prob(self, value: Any) -> Any:
+        df, z = self.df, (self._checked(value) - self.loc) / self.scale
+        size = self.scale.log() + 0.5 * (df.log() + math.log(math.pi)) + lgamma(0.5 * df) - lgamma(0.5 * (df + 1))
+        return -0.5 * (df + 1) * (z**2 / df).log1p() - size
+
+    def entropy(self) -> Any:
+        df, half = self.df, 0.5 * (self.df + 1)
+        beta = lgamma(0.5 * df) + 0.5 * math.log(math.pi) - lgamma(half)
+        return self.scale.log() + half * (digamma(half) - digamma(0.5 * df)) + 0.5 * df.log() + beta
+
+
+class FisherSnedecor(Distribution):
+    """(a / df1) / (b / df2), a and b chi-squared of ``df1`` and ``df2`` degrees of freedom."""
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, df1=df1, df2=df2)
+
+    mean = property(lambda self: where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan))
+
+    @property
+    def mode(self) -> Any:
+        place = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return where(self.df1 > 2, place, math.nan)
+
+    @property
+    def variance(self) -> Any:
+        m, n = self.df1, self.df2
+        spread = 2 * n**2 * (m + n - 2) / (m * (n - 2) ** 2 * (n - 4))
+        return where(n > 4, spread, math.nan)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        above, beneath = (draws.gamma((df / 2).expand(shape)) / df for df in (self.df1, self.df2))
+        return above / beneath
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        size = lgamma(a + b) - lgamma(a) - lgamma(b)
+        return size + a * ratio.log() + (a - 1) * value.log() - (a + b) * (ratio * value).log1p()

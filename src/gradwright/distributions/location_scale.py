@@ -1,0 +1,178 @@
+"""Distributions on the real line with a place and a width: Cauchy, Laplace, Gumbel, uniform."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.distributions import constraints, draws
+from gradwright.distributions.distribution import Distribution
+from gradwright.distributions.transformed_distribution import TransformedDistribution
+from gradwright.distributions.transforms import AbsTransform, AffineTransform, ExpTransform
+from gradwright.distributions.utils import EULER, broadcast_all
+from gradwright.face.elementwise import where
+
+_PLACE = {"loc": constraints.real, "scale": constraints.positive}
+
+
+class Cauchy(Distribution):
+    """1 / (pi scale (1 + z**2)), z = (x - loc) / scale; it has neither mean nor variance."""
+
+    arg_constraints = _PLACE
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, loc=loc, scale=scale)
+
+    mean = property(lambda self: self.loc.new_full(self.loc.shape, math.nan))
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: self.loc.new_full(self.loc.shape, math.inf))
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        u = draws.uniform(self.loc, self._extended_shape(sample_shape))
+        return self.loc + ((u - 0.5) * math.pi).tan() * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        z = (self._checked(value) - self.loc) / self.scale
+        return -math.log(math.pi) - self.scale.log() - (z**2).log1p()
+
+    def cdf(self, value: Any) -> Any:
+        return ((self._checked(value) - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def icdf(self, value: Any) -> Any:
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def entropy(self) -> Any:
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class HalfCauchy(TransformedDistribution):
+    """The absolute value of a Cauchy variable around 0."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
+
+    scale = property(lambda self: self.base_dist.scale)
+    mean = property(lambda self: self.scale.new_full(self.scale.shape, math.inf))
+    mode = property(lambda self: self.scale.new_zeros(self.scale.shape))
+    variance = property(lambda self: self.base_dist.variance)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Any) -> Any:
+        return 2 * self.base_dist.cdf(self._checked(value)) - 1
+
+    def icdf(self, value: Any) -> Any:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() - math.log(2)
+
+
+class Laplace(Distribution):
+    """exp(-|x - loc| / scale) / (2 scale)."""
+
+    arg_constraints = _PLACE
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, loc=loc, scale=scale)
+
+    mean = mode = property(lambda self: self.loc)
+    variance = property(lambda self: 2 * self.scale**2)
+    stddev = property(lambda self: math.sqrt(2) * self.scale)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.icdf(draws.uniform(self.loc, self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        return -(2 * self.scale).log() - (self._checked(value) - self.loc).abs() / self.scale
+
+    def cdf(self, value: Any) -> Any:
+        away = self._checked(value) - self.loc
+        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        side = value - 0.5
+        return self.loc - self.scale * side.sign() * (-2 * side.abs()).log1p()
+
+    def entropy(self) -> Any:
+        return 1 + (2 * self.scale).log()
+
+
+class Uniform(Distribution):
+    """1 / (high - low) from low to high."""
+
+    has_rsample = True
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, low=low, high=high)
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """From low to high."""
+        return constraints.interval(self.low, self.high)
+
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: math.nan * self.high)
+    stddev = property(lambda self: (self.high - self.low) / math.sqrt(12))
+    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.low + draws.uniform(self.low, self._extended_shape(sample_shape)) * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        inside = (self.low <= value) & (value < self.high)
+        return where(inside, 0.0, -math.inf).type_as(self.low) - (self.high - self.low).log()
+
+    def cdf(self, value: Any) -> Any:
+        return ((self._checked(value) - self.low) / (self.high - self.low)).clamp(0, 1)
+
+    def icdf(self, value: Any) -> Any:
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Any:
+        return (self.high - self.low).log()
+
+
+class Gumbel(TransformedDistribution):
+    """exp(-(z + exp(-z))) / scale, z = (x - loc) / scale: how the largest of many draws lies."""
+
+    arg_constraints = _PLACE
+    support = constraints.real
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        loc, scale = broadcast_all(loc, scale)
+        self._keep(loc=loc, scale=scale)
+        info = dtypes.finfo(loc.dtype)
+        low = loc.new_full(loc.shape, info.tiny)
+        super().__init__(Uniform(low, low.new_full(low.shape, 1 - info.eps), validate_args), [
+            ExpTransform().inv, AffineTransform(0, -1), ExpTransform().inv, AffineTransform(loc, -scale),
+        ], validate_args)  # fmt: skip
+
+    mean = property(lambda self: self.loc + self.scale * EULER)
+    mode = property(lambda self: self.loc)
+    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
+    variance = property(lambda self: self.stddev**2)
+
+    def log_prob(self, value: Any) -> Any:
+        z = (self.loc - self._checked(value)) / self.scale
+        return z - z.exp() - self.scale.log()
+
+    def entropy(self) -> Any:
+        return self.scale.log() + 1 + EULER

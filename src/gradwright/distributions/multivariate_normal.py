@@ -1,0 +1,230 @@
+"""Normal vectors, of any covariance or of one that is a diagonal and a matrix of low rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.creation import eye
+from gradwright.distributions import constraints, draws
+from gradwright.distributions.distribution import LOG_2PI, Distribution
+from gradwright.distributions.utils import lazy_property
+from gradwright.face.algebra.decompose import cholesky
+from gradwright.face.algebra.lapack import cholesky_inverse
+from gradwright.face.algebra.solve import solve_triangular
+from gradwright.face.diagonal import diag_embed
+from gradwright.face.shape import broadcast_shapes, broadcast_tensors
+
+COVARIANCE = {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
+              "scale_tril": constraints.lower_cholesky}  # fmt: skip
+
+
+class OfCovariance(Distribution):
+    """What has a positive-definite matrix: given as one of the following, it gives the others when asked for them.
+
+    ``covariance_matrix``, ``precision_matrix``, its inverse, or ``scale_tril``, its Cholesky factor.
+    """
+
+    _unbroadcasted_scale_tril: Any
+
+    def _matrix(self, **given: Any) -> tuple[str, Any]:
+        """The name and the value of the one that is given; ValueError if it is not one, or no matrix."""
+        (name, value), *more = [(n, v) for n, v in given.items() if v is not None] or [("", None)]
+        if value is None or more:
+            raise ValueError(
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+            )
+        if value.ndim < 2:
+            raise ValueError(f"{name} matrix must be at least two-dimensional, with optional leading batch dimensions")
+        return name, value
+
+    def _factor(self, name: str, value: Any) -> None:
+        """Find the Cholesky factor, of which all is made."""
+        if name == "covariance_matrix":
+            value = cholesky(value)
+        elif name == "precision_matrix":  # the factor of the matrix read backwards, read backwards, is upper
+            upper = cholesky(value.flip((-2, -1))).flip((-2, -1))
+            value = solve_triangular(upper.mT, identity(value), upper=False)
+        self._unbroadcasted_scale_tril = value
+
+    def _square(self, value: Any) -> Any:
+        return value.expand(*self._batch_shape, *value.shape[-2:])
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The Cholesky factor of the covariance."""
+        return self._square(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        factor = self._unbroadcasted_scale_tril
+        return self._square(factor @ factor.mT)
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        return self._square(cholesky_inverse(self._unbroadcasted_scale_tril))
+
+
+class MultivariateNormal(OfCovariance):
+    """exp(-d' C^-1 d / 2) / sqrt(det(2 pi C)), d = x - loc, C the covariance, given in one of three ways."""
+
+    arg_constraints = {"loc": constraints.real_vector, **COVARIANCE}
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        if loc.ndim < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        name, value = self._matrix(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
+                                   scale_tril=scale_tril)  # fmt: skip
+        batch = broadcast_shapes(value.shape[:-2], loc.shape[:-1])
+        self._keep(2, **{name: value.expand(*batch, -1, -1)})
+        self._keep(1, loc=loc.expand(*batch, -1))
+        super().__init__(batch, loc.shape[-1:], validate_args)
+        self._factor(name, value)
+
+    mean = mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Any:
+        return (self._unbroadcasted_scale_tril**2).sum(-1).expand(self._batch_shape + self._event_shape)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.loc + product(
+            self._unbroadcasted_scale_tril, draws.normal(self.loc, self._extended_shape(sample_shape))
+        )
+
+    def log_prob(self, value: Any) -> Any:
+        factor = self._unbroadcasted_scale_tril
+        distance = squared_distance(factor, self._checked(value) - self.loc)
+        return -0.5 * (self._event_shape[0] * LOG_2PI + distance) - log_diagonal(factor)
+
+    def entropy(self) -> Any:
+        size = log_diagonal(self._unbroadcasted_scale_tril).expand(self._batch_shape)
+        return 0.5 * self._event_shape[0] * (1 + LOG_2PI) + size
+
+
+class LowRankMultivariateNormal(Distribution):
+    """Normal vectors of covariance W W' + D: W the ``cov_factor`` of few columns, D of diagonal ``cov_diag``.
+
+    Only the small matrix I + W' D^-1 W is factored. Raises ValueError if the shapes do not go together.
+    """
+
+    arg_constraints = {
+        "loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }  # fmt: skip
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None) -> None:
+        if loc.ndim < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        n = loc.shape[-1]
+        if cov_factor.ndim < 2:
+            raise ValueError("cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+        if cov_factor.shape[-2] != n:
+            raise ValueError(f"cov_factor must be a batch of matrices with shape {n} x m")
+        if cov_diag.shape[-1:] != loc.shape[-1:]:
+            raise ValueError(f"cov_diag must be a batch of vectors with shape {loc.shape[-1:]}")
+        try:
+            batch = broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+        except RuntimeError as error:
+            raise ValueError(f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag "
+                             f"{cov_diag.shape}") from error  # fmt: skip
+        self._keep(1, loc=loc.expand(*batch, -1), cov_diag=cov_diag.expand(*batch, -1))
+        self._keep(2, cov_factor=cov_factor.expand(*batch, -1, -1))
+        super().__init__(batch, loc.shape[-1:], validate_args)
+        self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
+        small = self._whitened().mT @ cov_factor
+        self._capacitance_tril = cholesky(small + identity(small))
+
+    def _whitened(self) -> Any:
+        """D^-1 W."""
+        return self._unbroadcasted_cov_factor / self._unbroadcasted_cov_diag.unsqueeze(-1)
+
+    mean = mode = property(lambda self: self.loc)
+
+    @lazy_property
+    def variance(self) -> Any:
+        """The diagonal of the covariance."""
+        own = (self._unbroadcasted_cov_factor**2).sum(-1) + self._unbroadcasted_cov_diag
+        return own.expand(self._batch_shape + self._event_shape)
+
+    @lazy_property
+    def covariance_matrix(self) -> Any:
+        """The covariance."""
+        return self.cov_factor @ self.cov_factor.mT + diag_embed(self.cov_diag)
+
+    @lazy_property
+    def scale_tril(self) -> Any:
+        """The Cholesky factor of the covariance, made of the factor of a matrix whose eigenvalues are not below 1."""
+        root = self.cov_diag.sqrt().unsqueeze(-1)
+        part = self.cov_factor / root
+        inside = part @ part.mT
+        return root * cholesky(inside + identity(inside))
+
+    @lazy_property
+    def precision_matrix(self) -> Any:
+        """The inverse of the covariance."""
+        part = self._inner()
+        own = diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - part.mT @ part
+        return own.expand(self._batch_shape + self._event_shape * 2)
+
+    def _inner(self) -> Any:
+        """A with (W W' + D)^-1 = D^-1 - A' A."""
+        return solve_triangular(self._capacitance_tril, self._whitened().mT, upper=False)
+
+    def _log_det(self) -> Any:
+        """The logarithm of the determinant of the covariance."""
+        return 2 * log_diagonal(self._capacitance_tril) + self._unbroadcasted_cov_diag.log().sum(-1)
+
+    def _distance(self, away: Any) -> Any:
+        """d' C^-1 d."""
+        inside = product(self._whitened().mT, away)
+        return (away**2 / self._unbroadcasted_cov_diag).sum(-1) - squared_distance(self._capacitance_tril, inside)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        shape = self._extended_shape(sample_shape)
+        few = draws.normal(self.loc, shape[:-1] + self.cov_factor.shape[-1:])
+        own = self._unbroadcasted_cov_diag.sqrt() * draws.normal(self.loc, shape)
+        return self.loc + product(self._unbroadcasted_cov_factor, few) + own
+
+    def log_prob(self, value: Any) -> Any:
+        distance = self._distance(self._checked(value) - self.loc)
+        return -0.5 * (self._event_shape[0] * LOG_2PI + self._log_det() + distance)
+
+    def entropy(self) -> Any:
+        size = self._event_shape[0] * (1 + LOG_2PI) + self._log_det()
+        return 0.5 * size.expand(self._batch_shape)
+
+
+def identity(matrix: Any) -> Any:
+    """That of the size of ``matrix``."""
+    return eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
+
+
+def product(matrix: Any, vector: Any) -> Any:
+    """Matrices times vectors, in batches that broadcast."""
+    return (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+
+
+def log_diagonal(factor: Any) -> Any:
+    """The sum of the logarithms of the diagonal: half the log-determinant of L L'."""
+    return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+def squared_distance(factor: Any, away: Any) -> Any:
+    """d' (L L')^-1 d, for L (..., n, n) and d (..., n). Vectors that share a matrix are solved for together."""
+    n, own = away.shape[-1], factor.ndim - 2
+    if own > away.ndim - 1:
+        away = broadcast_tensors(away, factor[..., 0])[0]
+    batch = broadcast_shapes(factor.shape[:-2], away.shape[away.ndim - 1 - own : -1])
+    away = away.expand(*away.shape[: away.ndim - 1 - own], *batch, n)
+    columns = away.reshape(math.prod(away.shape[: away.ndim - 1 - own]), *batch, n).movedim(0, -1)
+    solved = solve_triangular(factor.expand(*batch, n, n), columns, upper=False)
+    return (solved**2).sum(-2).movedim(-1, 0).reshape(away.shape[:-1])

@@ -1,0 +1,111 @@
+"""The normal distribution and what is made of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gradwright.distributions import constraints, draws
+from gradwright.distributions.distribution import LOG_2PI, ExponentialFamily
+from gradwright.distributions.transformed_distribution import TransformedDistribution
+from gradwright.distributions.transforms import AbsTransform, ExpTransform, StickBreakingTransform
+from gradwright.face.elementwise import where
+from gradwright.special import erf, erfinv
+
+
+class Normal(ExponentialFamily):
+    """exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi))."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self._hold(validate_args, loc=loc, scale=scale)
+
+    mean = mode = property(lambda self: self.loc)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.scale**2)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        return self.loc + draws.normal(self.loc, self._extended_shape(sample_shape)) * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        z = (self._checked(value) - self.loc) / self.scale
+        return -0.5 * z**2 - self.scale.log() - LOG_2PI / 2
+
+    def cdf(self, value: Any) -> Any:
+        return 0.5 * (1 + erf((self._checked(value) - self.loc) / (self.scale * math.sqrt(2))))
+
+    def icdf(self, value: Any) -> Any:
+        return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        return 0.5 + LOG_2PI / 2 + self.scale.log()
+
+
+class LogNormal(TransformedDistribution):
+    """The exponential of a normal variable."""
+
+    arg_constraints = Normal.arg_constraints
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
+
+    loc = property(lambda self: self.base_dist.loc)
+    scale = property(lambda self: self.base_dist.scale)
+    mean = property(lambda self: (self.loc + self.scale**2 / 2).exp())
+    mode = property(lambda self: (self.loc - self.scale**2).exp())
+    variance = property(lambda self: (self.scale**2).expm1() * (2 * self.loc + self.scale**2).exp())
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() + self.loc
+
+
+class HalfNormal(TransformedDistribution):
+    """The absolute value of a normal variable of mean 0."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
+
+    scale = property(lambda self: self.base_dist.scale)
+    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    mode = property(lambda self: self.scale.new_zeros(self.scale.shape))
+    variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
+
+    def log_prob(self, value: Any) -> Any:
+        value = self._checked(value)
+        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Any) -> Any:
+        return 2 * self.base_dist.cdf(self._checked(value)) - 1
+
+    def icdf(self, value: Any) -> Any:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Any:
+        return self.base_dist.entropy() - math.log(2)
+
+
+class LogisticNormal(TransformedDistribution):
+    """Normal vectors broken off a stick, as `StickBreakingTransform` does: points of a simplex."""
+
+    arg_constraints = Normal.arg_constraints
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args)
+        if not base.batch_shape:
+            base = base.expand((1,))
+        super().__init__(base, StickBreakingTransform(), validate_args)
+
+    loc = property(lambda self: self.base_dist.base_dist.loc)
+    scale = property(lambda self: self.base_dist.base_dist.scale)

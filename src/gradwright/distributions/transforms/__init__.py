@@ -1,0 +1,35 @@
+"""Changes of variables: invertible ones for distributions, others onto constrained sets."""
+
+from gradwright.distributions.transforms.elementwise import (
+    AbsTransform,
+    AffineTransform,
+    CumulativeDistributionTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    SoftplusTransform,
+    TanhTransform,
+)
+from gradwright.distributions.transforms.events import (
+    CorrCholeskyTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    ReshapeTransform,
+    SoftmaxTransform,
+    StickBreakingTransform,
+)
+from gradwright.distributions.transforms.joined import CatTransform, StackTransform
+from gradwright.distributions.transforms.transform import (
+    ComposeTransform,
+    IndependentTransform,
+    Transform,
+    identity_transform,
+)
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
+    "CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform",
+    "PositiveDefiniteTransform", "PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftplusTransform",
+    "TanhTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform", "Transform",
+    "identity_transform",
+]  # fmt: skip

@@ -1,0 +1,209 @@
+"""Transforms of each number by itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.distributions import constraints
+from gradwright.distributions.transforms.transform import Same, Transform, broadcast_to_parameters
+from gradwright.distributions.utils import sum_rightmost
+from gradwright.engine.base import TensorBase
+from gradwright.face.elementwise import softplus
+from gradwright.face.shape import broadcast_tensors
+
+
+class _Increasing(Same):
+    domain = constraints.real
+    codomain: Any = constraints.positive
+    bijective = True
+    sign = 1
+
+
+class ExpTransform(_Increasing):
+    """y = exp x."""
+
+    def _call(self, x: Any) -> Any:
+        return x.exp()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.log()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return x
+
+
+class SoftplusTransform(_Increasing):
+    """y = log(1 + exp x); x itself above 20."""
+
+    def _call(self, x: Any) -> Any:
+        return softplus(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return (-y).expm1().neg().log() + y
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x)
+
+
+class SigmoidTransform(_Increasing):
+    """y = 1 / (1 + exp(-x)), kept within the numbers of its dtype between 0 and 1; x = logit y."""
+
+    codomain = constraints.unit_interval
+
+    def _call(self, x: Any) -> Any:
+        y = x.sigmoid()
+        info = dtypes.finfo(y.dtype)
+        return y.clamp(info.tiny, 1 - info.eps)
+
+    def _inverse(self, y: Any) -> Any:
+        info = dtypes.finfo(y.dtype)
+        y = y.clamp(info.tiny, 1 - info.eps)
+        return y.log() - (-y).log1p()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return -softplus(-x) - softplus(x)
+
+
+class TanhTransform(_Increasing):
+    """y = tanh x. Close to -1 and 1 its inverse is ill-conditioned: ``cache_size=1`` then remembers x."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+
+    def _call(self, x: Any) -> Any:
+        return x.tanh()
+
+    def _inverse(self, y: Any) -> Any:
+        return y.atanh()
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return 2 * (math.log(2) - x - softplus(-2 * x))
+
+
+class AbsTransform(Same):
+    """y = |x|; of its two inverses the one that is not negative."""
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Any) -> Any:
+        return x.abs()
+
+    def _inverse(self, y: Any) -> Any:
+        return y
+
+
+class PowerTransform(Transform):
+    """y = x**exponent, of positive x."""
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+
+    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.exponent = exponent
+
+    @property
+    def sign(self) -> Any:
+        return _sign(self.exponent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
+
+    __hash__ = None
+
+    def _call(self, x: Any) -> Any:
+        return x**self.exponent
+
+    def _inverse(self, y: Any) -> Any:
+        return y ** (1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return broadcast_to_parameters(shape, self.exponent)
+
+    inverse_shape = forward_shape
+
+
+class AffineTransform(Transform):
+    """y = loc + scale x; ``event_dim`` of the last dims are one event."""
+
+    bijective = True
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+
+    event_dim = property(lambda self: self._event_dim)
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        """Real numbers, or events of them."""
+        return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
+
+    codomain = domain
+
+    @property
+    def sign(self) -> Any:
+        return _sign(self.scale)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AffineTransform):
+            return False
+        return _equal(self.loc, other.loc) and _equal(self.scale, other.scale)
+
+    __hash__ = None
+
+    def _call(self, x: Any) -> Any:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Any) -> Any:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        tensors = isinstance(self.scale, TensorBase)
+        size = self.scale.abs().log() if tensors else x.new_tensor(math.log(abs(self.scale)))
+        size = broadcast_tensors(size, x)[0] if tensors else size.expand(x.shape)
+        return sum_rightmost(size, self._event_dim)
+
+    def forward_shape(self, shape: Any) -> Any:
+        return broadcast_to_parameters(shape, self.loc, self.scale)
+
+    inverse_shape = forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """y = F(x), the distribution function of ``distribution``: uniform on [0, 1] where x is drawn from that."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    domain = property(lambda self: self.distribution.support)
+
+    def _call(self, x: Any) -> Any:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Any) -> Any:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return self.distribution.log_prob(x)
+
+
+def _sign(x: Any) -> Any:
+    """1, 0 or -1; of a tensor, a tensor."""
+    return x.sign() if hasattr(x, "sign") else (x > 0) - (x < 0)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    same: Any = a == b
+    return bool(same.all() if hasattr(same, "all") else same)

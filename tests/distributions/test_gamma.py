@@ -1,0 +1,46 @@
+"""The gamma distribution and what is made of gamma variables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from scipy import stats
+
+import gradwright as gw
+from gradwright import distributions as D
+from tests.distributions.laws import compare, t
+
+
+@pytest.mark.parametrize(("ours", "law"), [
+    (D.Gamma(t(0.7), 2.0), stats.gamma(0.7, scale=0.5)), (D.Chi2(t(3.0)), stats.chi2(3)),
+    (D.InverseGamma(t(4.5), 2.0), stats.invgamma(4.5, scale=2)), (D.StudentT(t(5.0), 0.3, 2.0), stats.t(5, 0.3, 2)),
+    (D.FisherSnedecor(t(3.0), 9.0), stats.f(3, 9)),
+])  # fmt: skip
+def test_scipys_laws(ours: Any, law: Any) -> None:
+    compare(ours, law)
+
+
+def test_moments_that_do_not_exist() -> None:
+    assert D.StudentT(0.5).mean.isnan()
+    assert D.StudentT(gw.tensor([0.5, 1.5])).variance.tolist() == pytest.approx([math.nan, math.inf], nan_ok=True)
+    assert D.InverseGamma(1.0, 1.0).mean.item() == D.InverseGamma(2.0, 1.0).variance.item() == math.inf
+    assert D.FisherSnedecor(1.0, 2.0).mean.isnan()
+    assert D.FisherSnedecor(1.0, 4.0).variance.isnan()
+
+
+def test_chi_squared_keeps_its_class_and_parameter() -> None:
+    c = D.Chi2(gw.tensor([3.0, 4.0])).expand((5, 2))
+    assert isinstance(c, D.Chi2)
+    assert c.df.tolist() == [[3, 4]] * 5
+    with pytest.raises(ValueError, match="parameter df"):
+        D.Chi2(-1.0)
+
+
+def test_small_shapes_do_not_underflow_to_zero() -> None:
+    a = gw.full((200,), 1e-3, requires_grad=True)
+    x = D.Gamma(a, 1.0).rsample()
+    assert x.min() > 0
+    (slope,) = gw.autograd.grad(x.log().sum(), a)
+    assert slope.isfinite().all()

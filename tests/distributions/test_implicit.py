@@ -1,0 +1,64 @@
+"""How draws move with their parameters: PyTorch's derivatives, and differences of SciPy's quantiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import gradwright as gw
+from gradwright.distributions.implicit import dirichlet_draw, gamma_draw
+from gradwright.engine.apply import apply
+
+
+def _gamma_slope(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    a = gw.tensor(a, requires_grad=True)
+    return gw.autograd.grad(apply(gamma_draw, (a, gw.tensor(x)), {}).sum(), a)[0].numpy()
+
+
+@given(st.floats(0.05, 80), st.floats(0.01, 0.99))
+def test_a_gamma_draw_moves_as_its_quantile(a: float, p: float) -> None:
+    x, h = stats.gamma.ppf(p, a), 1e-5 * max(a, 0.1)
+    if x < 1e-200:
+        return
+    moved = (stats.gamma.ppf(p, a + h) - stats.gamma.ppf(p, a - h)) / (2 * h)
+    assert _gamma_slope(np.array([a]), np.array([x])) == pytest.approx(moved, rel=2e-6, abs=1e-12)
+
+
+@given(st.floats(0.05, 40), st.floats(0.05, 40), st.floats(0.01, 0.99))
+def test_a_dirichlet_draw_moves_as_the_quantile_of_a_beta_one(a: float, b: float, p: float) -> None:
+    x, h = stats.beta.ppf(p, a, b), 1e-5 * max(a, 0.1)
+    if not 1e-12 < x < 1 - 1e-6:
+        return
+    moved = (stats.beta.ppf(p, a + h, b) - stats.beta.ppf(p, a - h, b)) / (2 * h)
+    c = gw.tensor([a, b], dtype=gw.float64, requires_grad=True)
+    drawn = apply(dirichlet_draw, (c, gw.tensor([x, 1 - x], dtype=gw.float64)), {})
+    assert gw.autograd.grad(drawn[0], c)[0][0].item() == pytest.approx(moved, rel=1e-5, abs=1e-10)
+
+
+def test_pytorchs_derivatives(torch) -> None:
+    rng = np.random.default_rng(0)
+    a = np.exp(rng.uniform(np.log(0.1), np.log(500), 300))
+    x = rng.gamma(a)
+    theirs = torch._standard_gamma_grad(torch.tensor(a), torch.tensor(x)).numpy()
+    np.testing.assert_allclose(_gamma_slope(a, x), theirs, rtol=2e-3)  # PyTorch's own approximation: about 1e-3
+    c = np.exp(rng.uniform(np.log(0.2), np.log(30), (200, 3)))
+    x = np.stack([rng.dirichlet(row) for row in c])
+    leaf = gw.tensor(c, requires_grad=True)
+    ours = gw.autograd.grad(apply(dirichlet_draw, (leaf, gw.tensor(x)), {})[:, 0].sum(), leaf)[0].numpy()
+    share = torch._dirichlet_grad(*map(torch.tensor, (x, c, np.broadcast_to(c.sum(-1, keepdims=True), c.shape))))
+    theirs = share.numpy() * (np.array([1.0, 0, 0]) - x[:, :1])
+    np.testing.assert_allclose(ours, theirs, rtol=5e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("a", [0.3, 1.0, 7.0])
+def test_second_derivatives(a: float) -> None:
+    """That of a quantile, d2x/da2, by differences of the first along the curve."""
+    p, h = 0.4, 1e-4
+    first = [_gamma_slope(np.array([b]), stats.gamma.ppf(p, [b]))[0] for b in (a - h, a + h)]
+    leaf, x = gw.tensor(a, dtype=gw.float64, requires_grad=True), stats.gamma.ppf(p, a)
+    drawn = apply(gamma_draw, (leaf, gw.tensor(x, dtype=gw.float64)), {})
+    slope = gw.autograd.grad(drawn, leaf, create_graph=True)[0]
+    assert gw.autograd.grad(slope, leaf)[0].item() == pytest.approx((first[1] - first[0]) / (2 * h), rel=1e-4)

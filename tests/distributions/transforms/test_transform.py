@@ -1,0 +1,107 @@
+"""What transforms have in common: inverses, caches, compositions."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+import gradwright as gw
+from gradwright import distributions as D
+from gradwright.distributions import constraints
+from tests.distributions.close import close
+
+
+def test_an_inverse_has_the_transform_for_its_inverse() -> None:
+    t = D.ExpTransform()
+    assert t.inv.inv is t
+    assert t.inv is t.inv
+    assert t.inv == D.ExpTransform().inv
+    assert t != t.inv
+    assert (t.inv.domain, t.inv.codomain) == (constraints.positive, constraints.real)
+    assert t.inv(gw.tensor(1.0)).item() == 0
+    assert t.inv.log_abs_det_jacobian(t(gw.tensor(2.0)), gw.tensor(2.0)).item() == -2
+    assert repr(t.inv) == "_InverseTransform(ExpTransform())"
+
+
+def test_a_cache_remembers_the_last_pair() -> None:
+    t = D.TanhTransform(cache_size=1)
+    x = gw.tensor(9.0)
+    y = t(x)
+    assert t.inv(y) is x
+    assert t(x) is y
+    assert t.inv(y.clone()) is not x
+    plain = t.with_cache(0)
+    assert plain.inv(plain(x)).item() != 9
+    assert t.with_cache(1) is t
+    assert t.inv.with_cache(0)(y).shape == ()
+    assert copy.deepcopy(t).inv(y).shape == ()
+    with pytest.raises(ValueError, match="cache_size must be 0 or 1"):
+        D.ExpTransform(cache_size=2)
+
+
+def test_compositions() -> None:
+    c = D.ComposeTransform([D.AffineTransform(1.0, -2.0), D.ExpTransform()])
+    x = gw.tensor([0.3, -0.5], dtype=gw.float64, requires_grad=True)
+    y = c(x)
+    close(c.inv(y), x)
+    assert c.sign == -1
+    assert c.bijective
+    (slope,) = gw.autograd.grad(y.sum(), x)
+    close(c.log_abs_det_jacobian(x, y), slope.abs().log())
+    assert c.inv.inv is c
+    assert c == D.ComposeTransform([D.AffineTransform(1.0, -2.0), D.ExpTransform()])
+    assert D.identity_transform(x) is x
+    assert D.identity_transform.log_abs_det_jacobian(x, x).tolist() == [0, 0]
+    cached = c.with_cache()
+    assert cached.inv(cached(x)) is x
+    assert "AffineTransform" in repr(c)
+
+
+def test_dims_of_events_are_found() -> None:
+    c = D.ComposeTransform([D.ExpTransform(), D.StickBreakingTransform(), D.AffineTransform(0, 2)])
+    assert (c.domain.event_dim, c.codomain.event_dim) == (1, 1)
+    x = gw.randn(5, 3, dtype=gw.float64)
+    assert c.log_abs_det_jacobian(x, c(x)).shape == (5,)
+    assert c.forward_shape((5, 3)) == (5, 4)
+    assert c.inverse_shape((5, 4)) == (5, 3)
+    with pytest.raises(ValueError, match=r"either .domain.event_dim or .codomain.event_dim"):
+        D.ReshapeTransform((4,), (2, 2)).event_dim
+
+
+def test_independent_ones() -> None:
+    i = D.IndependentTransform(D.ExpTransform(), 1)
+    x = gw.randn(4, 3)
+    close(i.log_abs_det_jacobian(x, i(x)), x.sum(-1))
+    assert i.domain.event_dim == 1
+    close(i.inv(i(x)), x, 1e-4)
+    with pytest.raises(ValueError, match="Too few dimensions on input"):
+        i(gw.tensor(1.0))
+    assert i.with_cache().with_cache(1).reinterpreted_batch_ndims == 1
+    assert repr(i) == "IndependentTransform(ExpTransform(), 1)"
+
+
+class Cube(D.Transform):
+    domain = codomain = constraints.real
+    bijective = True
+    sign = 1
+
+    def _call(self, x: Any) -> Any:
+        return x**3
+
+    def _inverse(self, y: Any) -> Any:
+        return y.sign() * y.abs() ** (1 / 3)
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return (3 * x**2).log()
+
+
+def test_one_of_ones_own() -> None:
+    d = D.TransformedDistribution(D.Normal(0.0, 1.0), Cube())
+    x = gw.tensor(0.5)
+    exact = D.Normal(0.0, 1.0).log_prob(x ** (1 / 3)) - (3 * x ** (2 / 3)).log()
+    close(d.log_prob(x), exact, 1e-5)
+    assert Cube() != Cube()
+    with pytest.raises(NotImplementedError, match="AbsTransform has no log_abs_det_jacobian"):
+        D.AbsTransform().log_abs_det_jacobian(x, x)
