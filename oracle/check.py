@@ -31,7 +31,7 @@ class Options:
     forms: bool = False
     errors: bool = False
     library: str = ""
-    """Compare with the run over this library's arrays instead of with PyTorch."""
+    """Compare with the run over this library's arrays instead of with PyTorch, or what is compiled over them."""
     transforms: bool = False
     """Check tangents and batches instead."""
     backend: str = ""
@@ -61,9 +61,9 @@ class Case:
         return op(self.input, *self.args, **self.kwargs)
 
 
-def case_of(entry: Any, sample: Any, dtype: Any) -> Case:
+def case_of(entry: Any, sample: Any, dtype: Any, convert: Converter | None = None) -> Case:
     """Both libraries' forms of a sample. Raises `UnconvertibleError`."""
-    convert = Converter()
+    convert = convert or Converter()
     values = [convert(v) for v in (sample.input, sample.args, sample.kwargs)]
     prefix = "" if dtype in (None, torch.float64) else f"{str(dtype)[6:]} "
     return Case(entry, sample, prefix + describe(sample), *values, convert.pairs)

@@ -22,6 +22,7 @@ from oracle.compare import tensors_in
 from oracle.convert import Converter, numpy_of
 from oracle.entries import describe, samples, seed
 from oracle.known import COMPILED
+from oracle.libraries import Elsewhere, namespace
 from oracle.optimizers import MATRICES, SHAPES, closure_of
 from oracle.records import COMPILED as CHECKS
 from oracle.records import Record
@@ -47,6 +48,15 @@ def check(record: Record, entry: Any, op: Callable[..., Any], options: Options) 
         for dtype in (d for d in (torch.float64, torch.complex128) if d in entry.backward_dtypes):
             for sample in quietly(partial(list, samples(entry, dtype, options.samples, requires_grad=True))):
                 quietly(partial(_operation, record, entry, sample, op, dtype, options))
+
+
+def _converter(options: Options) -> Converter:
+    return Elsewhere(namespace(options.library)) if options.library else Converter()
+
+
+def _there(value: Any, options: Options) -> Any:
+    """A tensor, or a module, on the device of the library that is asked for."""
+    return value.to("jax" if options.library == "jax" else options.library) if options.library else value
 
 
 def fails(record: Record) -> list[str]:
@@ -91,7 +101,7 @@ def _told(record: Record, name: str, f: Any, where: str) -> None:
 def _operation(record: Record, entry: Any, sample: Any, op: Callable[..., Any], dtype: Any, options: Options) -> None:
     where = f"{'' if dtype is torch.float64 else 'complex '}{describe(sample)}"
     try:
-        case = case_of(entry, sample, dtype)
+        case = case_of(entry, sample, dtype, _converter(options))
         xs = [g.detach() for _, g in case.pairs]
         step = _step(case, op, xs, entry.supports_gradgrad)
     except Exception:  # what cannot be computed is the other checks' affair
@@ -181,7 +191,7 @@ def _like(x: Any, draw: Any) -> Any:
     array = draw.standard_normal(tuple(x.shape))
     if x.dtype.is_complex:
         array = array + 1j * draw.standard_normal(tuple(x.shape))
-    return gradwright.from_numpy(np.asarray(array)).to(x.dtype)
+    return gradwright.from_numpy(np.asarray(array)).to(x.device, x.dtype)
 
 
 # -- training --
@@ -198,9 +208,10 @@ def _modules(record: Record, info: Any, build: Any, options: Options) -> None:
 
 
 def _module(record: Record, build: Any, case: Any, training: bool, options: Options, where: str) -> None:
-    made, convert = case.constructor_input, Converter()
+    made, convert = case.constructor_input, _converter(options)
     try:
         net = build(*convert(made.args), **convert(made.kwargs)).to(gradwright.float64).train(training)
+        net = _there(net, options)
         args, kwargs = convert(case.forward_input.args), convert(case.forward_input.kwargs)
         net(*args, **kwargs)  # lazy ones take their shape
     except Exception:  # what cannot be computed is the other checks' affair
@@ -229,7 +240,7 @@ def _module(record: Record, build: Any, case: Any, training: bool, options: Opti
         found = []
         for k in range(STEPS):
             gradwright.manual_seed(k)
-            outs = compiled(gradwright.tensor(1 - 0.001 * k, dtype=gradwright.float64))
+            outs = compiled(_there(gradwright.tensor(1 - 0.001 * k, dtype=gradwright.float64), options))
             found.append([*outs, *own.state_dict().values(), gradwright.get_rng_state()])
         seen.append(found)
     for k, (expected, got) in enumerate(zip(*seen, strict=True)):
@@ -242,8 +253,10 @@ def _optimizer(record: Record, info: Any, build: Any, given: dict[str, Any], dty
     shapes = MATRICES if info.name == "Muon" else SHAPES
     for compiles in (False, True):
         draw = np.random.default_rng(0)
-        own = [gradwright.tensor(draw.standard_normal(shape), dtype=dtype, requires_grad=True) for shape in shapes]
-        optimizer = build(own, **Converter()(given))
+        own = [_there(gradwright.tensor(draw.standard_normal(shape), dtype=dtype), options) for shape in shapes]
+        for t in own:
+            t.requires_grad_()
+        optimizer = build(own, **_converter(options)(given))
         closure = closure_of(gradwright, optimizer, own)
 
         def step(optimizer: Any = optimizer, closure: Any = closure) -> Any:

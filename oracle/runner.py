@@ -37,7 +37,7 @@ def run_entry(entry: Any, options: Options) -> Record:
         signal.signal(signal.SIGALRM, _too_long)
         signal.alarm(LIMIT)
     try:
-        if options.library:
+        if options.library and not options.backend:
             libraries.check(record, entry, op, options.library, options.samples, options.dtypes)
         elif options.transforms:
             if record.group not in ("modules", "optimizers"):

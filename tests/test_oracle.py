@@ -6,6 +6,7 @@
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from oracle.known import COMPILED, KNOWN
 from oracle.records import COMPILED as COMPILED_CHECKS
 from oracle.records import Record
 from oracle.refusals import check_errors
+from oracle.refused import REFUSED
 from oracle.report import DOCS, operators_page
 from oracle.runner import run_entry
 from oracle.transforms import fails
@@ -61,6 +63,16 @@ def test_what_is_compiled_does_what_is_not(name):
     record = run_entry(PRESENT[name], check.Options(samples=1, backend="plan"))
     assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()
     assert bool(record.eager) is (name in COMPILED), record.eager
+
+
+ON_JAX = [name for name in sorted(PRESENT)[::24] if name not in COMPILED and name not in REFUSED["jax"]]
+
+
+@pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed: nothing is run on its devices")
+@pytest.mark.parametrize("name", ON_JAX)  # all of them: python -m oracle --compiled --library jax
+def test_what_is_compiled_over_jax_does_what_is_not(name):
+    record = run_entry(PRESENT[name], check.Options(samples=1, library="jax", backend="auto"))
+    assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()
 
 
 def test_finds_what_compiles_to_other_numbers(monkeypatch):

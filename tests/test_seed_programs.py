@@ -82,6 +82,23 @@ def test_legendre_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero):
     fits(run(("-m", "gradwright", "run"), str(program.with_suffix("")), *args), dtype, rel, near_zero)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed: not run on its devices")
+@pytest.mark.parametrize(("args", "dtype", "rel", "near_zero"), [
+    ((), "float32", 1e-5, 1e-6),
+    (("float64",), "float64", 1e-12, 1e-14),
+])
+def test_legendre_compiled_on_a_device_of_jax(tmp_path, args, dtype, rel, near_zero):
+    text = (PROGRAMS / "legendre.py").read_text().replace("torch.device('cpu')", "torch.device('jax:0')")
+    before, loop, rest = text.partition("for i in range(2000):\n")
+    body, told, after = rest.partition("    if i % 100 == 0:\n")
+    assert loop
+    assert told
+    step = f"@torch.compile(fullgraph=True)\ndef step():\n    global a, b, c, d\n{body}    return loss\n\n\n"
+    program = tmp_path / "legendre.py"
+    program.write_text(f"{before}{step}{loop}    loss = step()\n\n{told}{after}")
+    fits(run(("-m", "gradwright", "run"), str(program.with_suffix("")), *args), dtype, rel, near_zero)
+
+
 def fits(text, dtype, rel, near_zero):
     losses, b, d, last = LEGENDRE[dtype]
     printed = {int(step): float(loss) for step, loss in re.findall(r"id: (\d+), loss: (\S+)", text)}

@@ -33,6 +33,8 @@ class Library:
         views: whether two arrays of it may share memory; None if that cannot be known, and then a write raises.
         host: whether all its arrays lie in the memory of this process, where there is one device.
         outer: whether its arrays stand for those of others: with them it is what an operation computes with.
+        compiles: whether programs of its arrays are compiled (by `gradwright.compile`), as NumPy's are.
+        traces: whether each of them stands for one array, its ``plain``, with which it shares a device.
         to_host: a NumPy array of what an array of it holds. It may be the same memory, and is not to be written.
     """
 
@@ -42,6 +44,8 @@ class Library:
     views: bool | None = False
     host: bool = False
     outer: bool = False
+    compiles: bool = False
+    traces: bool = False
     to_host: Callable[[Any], Any] = np.asarray
 
     def devices(self) -> list[Any]:
@@ -148,6 +152,11 @@ def to_host(array: Any) -> Any:
     return array if array.__class__ is np.ndarray else _by_type[type(array)].to_host(array)
 
 
+def where_is(array: Any) -> Any:
+    """The device of an array, as its library says; None of what stands for one while JAX compiles."""
+    return getattr(array, "device", None)
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is an array of a registered library, or a Tensor."""
     return any(base in _by_type for base in type(value).__mro__)
@@ -161,6 +170,8 @@ def common(name: str, arrays: Sequence[Any]) -> Library:
     one = library(arrays[0])
     for outer in map(library, arrays):
         if outer.outer:
+            if outer.traces:
+                common(name, [a.plain if library(a).traces else a for a in arrays])
             return outer
     for array in arrays:
         other = one if array.__class__ is arrays[0].__class__ else library(array)

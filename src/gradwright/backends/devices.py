@@ -103,6 +103,8 @@ class device:
         one = library(array)
         if one.outer and device_of(array) == self:
             return array
+        if one.traces:
+            return array.moved(self)
         if one is self.library:
             return array if self.type == "cpu" else one.moved(array, self.native, isinstance(self, Layout))
         host = one.to_host(array)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import order
+from gradwright.backends import order, where_is
 from gradwright.backends.generic_linalg import Linalg
 from gradwright.backends.host import Hosted
 from gradwright.backends.special import Special
@@ -29,7 +29,7 @@ from gradwright.backends.windows import (
 
 def zeros_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Zeros on the device of ``x``, of its shape and dtype unless others are named."""
-    return xp.zeros(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=x.device)
+    return xp.zeros(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=where_is(x))
 
 
 def zero(xp: Any, x: Any) -> Any:
@@ -39,7 +39,7 @@ def zero(xp: Any, x: Any) -> Any:
 
 def ones_like(xp: Any, x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Ones on the device of ``x``, of its shape and dtype unless others are named."""
-    return xp.ones(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=x.device)
+    return xp.ones(x.shape if shape is None else shape, dtype=x.dtype if dtype is None else dtype, device=where_is(x))
 
 
 def conj(xp: Any, x: Any) -> Any:
@@ -53,7 +53,7 @@ def to_complex(xp: Any, real: Any, imag: Any) -> Any:
     kind = xp.result_type(real, xp.complex64)
 
     def upwards(y: float) -> Any:
-        return xp.asarray(complex(-0.0, y), dtype=kind, device=real.device)  # x + -0.0 is x, for -0.0 too
+        return xp.asarray(complex(-0.0, y), dtype=kind, device=where_is(real))  # x + -0.0 is x, for -0.0 too
 
     size = xp.abs(imag)
     finite = xp.isfinite(size)
@@ -75,7 +75,7 @@ def view_as_complex(xp: Any, x: Any) -> Any:
 
 def _positions(xp: Any, x: Any) -> Any:
     """For each entry of ``x`` its place in row-major order."""
-    return xp.reshape(xp.arange(prod(x.shape), device=x.device), x.shape)
+    return xp.reshape(xp.arange(prod(x.shape), device=where_is(x)), x.shape)
 
 
 HERE = "array"
@@ -123,7 +123,7 @@ def _gathered(xp: Any, x: Any, axes: Sequence[int], arrays: Sequence[Any]) -> An
     others = [i for i in range(x.ndim) if i not in axes]
     flat: Any = 0
     for n, place in zip([x.shape[i] for i in axes], arrays, strict=True):
-        flat = flat * n + xp.remainder(place, xp.asarray(max(n, 1), dtype=place.dtype, device=place.device))
+        flat = flat * n + xp.remainder(place, xp.asarray(max(n, 1), dtype=place.dtype, device=where_is(place)))
     shape = [x.shape[i] for i in others]
     lines = xp.reshape(xp.permute_dims(x, (*axes, *others)), (prod(x.shape[i] for i in axes), *shape))
     out = xp.reshape(xp.take(lines, xp.reshape(flat, (-1,)), axis=0), (*flat.shape, *shape))
@@ -152,7 +152,7 @@ def _write(xp: Any, x: Any, value: Any, at: Any, *, accumulate: bool) -> Any:
     if accumulate:
         sent = xp.where(hit, xp.reshape(value, (-1, 1)), zeros_like(xp, value, shape=(1, 1)))
         return x + xp.reshape(xp.sum(sent, axis=0, dtype=x.dtype), x.shape)
-    order = xp.reshape(xp.arange(value.shape[0], device=x.device), (-1, 1))
+    order = xp.reshape(xp.arange(value.shape[0], device=where_is(x)), (-1, 1))
     last = xp.max(xp.where(hit, order, -1), axis=0)
     written = xp.where(last < 0, xp.reshape(x, (-1,)), xp.take(value, xp.where(last < 0, 0, last)))
     return xp.reshape(written, x.shape)
@@ -181,13 +181,13 @@ def scatter_add(xp: Any, x: Any, index: Any, src: Any, *, axis: int = 0) -> Any:
 
 def bincount(xp: Any, x: Any, weights: Any = None, *, length: int) -> Any:
     """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
-    weights = xp.ones(x.shape, dtype=xp.int64, device=x.device) if weights is None else weights
-    return scatter_add(xp, xp.zeros((length,), dtype=weights.dtype, device=x.device), x, weights)
+    weights = xp.ones(x.shape, dtype=xp.int64, device=where_is(x)) if weights is None else weights
+    return scatter_add(xp, xp.zeros((length,), dtype=weights.dtype, device=where_is(x)), x, weights)
 
 
 def histogram(xp: Any, x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
     """How many entries fall into each of so many equal parts of a range, and the edges between them."""
-    edges = xp.linspace(*range, bins + 1, dtype=x.dtype, device=x.device)
+    edges = xp.linspace(*range, bins + 1, dtype=x.dtype, device=where_is(x))
     x = xp.reshape(x, (-1,))
     place = xp.where(x == edges[bins], bins, xp.searchsorted(edges, x, side="right"))
     return bincount(xp, xp.where(xp.isnan(x), 0, place), length=bins + 2)[1 : bins + 1], edges
@@ -214,9 +214,9 @@ def unstride(xp: Any, x: Any, *, source: Any, target: Any, write: Any = None) ->
     """
 
     def places(shape: Any, strides: Any, start: int) -> Any:
-        where = xp.full(shape, start - low, dtype=xp.int64, device=x.device)
+        where = xp.full(shape, start - low, dtype=xp.int64, device=where_is(x))
         for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
-            where = where + xp.reshape(xp.arange(n, device=x.device) * stride, (n,) + (1,) * (len(shape) - axis - 1))
+            where = where + xp.reshape(xp.arange(n, device=where_is(x)) * stride, (n,) + (1,) * (len(shape) - axis - 1))
         return where
 
     low = min(source[2], target[2])
@@ -255,7 +255,7 @@ def write_view(xp: Any, base: Any, value: Any, *, steps: Any) -> Any:
     old, new = (xp.reshape(a, (-1,)) for a in (view_as_real(xp, base) if pairs else base, value))
     source = np.arange(prod(old.shape))
     source[where] = np.arange(where.size) + source.size
-    out = xp.take(xp.concat([old, new]), xp.asarray(source, device=base.device), axis=0)
+    out = xp.take(xp.concat([old, new]), xp.asarray(source, device=where_is(base)), axis=0)
     return view_as_complex(xp, xp.reshape(out, (*base.shape, 2))) if pairs else xp.reshape(out, base.shape)
 
 

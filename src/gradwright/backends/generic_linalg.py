@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import linalg, spectrum
+from gradwright.backends import linalg, spectrum, where_is
 from gradwright.backends.host import LINEAR_ALGEBRA, on_host
 
 
@@ -19,11 +19,11 @@ def _turned(xp: Any, x: Any) -> Any:
 
 
 def _one(xp: Any, x: Any) -> Any:
-    return xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    return xp.eye(x.shape[-1], dtype=x.dtype, device=where_is(x))
 
 
 def _zero(xp: Any, x: Any) -> Any:
-    return xp.zeros((), dtype=x.dtype, device=x.device)
+    return xp.zeros((), dtype=x.dtype, device=where_is(x))
 
 
 def hermitian(xp: Any, x: Any, *, uplo: Any) -> Any:
@@ -49,7 +49,7 @@ def solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, unitriangular: boo
 def cofactor(xp: Any, x: Any) -> Any:
     """The matrix of cofactors, det(x) x^-T, by singular values: x may have no inverse."""
     u, s, vh = xp.linalg.svd(x, full_matrices=True)
-    ones = xp.ones(s.shape, dtype=s.dtype, device=s.device)[..., None]
+    ones = xp.ones(s.shape, dtype=s.dtype, device=where_is(s))[..., None]
     others = xp.prod(xp.where(_one(xp, s) != 0, ones, s[..., None, :]), axis=-1)
     sign = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
     return sign * xp.matrix_transpose(xp.matmul(_turned(xp, vh) * others[..., None, :], _turned(xp, u)))

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import jax.scipy.special
 import numpy as np
 
-from gradwright.backends import enter, generic, linalg
+from gradwright.backends import enter, generic, linalg, where_is
 from gradwright.backends.generic import Extended
 from gradwright.backends.host import on_host
 from gradwright.backends.jax_devices import put as bring
@@ -35,7 +35,7 @@ def asarray(x: Any, *, dtype: Any = None, device: Any = None, copy: bool | None 
     """``x``, an array of JAX, or a copy of anything else, on a device."""
     if isinstance(x, jax.Array):
         out = jnp.array(x, dtype=dtype) if copy else x if dtype is None or x.dtype == dtype else jnp.astype(x, dtype)
-        return out if device is None or out.device == device else JAX.moved(out, whole(device))
+        return out if device is None or where_is(out) in (None, device) else JAX.moved(out, whole(device))
     device = whole(device)
     if (x.__class__ is float or x.__class__ is int) and x and x == x and device is not None:  # 0.0 equals -0.0
         key = x.__class__, x, np.dtype(dtype), device
@@ -88,7 +88,7 @@ def ones_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
 def _like(value: int, x: Any, shape: Any, dtype: Any) -> Any:
     same = shape is None or tuple(shape) == x.shape
     return _filler(x.shape if same else tuple(shape), np.dtype(x.dtype if dtype is None else dtype),
-                   x.device if same else whole(x.device))(np.asarray(value))  # fmt: skip
+                   where_is(x) if same else whole(where_is(x)))(np.asarray(value))  # fmt: skip
 
 
 def _counted(name: str) -> Any:
@@ -137,7 +137,7 @@ def _combines(x: Any, name: str) -> str:
 
 def unindex(x: Any, *places: Any, shape: tuple[int, ...], key: Any) -> Any:
     """Zeros of ``shape`` with ``x`` added at ``key`` (repeated indices add up)."""
-    return put(zeros(shape, dtype=x.dtype, device=x.device), x, *places, key=key, accumulate=True)
+    return put(zeros(shape, dtype=x.dtype, device=where_is(x)), x, *places, key=key, accumulate=True)
 
 
 def _along(index: Any, axis: int) -> tuple[Any, ...]:
@@ -162,8 +162,8 @@ def _scatter(how: str) -> Any:
 
 def bincount(x: Any, weights: Any = None, *, length: int) -> Any:
     """How often 0, 1, ... ``length`` - 1, which is all there is, occur in ``x``, or the sums of their ``weights``."""
-    weights = ones(x.shape, dtype=jnp.int64, device=x.device) if weights is None else weights
-    return zeros(length, dtype=weights.dtype, device=x.device).at[x].add(weights)
+    weights = ones(x.shape, dtype=jnp.int64, device=where_is(x)) if weights is None else weights
+    return zeros(length, dtype=weights.dtype, device=where_is(x)).at[x].add(weights)
 
 
 def histogram(x: Any, bins: int, range: tuple[float, float]) -> tuple[Any, Any]:
@@ -220,7 +220,7 @@ def running_extremum(x: Any, *, axis: int, largest: bool) -> Any:
 
 def sorted_lines(x: Any) -> Any:
     """The order that sorts the rows of a matrix, by the first column, then the second, ...; equal rows keep theirs."""
-    return jnp.lexsort(x.T[::-1]) if x.shape[1] else quick.arange(x.shape[0], device=x.device)
+    return jnp.lexsort(x.T[::-1]) if x.shape[1] else quick.arange(x.shape[0], device=where_is(x))
 
 
 def to_complex(real: Any, imag: Any) -> Any:
@@ -332,4 +332,4 @@ for _name in ("svd", "svdvals"):
     setattr(namespace.linalg, _name, _converged(_name))
 for _name in ("erf", "erfc", "i0e", "ndtr"):  # those that are as exact as SciPy's
     setattr(namespace.special, _name, getattr(jax.scipy.special, _name))
-JAX = enter(Jax("jax", namespace, to_host=read_back), type(jnp.zeros(())))
+JAX = enter(Jax("jax", namespace, to_host=read_back, compiles=True), type(jnp.zeros(())))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import where_is
+
 __all__ = ["argselect", "argtop", "bincount", "running_extremum", "sorted_lines"]
 
 
@@ -97,7 +99,7 @@ def generic_running_extremum(xp: Any, x: Any, *, axis: int, largest: bool) -> An
 
 def generic_sorted_lines(xp: Any, x: Any) -> Any:
     """`sorted_lines` in the standard, a column at a time."""
-    order = xp.arange(x.shape[0], device=x.device)
+    order = xp.arange(x.shape[0], device=where_is(x))
     for k in range(x.shape[1] - 1, -1, -1):
         order = xp.take(order, xp.argsort(xp.take(x[:, k], order), stable=True))
     return order
@@ -108,7 +110,7 @@ def isin(xp: Any, x: Any, y: Any, *, assume_unique: bool = False, invert: bool =
     y = xp.sort(xp.reshape(y, (-1,)))
     n = y.shape[0]
     if not n:
-        return xp.full(x.shape, invert, dtype=xp.bool, device=x.device)
+        return xp.full(x.shape, invert, dtype=xp.bool, device=where_is(x))
     flat = xp.reshape(x, (-1,))
     at = xp.searchsorted(y, flat)
     found = xp.reshape(xp.take(y, xp.where(at < n, at, n - 1)) == flat, x.shape)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from gradwright.backends import where_is
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -285,7 +287,7 @@ def generic_windows(xp: Any, x: Any, *, lattice: Lattice) -> Any:
     n = len(lattice.kernel)
     size = x.shape[-n:]
     for axis, (before, after) in enumerate(lattice.padding, x.ndim - n):
-        ends = [xp.zeros((*x.shape[:axis], p, *x.shape[axis + 1 :]), dtype=x.dtype, device=x.device)
+        ends = [xp.zeros((*x.shape[:axis], p, *x.shape[axis + 1 :]), dtype=x.dtype, device=where_is(x))
                 for p in (before, max(after, 0))]  # fmt: skip
         x = xp.concat([ends[0], x, ends[1]], axis=axis)
     count = lattice.count(size)
@@ -333,7 +335,7 @@ def _spread(xp: Any, x: Any, axis: int, stride: int, start: int, size: int) -> A
     before, count, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
 
     def zeros(*shape: int) -> Any:
-        return xp.zeros((*before, *shape, *after), dtype=x.dtype, device=x.device)
+        return xp.zeros((*before, *shape, *after), dtype=x.dtype, device=where_is(x))
 
     x = xp.concat([xp.expand_dims(x, axis=axis + 1), zeros(count, stride - 1)], axis=axis + 1)
     reach = max((count - 1) * stride + 1, 0)

@@ -25,6 +25,7 @@ from gradwright.backends.steps import read
 from gradwright.engine.levels import LevelArray
 from gradwright.errors import size
 from gradwright.interpreter.at_once import Call, at_once, copying
+from gradwright.op import table
 
 
 class Memory:
@@ -247,6 +248,8 @@ def overwriting(t: Any, new: Any) -> list[Call]:
         if isinstance(array, LevelArray):
             array.writer = t._counter
         return [copying(array, new)]
+    if backends.library(array).traces:
+        new = array.noted(new)
     new = new if new.dtype == array.dtype else backends.namespace(array).astype(new, array.dtype)
     new = backends.library(array).lying_as(new, array)
     part = getattr(t, "_part", None)
@@ -267,6 +270,63 @@ def _showing(memory: Memory, array: Any, but: Any = None) -> list[Call]:
         if t is not but:
             calls += _holding(t, read(array, t._part.steps))
     return calls
+
+
+def whole(t: Any) -> Any:
+    """The array of all of the memory that ``t`` shows a part of."""
+    part = getattr(t, "_part", None)
+    return t.array if part is None or not is_kept(t.array) else part.memory.array
+
+
+def steps_of(t: Any) -> tuple[Any, ...]:
+    """The chain of views from all of that memory to ``t``."""
+    part = getattr(t, "_part", None)
+    return () if part is None else part.steps
+
+
+def beside(t: Any) -> list[Any]:
+    """The other tensors that show memory that ``t`` shows, where that is kept here."""
+    part = getattr(t, "_part", None)
+    return [] if part is None or not is_kept(t.array) else [o for o in part.memory.tensors() if o is not t]
+
+
+def moved_to(t: Any, memory: Memory, array: Any) -> None:
+    """Let ``t`` be over other memory, of which it shows what it did of its own: ``array``."""
+    old = t._part
+    t.array = array
+    _enter(t, Part(memory, old.steps, old.layout))
+
+
+def back_to(t: Any, part: Part | None, array: Any) -> None:
+    """Let ``t`` be over the memory that it was over, as ``part`` says, and hold this array."""
+    leave(t)
+    t.array = array
+    if part is not None:
+        _enter(t, part)
+
+
+def laid(t: Any, order: tuple[int, ...]) -> None:
+    """Let ``t``, which has memory of its own, lie there with its axes in this order."""
+    back = tuple(order.index(k) for k in range(len(order)))
+    turn = table["permute_dims"]
+    memory = Memory(turn(t.array, axes=order), False)
+    _enter(t, Part(memory, ((), (turn, {"axes": back})), _standing(memory.array).transpose(back)))
+
+
+def rebind(t: Any, array: Any, all_of_it: bool) -> None:
+    """Let ``t`` hold a new array, or, if ``all_of_it``, the memory that it is over; all over that memory see it."""
+    part = getattr(t, "_part", None)
+    if part is None or (not part.steps and len(part.memory._over) == 1):
+        t.array = array
+        leaf = t._node
+        if leaf is not None and leaf._array is not None:
+            leaf._array = array
+        if part is not None:
+            part.memory.array = array
+    elif all_of_it:
+        at_once(_showing(part.memory, array))
+    else:
+        write(t, array)
 
 
 def owner(t: Any) -> Any:

@@ -62,5 +62,7 @@ def _has_nan(array: Any) -> bool:
         total = flat.dot(flat)  # the quickest look at all of them
         if total == total:  # NaN does not
             return False
+    if backends.library(array).traces and not isinstance(array.plain, np.ndarray):
+        array = array.plain  # a program that looked at it each time would wait for its gradients
     space = backends.namespace(array)
     return bool(space.any(space.isnan(array)))

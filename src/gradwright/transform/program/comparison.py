@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import is_array, library
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
-from gradwright.transform.program.interpreted import Interpreted, compute, same
+from gradwright.transform.program.interpreted import Interpreted, compute, same, taken
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program
 from gradwright.transform.program.tracing.history import arriving, standing
 from gradwright.transform.program.tracing.state import outside
@@ -82,7 +83,7 @@ class Shaken(Interpreted):
             return found
         if node.op not in _SUMS:
             return found + self._noise(found)
-        sizes = [abs(a) if isinstance(a, np.ndarray) and a.dtype.kind in "fc" else a for a in args]
+        sizes = [abs(a) if is_array(a) and a.dtype.kind in "fc" else a for a in args]
         return found + self._noise(compute(node, tuple(sizes), kwargs), found.dtype)
 
     def _noise(self, size: Any, dtype: Any = None) -> Any:
@@ -130,8 +131,8 @@ def first_difference(make: Any, program: Program, arrays: Sequence[Any], exact: 
     nodes = [node for node in program.nodes if node.shape is not None]
     whole = Program(program.nodes, program.inputs, nodes, [None] * len(nodes))
     again()
-    found = make(whole)([a.copy(order="K") for a in arrays])
-    expected = _values(whole, [a.copy(order="K") for a in arrays], again)
+    found = make(whole)([taken(a) for a in arrays])
+    expected = _values(whole, [taken(a) for a in arrays], again)
     measured: list[float] | None = None
     for k, (node, a, b) in enumerate(zip(nodes, found, expected, strict=True)):
         what = f"%{node.number} = {node.op}"
@@ -204,6 +205,10 @@ def of_backward(history: Any, found: Sequence[Any], result: Any, arrays: Sequenc
     results = history.spec.flatten_up_to(result)
     rng = np.random.default_rng(0)
     cotangents = [rng.standard_normal(shape).astype(dtype) for _, shape, dtype in history.outputs]
+    beside = next((x for x in found if library(x) is history.program.library), None)
+    if beside is not None and beside.__class__ is not np.ndarray:
+        by = history.program.library
+        cotangents = [by.brought(c, None, by.place_of(beside)) for c in cotangents]
     tensors = [leaves[t] if isinstance(t, int) else t for t in history.tensors]
     made = [standing(place, results) for place in history.places]
     cotangents = [g if t is not None else g * 0 for t, g in zip(made, cotangents, strict=True)]

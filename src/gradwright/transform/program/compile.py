@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
+from gradwright.backends.numpy import NUMPY
 from gradwright.building.compiler import find
 from gradwright.engine.source_line import warn
 from gradwright.transform.program.c import COMPILERS, C, CannotCompileError
@@ -94,10 +95,20 @@ def runner_of(backend: str, exact: bool) -> Callable[[Program], Any]:
     """What makes a program ready, by name."""
     if backend not in BACKENDS:
         raise ValueError(f"compile(): backend must be one of {', '.join(map(repr, BACKENDS))}, but got {backend!r}")
-    if backend == "xla":
-        return partial(Xla, exact=exact)
     by_numpy = backend == "plan" or (backend == "auto" and find("CC", COMPILERS) is None)
-    return partial(Plan if by_numpy else _c, exact=exact)
+    own = Xla if backend == "xla" else Plan if by_numpy else _c
+    told: list[bool] = [] if backend in ("plan", "c") else [True]
+
+    def make(program: Program) -> Runner:
+        if program.library is NUMPY:
+            return own(program, exact)
+        if not told:
+            told.append(True)
+            warn(f"compile: backend={backend!r} makes programs of NumPy's arrays; those of {program.library.name} are "
+                 "run by XLA (backend='xla')", CompileWarning)  # fmt: skip
+        return Xla(program, exact)
+
+    return make
 
 
 def _c(program: Program, exact: bool) -> Runner:

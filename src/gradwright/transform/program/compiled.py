@@ -14,18 +14,20 @@ from gradwright import dtypes
 from gradwright.backends.devices import CPU, get_default_device
 from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase
+from gradwright.engine.memory import whole
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison, sizes
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.guards import Guard
+from gradwright.transform.program.interpreted import taken
 from gradwright.transform.program.node import HOST, Departed, Program
 from gradwright.transform.program.observe import Refusal, observed
 from gradwright.transform.program.observing.numbers import Numbers, Used
 from gradwright.transform.program.tracing.host import Forward, Unhosted
 from gradwright.transform.program.tracing.record import Record, record
-from gradwright.transform.program.tracing.trace import Before, Reads, Survey, Trace, Untraceable, rewind
+from gradwright.transform.program.tracing.trace import Before, Reads, Shares, Survey, Trace, Untraceable, rewind
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
 
@@ -43,6 +45,10 @@ _IN_VAIN = 3
 _tracing = Lock()
 _KEPT = 64
 """For so many sizes the programs of one for all are kept."""
+
+
+def _copy(array: Any) -> Any:
+    return array.copy(order="K") if isinstance(array, np.ndarray) else array.copy()
 
 
 def _states(sources: Iterable[Any]) -> dict[Any, Any]:
@@ -84,6 +90,7 @@ class Programs:
         excused: whether the last trace has done what a program would not do: that may be a preparation, once.
         hosted: the Functions in it that compute in Python.
         read: the places in its code where Python goes by a number of a tensor's (`Numbers.used`).
+        shares: whether it writes memory that several tensors show, where the library keeps that.
         dynamic: whether programs for all sizes of a first dimension are made; None: once there are too many.
         templates, sized: these, and their programs for sizes that came.
     """
@@ -105,6 +112,7 @@ class Programs:
         self.begun, self.looked, self.excused = False, 0, False
         self.hosted: set[Any] = set()
         self.read: set[Any] = set()
+        self.shares = False
         self.templates: dict[Any, sizes.Template] = {}
         self.sized: dict[Any, list[Entry]] = {}
         self.full, self.apart = False, ""
@@ -158,7 +166,7 @@ class Programs:
         states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
-                return entry.commit(entry.runner(arrays), leaves, arrays)
+                return entry.called(arrays, leaves)
             return self._compared(entry, arrays, leaves, args, kwargs)
         except Departed:
             rewind(states)
@@ -223,7 +231,7 @@ class Programs:
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         found, reason, raised = None, "", None
         try:
-            trace = Trace(Before(), self.hosted)
+            trace = Trace(Before(), self.hosted, self.shares)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
         numbers = trace.notes.numbers = Numbers(self.read)
@@ -240,6 +248,8 @@ class Programs:
             self.hosted.add(e.cls)
         except Used:
             pass
+        except Shares:
+            self.shares = True
         except (Untraceable, Unhosted) as e:
             reason = str(e)
         except _FAILURES as e:  # the user's, or one of traced arrays: an eager run will tell
@@ -262,10 +272,11 @@ class Programs:
             return self._eager(f"it is not as it was before the traced run: {entry.moved(leaves)}", args, kwargs)
         if not seen.refusals:
             entries.insert(0, entry)
-        values: list[Any] = [np.array(node.value) for node in found.program.outputs]
+        values: list[Any] = [taken(node.value) for node in found.program.outputs]
         result = entry.commit(values, leaves, arrays)
+        entry.last[:] = [None] * len(entry.last)  # of those values nobody knows who holds them
         for value, at in zip(values, found.program.writes, strict=True):
-            if at is not None:
+            if at is not None and isinstance(arrays[at], np.ndarray):
                 arrays[at][...] = value
         if seen.refusals:
             trace.part()
@@ -294,10 +305,13 @@ class Programs:
         """The result of an eager run, before which the program was run on copies; it is believed if they agree."""
         program = entry.record.program
         again = partial(rewind, _states(entry.record.draws))
-        before = [a.copy(order="K") for a in arrays]
-        copies = [a.copy(order="K") for a in arrays]
+        before = [_copy(a) for a in arrays]
+        copies = [_copy(a) for a in arrays]
         outputs = entry.runner(copies)
-        found = [out if at is None else copies[at] for out, at in zip(outputs, program.writes, strict=True)]
+        entry.runner.done.clear()
+        found = [copies[at] if out is None and at is not None else out
+                 for out, at in zip(outputs, program.writes, strict=True)]  # fmt: skip
+        holders = [s.holder(leaves) if s.look is not None else None for s in entry.record.sources]
         again()
         result = self.function(*args, **kwargs)
         if not entry.unchanged():  # it has made something anew, as optimisers do after loading
@@ -305,7 +319,9 @@ class Programs:
                 entries[:] = [other for other in entries if other is not entry]
             return result
         after = _states(entry.record.draws)
-        gap = comparison.of_run(entry, found, result, arrays, leaves, self.exact,
+        written = [a if isinstance(a, np.ndarray) or t is None else whole(t) if s.whole else t.array
+                   for a, t, s in zip(arrays, holders, entry.record.sources, strict=True)]  # fmt: skip
+        gap = comparison.of_run(entry, found, result, written, leaves, self.exact,
                                 lambda: comparison.spreads(program, before, again))  # fmt: skip
         for history in entry.record.histories:
             gap = gap or comparison.of_backward(history, found, result, arrays, leaves, self.exact)

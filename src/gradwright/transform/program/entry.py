@@ -13,14 +13,17 @@ from typing import Any
 import numpy as np
 
 from gradwright.backends.devices import device
+from gradwright.backends.numpy import NUMPY
 from gradwright.contract.trees import tree_unflatten
 from gradwright.engine.base import TensorBase, made
+from gradwright.engine.memory import laid, rebind
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.view import refresh
+from gradwright.transform.program import kept
 from gradwright.transform.program.guards import FAULTS, Guard, Source, compiled_guards, same, same_array
 from gradwright.transform.program.tracing.record import Input, Record
 from gradwright.transform.program.tracing.state import hooks_of, look, outside
-from gradwright.transform.program.tracing.trace import place
+from gradwright.transform.program.tracing.units import place
 
 _number = count().__next__
 _NUMBERS = {"item": "{}.item()", "tolist": "{}.tolist()", "float": "float({}.item())"}
@@ -38,6 +41,7 @@ class Entry:
         gather: from the leaves of arguments to the array of each input; None if the program does not stand for them.
         commit: from outputs, leaves and the arrays of inputs to what the function returns; does all else that it did.
         checked: whether a run of it has been compared with an eager one.
+        last: the arrays of inputs that the last call was given, or has left.
         number: larger than that of every entry made before.
     """
 
@@ -47,15 +51,30 @@ class Entry:
         self.changed = compiled_guards(guards)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
         self.checked = checked
-        text = _Text(record, leaves, guards)
+        text = _Text(record, leaves, guards, runner)
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)
         self.number = _number()
         filename = f"<gradwright compiled call {self.number}>"
         linecache.cache[filename] = (len(self.text), None, self.text.splitlines(keepends=True), filename)
         exec(compile(self.text, filename, "exec"), text.scope)  # noqa: S102 - the text is written here
+        self.last: list[Any] = text.scope[text.last]
         self.gather: Callable[[Sequence[Any]], list[Any] | None] = text.scope["gather"]
         self.commit: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], Any] = text.scope["commit"]
+
+    def called(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> Any:
+        """What the function returns for arrays that `gather` gave; all that it writes is written."""
+        try:
+            return self.commit(self.runner(arrays), leaves, arrays)
+        finally:
+            if self.runner.done:  # what was written is used up, and an interrupt, or an error, came in between
+                self._settle(leaves)
+
+    def _settle(self, leaves: Sequence[Any]) -> None:
+        for at, array in self.runner.left():
+            source = self.record.sources[at]
+            rebind(source.holder(leaves), array, source.whole)
+        self.runner.done.clear()
 
     def moved(self, leaves: Sequence[Any]) -> str:
         """Why `gather` has returned None, for people."""
@@ -65,7 +84,7 @@ class Entry:
                     return f"{source.what()}: {what}"
             elif source.kind == "setting" and source.setting.read() is None:  # type: ignore[union-attr]
                 return f"the option {source.setting.key!r} of an optimiser"  # type: ignore[union-attr]
-        for leaf, state, _ in self.record.looks:
+        for leaf, state, *_ in self.record.looks:
             if what := _differs(state, outside(leaf, leaves)):
                 return f"a tensor of shape {list(state[1])} from outside: {what}"
         return "which tensors share memory or are the same one, or an argument that is no tensor"
@@ -74,7 +93,7 @@ class Entry:
 def _differs(old: Any, t: Any) -> str:
     if not isinstance(t, TensorBase):
         return "it is None now" if t is None else f"it is an object of {type(t).__name__} now"
-    names = "class", "shape", "dtype", "strides", "history", "absence of a .grad", "hooks"
+    names = "class", "shape", "dtype", "strides or device", "history", "absence of a .grad", "hooks"
     pairs = zip(names, old, look(t), strict=True)
     return ", ".join(f"{name} {new!r} in place of {was!r}" for name, was, new in pairs if was != new)
 
@@ -82,8 +101,8 @@ def _differs(old: Any, t: Any) -> str:
 class _Text:
     """The two functions as text, and what their names stand for."""
 
-    def __init__(self, record: Record, leaves: Sequence[Any], guards: Sequence[Guard]) -> None:
-        self.record = record
+    def __init__(self, record: Record, leaves: Sequence[Any], guards: Sequence[Guard], runner: Any) -> None:
+        self.record, self.donates, self.done = record, runner.donates, runner.done
         self.at: dict[int, int] = {}
         self.again: list[tuple[int, int]] = []
         for k, x in enumerate(leaves):
@@ -99,8 +118,10 @@ class _Text:
         self.scope: dict[str, Any] = {
             "AccumulateGrad": AccumulateGrad, "TensorBase": TensorBase, "apart": self._apart, "hooks_of": hooks_of,
             "lying": _lying, "made": made, "ndarray": np.ndarray, "new": object.__new__, "place": place,
-            "unflatten": tree_unflatten, "up_to_date": up_to_date,
+            "unflatten": tree_unflatten, "up_to_date": up_to_date, "rebind": rebind, "laid": laid, **kept.NAMES,
         }  # fmt: skip
+        self.last = self.name([None] * len(record.sources), "last")
+        self.kept = {k for k, s in enumerate(record.sources) if s.library is not NUMPY}
 
     def name(self, value: Any, stem: str = "v") -> str:
         """A name for a value."""
@@ -117,7 +138,7 @@ class _Text:
         lines += [f"if leaves[{self.at[k]}] is not {self.name(t)}: return None" for k, t in self.bound.items()]
         if len(own) > 1:
             lines.append(f"if len({{{', '.join(f'id(leaves[{k}])' for k in own)}}}) != {len(own)}: return None")
-        tensors = [*(s.tensor for s in self.record.sources), *(t for (_, t), _, _ in self.record.looks)]
+        tensors = [*(s.tensor for s in self.record.sources), *(look[0][1] for look in self.record.looks)]
         others = self.outside | {id(t): t for t in tensors if isinstance(t, TensorBase)}
         others = {at: t for at, t in others.items() if at not in self.at}
         if others:
@@ -128,7 +149,7 @@ class _Text:
 
     def gather(self) -> list[str]:
         """The function `Entry.gather`."""
-        record, last = self.record, self.name([None] * len(self.record.sources), "last")
+        record, last = self.record, self.last
         lines = [f"if not {self.name(_same_as(x))}(leaves[{k}]): return None" for k, x in self.fixed]
         lines += self.which()
         lines.append("moved = False")
@@ -139,23 +160,45 @@ class _Text:
                 lines.append(f"a{k} = {self.name(source.array)}")
             elif source.kind == "setting":
                 lines += self._setting(source, f"a{k}")
+            elif k in self.kept:
+                lines += self._state(source.look, f"t{k}", self._where(source))
+                lines += kept.reading(source, f"a{k}", f"t{k}", f"{last}[{k}]", self.name, k in record.written)
             else:
                 lines += self._tensor(source.look, f"t{k}", self._where(source), f"a{k}", f"{last}[{k}]")
         checks = []
-        for k, (t, state, unit) in enumerate(record.looks):
+        for k, (t, state, unit, steps) in enumerate(record.looks):
+            if not isinstance(state[3], tuple):
+                if any(self._is_of(s, t) for s in record.sources):
+                    continue  # it has been looked at
+                lines += self._state(state, f"s{k}", self._given(t))
+                own = f"pa{unit}" if unit is not None and record.sources[unit].whole else None
+                lines += kept.looking(state, f"s{k}", f"b{k}", own, steps, self.name)
+                continue
             lines += self._tensor(state, f"s{k}", self._given(t), f"b{k}", None)
             if unit is not None:
                 checks.append(f"if place(b{k}) != place(a{unit}): return None")
         written = [f"a{k}" for k in record.written]
         if written and len(arrays) > 1:
-            checks.append(f"if not apart([{', '.join(arrays)}]): return None")
+            if numpys := [k for k in range(len(arrays)) if k not in self.kept]:
+                checks.append(f"if not apart([{', '.join(f'a{k}' for k in numpys)}], {numpys}): return None")
+            if self.kept:
+                given = ["None" if s.look is None else f"t{k}" for k, s in enumerate(record.sources)]
+                checks.append(f"if not {self.name(kept.apart(record))}([{', '.join(given)}]): return None")
         if checks:
             lines += ["if moved:", *(f"    {line}" for line in checks)]
         taken = [k for k in self.tensors if all(s.kind != "argument" or s.at != k for s in record.sources)]
         lines += [f"if not isinstance(leaves[{k}], TensorBase): return None" for k in taken]
-        keep = f"    {last}[:] = [{', '.join(arrays)}]"
-        lines += ["if moved:", keep, f"return [{', '.join(arrays)}]"]
+        for k in self.donates:
+            lines += kept.using_up(f"a{k}", f"t{k}", f"{last}[{k}]")
+        known = [a if k not in self.donates else f"{last}[{k}]" for k, a in enumerate(arrays)]
+        lines += ["if moved:", f"    {last}[:] = [{', '.join(known)}]", f"return [{', '.join(arrays)}]"]
         return ["def gather(leaves):", *(f"    {line}" for line in lines), ""]
+
+    def _is_of(self, source: Input, leaf: tuple[str, Any]) -> bool:
+        """Whether an input is read from this tensor from outside."""
+        if source.kind == "argument":
+            return leaf == ("argument", source.at)
+        return source.kind == "tensor" and leaf[0] == "tensor" and leaf[1] is source.tensor
 
     def _where(self, source: Input) -> str:
         if source.kind == "argument":
@@ -166,15 +209,20 @@ class _Text:
         setting: Any = source.setting
         place, held = self.name(setting.container), np.array(setting.value)
         value = f"{place}.get({setting.key!r})"
+        number = None if source.library is NUMPY else self.name(kept.numbers(setting.value, source))
         lines = [f"value = {value}"]
         if setting.index is not None:
             lines.append(f"value = value[{setting.index}] if value.__class__ is tuple "
                          f"and len(value) == {len(setting.container[setting.key])} else None")  # fmt: skip
-        lines += ["if value.__class__ is not float or value == 0: return None", f"{array} = {self.name(held)}"]
+        lines.append("if value.__class__ is not float or value == 0: return None")
+        if number is not None:
+            return [*lines, f"{array} = {number}(value)"]
+        lines.append(f"{array} = {self.name(held)}")
         return [*lines, f"if {array} != value: {array}[()] = value"]
 
-    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, last: str | None) -> list[str]:
-        cls, shape, dtype, strides, history, no_grad, hooks = state
+    def _state(self, state: tuple[Any, ...], t: str, where: str) -> list[str]:
+        """What a tensor is, beside its array."""
+        cls, _, _, _, history, no_grad, hooks = state
         lines = [f"{t} = {where}", f"if {t}.__class__ is not {self.name(cls)}: return None"]
         if history == "none":
             lines.append(f"if {t}._node is not None: return None")
@@ -188,7 +236,11 @@ class _Text:
                 lines.append("if node._hooks is not None and hooks_of(node): return None")
         if history == "leaf" or not no_grad:
             lines.append(f"if getattr({t}, '_grad', None) is {'not None' if no_grad else 'None'}: return None")
-        lines += [f"{array} = {t}.array"]
+        return lines
+
+    def _tensor(self, state: tuple[Any, ...], t: str, where: str, array: str, last: str | None) -> list[str]:
+        _, shape, dtype, strides, *_ = state
+        lines = [*self._state(state, t, where), f"{array} = {t}.array"]
         known = f"{array} is not {last} or " if last else ""
         checks = [
             f"{array} = up_to_date({t})",
@@ -202,11 +254,12 @@ class _Text:
             checks.insert(-1, f"if not {array}.flags.aligned: return None")
         return [*lines, f"if {known}{t}._view is not None:" if known else "if True:", *(f"    {c}" for c in checks)]
 
-    def _apart(self, arrays: Sequence[Any]) -> bool:
-        """Whether memory that is written is that of one input alone."""
+    def _apart(self, arrays: Sequence[Any], numbers: Sequence[int]) -> bool:
+        """Whether memory of NumPy's that is written is that of one input alone; which inputs they are."""
         return not any(
-            np.may_share_memory(arrays[at], other)
-            for at in self.record.written for k, other in enumerate(arrays) if k != at
+            np.may_share_memory(array, other)
+            for at, array in zip(numbers, arrays, strict=True) if at in self.record.written
+            for k, other in zip(numbers, arrays, strict=True) if k != at
         )  # fmt: skip
 
     # -- after --
@@ -215,9 +268,19 @@ class _Text:
         """The function `Entry.commit`."""
         record = self.record
         lines: list[str] = []
+        lines_after: list[str] = []
+        for k, at in enumerate(record.program.writes):
+            if at in self.kept:
+                source = record.sources[at]
+                lines.append(f"rebind({self._where(source)}, outputs[{k}], {source.whole})")
+                lines.append(f"{self.last}[{at}] = outputs[{k}]")
+        if self.donates:
+            lines.append(f"{self.name(self.done)}.clear()")
         for k, out in enumerate(record.outputs):
             order = record.made[k][2]
-            if order is not None:
+            if record.program.outputs[out].library is not NUMPY:
+                lines_after += [f"laid(m{k}, {order})"] * (order is not None)
+            elif order is not None:
                 lines.append(f"outputs[{out}] = lying(outputs[{out}], {order})")
             elif len(record.program.outputs[out].shape) > 1:
                 lines.append(f"if not outputs[{out}].flags.c_contiguous: outputs[{out}] = outputs[{out}].copy()")
@@ -228,6 +291,7 @@ class _Text:
             ]  # fmt: skip
             if record.made[k][1]:
                 lines.append(f"m{k}._node = AccumulateGrad(m{k})")
+        lines += lines_after
         lines += [f"g{k} = {self._given(t)}._grad" for k, t in enumerate(self.owners)]
         for history in record.histories:
             made = ", ".join(f"m{k}" for k in range(len(record.outputs)))

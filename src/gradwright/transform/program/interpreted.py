@@ -1,4 +1,4 @@
-"""A program run as it stands: call by call, by NumPy. What the other ways are measured by."""
+"""A program run as it stands: call by call, by its library. What the other ways are measured by."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends.numpy import namespace
+from gradwright.backends import Library
+from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
 from gradwright.transform.program.node import (
     CHECK,
@@ -16,6 +17,7 @@ from gradwright.transform.program.node import (
     HOST,
     INDEX,
     INPUT,
+    MOVE,
     PICK,
     VARIABLE,
     Departed,
@@ -24,9 +26,14 @@ from gradwright.transform.program.node import (
 )
 
 
-def function(name: str) -> Any:
-    """The function of NumPy's namespace that goes by a name with dots; "at_index" is an index with arrays."""
-    return operator.getitem if name == "at_index" else operator.attrgetter(name)(namespace)
+def function(name: str, library: Library = NUMPY) -> Any:
+    """The function of a library's namespace that goes by a name with dots.
+
+    "at_index" is an index with arrays, and what begins with "operator." one of Python's operators.
+    """
+    if name == "at_index" or name.startswith("operator."):
+        return getattr(operator, "getitem" if name == "at_index" else name.partition(".")[2])
+    return operator.attrgetter(name)(library.xp)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -49,7 +56,9 @@ def compute(node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not same(*args):
             raise Departed(node, args[0])
         return None
-    found = function(node.op)(*args, **kwargs)
+    if node.op == MOVE:
+        return args[1].hold(args[0])
+    found = function(node.op, node.library)(*args, **kwargs)
     if node.op in VARIABLE and node.shape is not None and found.shape != node.shape:
         raise Departed(node, found)
     return found
@@ -70,4 +79,9 @@ class Interpreted(Runner):
         for node in self.program.nodes:
             if node.op != INPUT:
                 values[node] = self.compute(node, *node.with_args(values.__getitem__))
-        return self.handed([np.array(values[node], order="K") for node in self.program.outputs], arrays)
+        return self.handed([taken(values[node]) for node in self.program.outputs], arrays)
+
+
+def taken(value: Any) -> Any:
+    """A value as an array that nobody else writes."""
+    return np.array(value, order="K") if isinstance(value, (np.ndarray, np.generic)) else value

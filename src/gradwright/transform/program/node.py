@@ -1,4 +1,4 @@
-"""Programs: what a traced run leaves. A `Program` takes NumPy arrays and gives NumPy arrays; it changes nothing else.
+"""Programs: what a traced run leaves. A `Program` takes arrays and gives arrays; it changes nothing else.
 
 Its nodes are calls of functions of `xp` on values that never change, in the order in which they were made. What a call
 of a compiled function does beside (which tensors are read, written or made) is not in it.
@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import Library, is_array
+from gradwright.backends.numpy import NUMPY
 from gradwright.engine.source_line import Place
 
-INPUT, CONSTANT, PICK, CHECK, HOST, INDEX = "input", "constant", "pick", "check", "host", "getitem"
+INPUT, CONSTANT, PICK, CHECK, HOST, INDEX, MOVE = "input", "constant", "pick", "check", "host", "getitem", "move"
 """The operations that are not functions of `xp`:
 
 - ``input``: no arguments; the k-th array that the program is given is that of its k-th input.
-- ``constant``: ``args = (array,)``, a NumPy array that nobody writes.
+- ``constant``: ``args = (array,)``, an array that nobody writes.
 - ``getitem``: ``args = (x, key)``; a basic index (a view): ints, slices, None and Ellipsis alone.
 - ``pick``: ``args = (node, k)``: the k-th of the results of a node that has several.
 - ``check``: ``args = (x, expected)``: no value; `Departed` is raised if ``x`` is not ``expected``, a NumPy array equal
   to it in all entries (NaN equals NaN), dtype and shape. ``x`` may also be a bool or a number that a function
   has returned.
 - ``host``: ``args = (function, *values)``: what a Python function makes of the values: an array, or anything else.
+- ``move``: ``args = (x, device)``: the same values on a `gradwright.device`.
 """
 VARIABLE = frozenset({
     "at", "at_index", "bincount", "nonzero", "repeat", "unique_all", "unique_counts", "unique_inverse", "unique_values",
@@ -36,23 +39,25 @@ class Node:
     """One call.
 
     Attributes:
-        op: the name of a function of NumPy's namespace (``gradwright.backends.numpy.namespace``), with dots
-            (``"add"``, ``"linalg.inv"``), or one of those above.
+        op: the name of a function of its library's namespace, with dots (``"add"``, ``"linalg.inv"``), of a Python
+            operator (``"operator.add"``), or one of those above.
         args, kwargs: its arguments: nodes, Python values, and tuples, lists and dictionaries of these.
         shape, dtype: of its value; None if that is no array.
         place: the user's line, or None.
         name: the operation of gradwright's that it is part of, such as "tanh", or "".
         value: what it was in the traced run; None once that is over.
+        library: the array library that computes it.
     """
 
-    __slots__ = ("args", "dtype", "kwargs", "name", "number", "op", "place", "shape", "value")
+    __slots__ = ("args", "dtype", "kwargs", "library", "name", "number", "op", "place", "shape", "value")
 
     def __init__(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any,
-                 place: tuple[Any, int] | None = None, name: str = "") -> None:  # fmt: skip
+                 place: tuple[Any, int] | None = None, name: str = "", library: Library = NUMPY) -> None:  # fmt: skip
         self.op, self.args, self.kwargs, self.value, self.place, self.name = op, args, kwargs, value, place, name
-        is_array = isinstance(value, (np.ndarray, np.generic))
-        self.shape: Any = value.shape if is_array else None
-        self.dtype: Any = value.dtype if is_array else None
+        self.library = library
+        known = is_array(value)
+        self.shape: Any = value.shape if known else None
+        self.dtype: Any = value.dtype if known else None
         self.number = 0
 
     @property
@@ -135,6 +140,11 @@ class Program:
         for k, node in enumerate(nodes):
             node.number = k
 
+    @property
+    def library(self) -> Library:
+        """The array library that it is of: NumPy, unless a node is computed by another one."""
+        return next((node.library for node in self.nodes if node.library is not NUMPY), NUMPY)
+
     def users(self) -> dict[Node, list[Node]]:
         """For each node those that take it."""
         found: dict[Node, list[Node]] = {node: [] for node in self.nodes}
@@ -148,18 +158,29 @@ class Program:
 
 
 class Runner:
-    """A program made ready: what `plan` and `c` are.
+    """A program made ready: what `plan`, `c` and `xla` are.
 
-    ``runner(arrays)`` takes one NumPy array for each input, of the shape, dtype and strides that it had when the runner
-    was made (0-d inputs are arrays, not scalars), and returns a list: for each output a new array, or None where
-    ``program.writes`` names an input, which is written then. All writes are made after everything that can raise
-    (checks, host calls, a library's errors): if it raises, nothing is written.
+    ``runner(arrays)`` takes one array for each input, of the shape, dtype and strides that it had when the runner was
+    made (0-d inputs are arrays, not scalars), and returns a list: for each output a new array, or None where
+    ``program.writes`` names an input of NumPy's, which is written then. All writes are made after everything that can
+    raise (checks, host calls, a library's errors): if it raises, nothing is written.
 
     One thread runs it at a time; its caller sees to that.
+
+    Attributes:
+        donates: the inputs of another library whose arrays are used up by a call: nobody else may hold them.
+        done: what the call that has used them up gave, until its caller has taken it over and clears it.
     """
 
+    donates: Sequence[int] = ()
+    done: list[Any]
+
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program, self.done = program, []
+
+    def left(self) -> list[tuple[int, Any]]:
+        """For inputs that were used up, what is to take their place, if nobody has taken it over."""
+        return []
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         raise NotImplementedError
@@ -167,6 +188,6 @@ class Runner:
     def handed(self, values: list[Any], arrays: Sequence[Any]) -> list[Any]:
         """The results of a call for new arrays of all outputs: those for the memory of inputs are written there."""
         for k, at in enumerate(self.program.writes):
-            if at is not None:
+            if at is not None and isinstance(arrays[at], np.ndarray):
                 arrays[at][...], values[k] = values[k], None
         return values

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import is_array, library, to_host
 from gradwright.engine.base import TensorBase
 from gradwright.transform.program.guards import same as same_value
 from gradwright.transform.program.node import Node, Program
@@ -151,7 +152,7 @@ class Template:
 
         def make(size: int, nodes: list[Node]) -> Node:
             args, kwargs = _resolved(given(size), nodes)
-            out = Node(first.op, args, kwargs, None, first.place, first.name)
+            out = Node(first.op, args, kwargs, None, first.place, first.name, first.library)
             out.shape, out.dtype = shape(size), first.dtype
             return out
 
@@ -184,6 +185,9 @@ class Template:
             return lambda size: slice(*ends(size))
         if isinstance(first, np.ndarray):
             return self._array(values)
+        if is_array(first) and not isinstance(first, np.generic):
+            by, host = library(first), self._array([to_host(v) for v in values])
+            return lambda size: by.brought(host(size), None, by.place_of(first))
         if all(_equal(v, first) for v in values):
             return lambda size: first
         if type(first) is int:

@@ -25,6 +25,7 @@ _NUMPY = os.path.dirname(np.__file__) + os.sep
 _STANDARD = tuple({sysconfig.get_path("stdlib") + os.sep, os.path.dirname(os.__file__) + os.sep, "<frozen "})
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _PURE = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("einops", "opt_einsum", "scipy"))
+_JAX = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("jax", "jaxlib", "ml_dtypes"))
 _known: dict[str, str] = {"<rule>": OWN}
 
 
@@ -42,7 +43,7 @@ def _whose(name: str) -> str:
         return STANDARD
     if is_own(name):
         return OBSERVED if name.startswith(_NN) and not name.startswith(_APART) else OWN
-    if name.startswith(_NUMPY):
+    if name.startswith(_NUMPY) or any(part in name for part in _JAX):
         return NUMPY
     if any(part in name for part in _PURE):
         return PURE

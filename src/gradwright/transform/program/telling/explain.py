@@ -146,10 +146,14 @@ def explain(programs: Any, timed: bool | None = None) -> Explanation:
     return Explanation(programs)
 
 
-def source(programs: Any) -> str:
-    """The text of the newest program, C or Python, and that of its backward pass; a remark if there is none."""
+def source(programs: Any, compiled: bool = False) -> str:
+    """The text of the newest program, and that of its backward pass; a remark if there is none.
+
+    It is C, Python, or what XLA is given (StableHLO); ``compiled``: what XLA has made of that.
+    """
     for entry in entries_of(programs):
-        texts = [getattr(runner, "source", "") or repr(runner.program) for runner in _runners(entry)]
+        texts = [runner.text(True) if compiled and hasattr(runner, "text") else
+                 getattr(runner, "source", "") or repr(runner.program) for runner in _runners(entry)]  # fmt: skip
         return "\n\n".join(texts)
     return f"# There is no program: {programs.reason or 'call the function twice first'}\n"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import library
 from gradwright.engine import backward as engine
 from gradwright.engine.base import TensorBase, ticket
 from gradwright.engine.grad_mode import enable_grad
@@ -20,8 +21,8 @@ from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import CONSTANT, INPUT, Program
 from gradwright.transform.program.node import Node as Call
 from gradwright.transform.program.tracing.state import hooks_of
-from gradwright.transform.program.tracing.trace import Trace, Untraceable, place
-from gradwright.transform.program.tracing.traced import Traced
+from gradwright.transform.program.tracing.trace import Trace, Untraceable
+from gradwright.transform.program.tracing.units import place
 
 
 class Spent(Node):
@@ -151,19 +152,19 @@ class CompiledBackward(Node):
             if counter is not None and counter[0] != version:
                 raise modified(self, "input", (array, counter, version, node))
             values.append(array)
-        if any(isinstance(c, TensorBase) or (c.__class__ is not np.ndarray and not isinstance(c, np.generic))
-               for c in given.values()):  # fmt: skip
+        made = history.program.inputs
+        if any(isinstance(c, TensorBase) or library(c) is not made[k].library for k, c in given.items()):
             return self._again(given)
         if len(given) < len(history.outputs):
             return self._parts(given, values)
-        return list(history.runner([*(np.asarray(given[k]) for k in range(len(given))), *values[: history.own]]))
+        return list(history.runner([*(_array(given[k]) for k in range(len(given))), *values[: history.own]]))
 
     def _parts(self, given: Any, values: list[Any]) -> Sequence[Any]:
         """A pass from some of the results."""
         total: list[Any] = [None] * len(self._next)
         for j, g in given.items():
             part = self._history.parts[j]
-            found = Interpreted(part.program)([np.asarray(g), *(values[k] for k in part.uses)])
+            found = Interpreted(part.program)([_array(g), *(values[k] for k in part.uses)])
             for k, x in zip(part.ends, found, strict=True):
                 total[k] = x if total[k] is None else total[k] + x
         return total
@@ -189,6 +190,10 @@ class CompiledBackward(Node):
         roots = [(standing(place, results)._node, given[j]) for j, place in enumerate(history.places) if j in given]
         found = engine.run(roots, keep_graph=True, create_graph=True, targets=self._next, accumulate=False)
         return [found.get(node) for node in self._next]
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def trace_backward(trace: Trace, made: Sequence[Any], arguments: dict[int, int]) -> tuple[list[Any], list[History]]:
@@ -247,12 +252,12 @@ def _history(trace: Trace, made: Sequence[Any], arguments: dict[int, int], roots
 def _pass(trace: Trace, made: Sequence[Any], roots: list[int], ends: list[Any]) -> tuple[list[Any], Program]:
     """Trace a backward pass from some results to some ends: what it takes, and its program."""
     mark = len(trace.notes.nodes)
-    given = [trace.notes.input(np.ones(made[k].array.shape, made[k].array.dtype)) for k in roots]
+    given = [trace.notes.input(made[k].array.by.xp.ones_like(made[k].array.plain)) for k in roots]
     found = arriving([(made[k]._node, g) for k, g in zip(roots, given, strict=True)], ends)
     grads = [found.get(n) for n in ends]
     if any(g is None for g in grads):
         raise Untraceable("a gradient of its result is None")
-    nodes = [trace.notes.noted(g if isinstance(g, Traced) else np.asarray(g)) for g in grads]
+    nodes = [trace.notes.noted(np.asarray(g) if isinstance(g, np.generic) else g) for g in grads]
     later, trace.notes.nodes = trace.notes.nodes[mark:], trace.notes.nodes[:mark]
     return _apart(later, [g.node for g in given], nodes)
 
@@ -292,11 +297,11 @@ def _apart(later: list[Call], given: list[Call], results: list[Call]) -> tuple[l
             return new.get(id(node), node)
         if node.op == CONSTANT:
             if id(node) not in new:
-                new[id(node)] = Call(CONSTANT, node.args, {}, node.args[0], node.place, node.name)
+                new[id(node)] = Call(CONSTANT, node.args, {}, node.args[0], node.place, node.name, node.library)
                 copies.append(new[id(node)])
             return new[id(node)]
         if id(node) not in saved:
-            made = Call(INPUT, (), {}, node.value, node.place, node.name)
+            made = Call(INPUT, (), {}, node.value, node.place, node.name, node.library)
             saved[id(node)] = node, made
             copies.append(made)
         return saved[id(node)][1]

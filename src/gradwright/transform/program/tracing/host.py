@@ -9,15 +9,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradwright import dtypes
 from gradwright.contract.trees import tree_flatten, tree_unflatten
 from gradwright.engine.base import TensorBase, ticket, wrap
 from gradwright.engine.calls import grad
+from gradwright.engine.memory import same as same_memory
 from gradwright.engine.mode import PLAIN, UNRECORDED, now, switch
 from gradwright.engine.node import Bundle, Node, Output
-from gradwright.transform.program.interpreted import same
+from gradwright.transform.program.interpreted import same, taken
 from gradwright.transform.program.node import HOST, PICK, Departed
 from gradwright.transform.program.node import Node as Call
 from gradwright.transform.program.tracing.traced import Notes, Traced
@@ -66,7 +65,7 @@ class Forward:
         leaves = list(self.leaves)
         given = []
         for k, array, needs in zip(self.places, arrays, self.needs, strict=True):
-            leaves[k] = t = wrap(np.array(array, order="K"))
+            leaves[k] = t = wrap(taken(array))
             if needs and self.records:
                 t.requires_grad = True
             given.append(t)
@@ -92,7 +91,7 @@ class Run:
         return self.spec, [x.requires_grad if isinstance(x, TensorBase) else x for x in self.leaves]
 
     def __getitem__(self, k: int) -> Any:
-        return np.array(self.tensors[k].array, order="K")
+        return taken(self.tensors[k].array)
 
 
 class Backward:
@@ -108,14 +107,14 @@ class Backward:
 
     def __call__(self, run: Run, *cotangents: Any) -> list[Any]:
         leaves = [t for t, needs in zip(run.given, self.needs, strict=True) if needs]
-        given = [wrap(np.array(c, order="K")) for c in cotangents]
+        given = [wrap(taken(c)) for c in cotangents]
         outs = [run.tensors[k] for k in self.outputs]
         found = _in_mode(UNRECORDED, grad, outs, leaves, given, True, False, True, True)
         absent = [g is None for g in found]
         if self.absent not in (None, absent):
             raise RuntimeError(f"{self.cls.__name__}.backward: returns None for other inputs than when compiled")
         self.absent = absent
-        return [None if g is None else np.array(g.array, order="K") for g in found]
+        return [None if g is None else taken(g.array) for g in found]
 
     def __repr__(self) -> str:
         return f"<{self.cls.__name__}.backward>"
@@ -161,7 +160,7 @@ class HostBackward(Node):
         values = [c.node.value if isinstance(c, Traced) else c for c in given.values()]
         found = unobserved(call, self._run_of.value, *values)
         node = self._notes.enter(HOST, (call, self._run_of, *map(self._notes.noted, given.values())), {}, found)
-        return [None if x is None else Traced(self._notes, self._notes.enter(PICK, (node, k), {}, x))
+        return [None if x is None else self._notes.traced(self._notes.enter(PICK, (node, k), {}, x))
                 for k, x in enumerate(found)]  # fmt: skip
 
 
@@ -179,7 +178,7 @@ def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
     trace.used(forward.tensors)
     run = forward(*[t.array.node.value for t in forward.tensors])
     for t in run.given:
-        if t._counter[0] or any(o is t or np.may_share_memory(o.array, t.array) for o in run.tensors):
+        if t._counter[0] or any(o is t or same_memory(o, t) for o in run.tensors):
             raise Unhosted(f"{cls.__name__}, which computes in Python, returns or writes an argument, or a view of it")
     for t, own in zip(run.given, forward.tensors, strict=True):
         if not same(t.array, own.array.node.value):
@@ -192,7 +191,7 @@ def applied(trace: Any, cls: Any, args: Sequence[Any]) -> Any:
         value = run[k]
         part = notes.enter(PICK, (node, k), {}, value)
         notes.check_shape(part)
-        outs.append(wrap(Traced(notes, part)))
+        outs.append(wrap(notes.traced(part)))
         if o._node is not None and dtypes.of(value.dtype).category >= dtypes.FLOAT:
             recorded.append(k)
     if recorded:

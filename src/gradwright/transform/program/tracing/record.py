@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.backends.devices import device
+from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
 from gradwright.engine.base import TensorBase, made
 from gradwright.engine.grad_mode import set_grad_enabled
@@ -20,8 +21,9 @@ from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.tracing.history import Saved, trace_backward
 from gradwright.transform.program.tracing.state import hooks_of, outside
-from gradwright.transform.program.tracing.trace import Setting, Trace, Unit, Untraceable
+from gradwright.transform.program.tracing.trace import Trace, Untraceable
 from gradwright.transform.program.tracing.traced import Traced
+from gradwright.transform.program.tracing.units import Setting, Unit
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), slice, range, np.dtype, np.generic,
           dtypes.dtype, device)  # fmt: skip
@@ -39,7 +41,17 @@ class Input:
         array: what it was in the traced run.
         look: how the tensor that holds it was before (`look`).
         owns: that tensor.
+        library: that of the array.
+        whole: whether it is all of the memory, of this shape and dtype (``of_whole``), of which the tensor shows what
+            ``steps`` say.
+        place: the device of a setting that is used on one.
     """
+
+    library: Any = NUMPY
+    whole = False
+    of_whole: tuple[Any, ...] = ()
+    steps: tuple[Any, ...] = ()
+    place: Any = None
 
     def __init__(self, kind: str, array: Any, tensor: Any = None, at: int = 0, setting: Setting | None = None) -> None:
         self.kind, self.array, self.at, self.setting = kind, array, at, setting
@@ -160,7 +172,7 @@ class _Recorder:
         self.made: dict[int, tuple[Any, int]] = {}
         self.shown: dict[int, tuple[Any, Shown]] = {}
         self.owner = trace.before.owners
-        self.looks: dict[int, tuple[Any, Any, int | None]] = {}
+        self.looks: dict[int, tuple[Any, Any, int | None, tuple[Any, ...]]] = {}
 
     def record(self, result: Any) -> Record:
         trace, out = self.trace, Record()
@@ -184,7 +196,16 @@ class _Recorder:
         out.looks = list(self.looks.values())
         out.draws = list(trace.sources)
         out.program = trace.notes.program(inputs, self.outputs, self.writes)
+        self._on_one_device(out.program)
         return out
+
+    def _on_one_device(self, program: Program) -> None:
+        arrays = [n.value for n in program.nodes if n.library is not NUMPY and n.shape is not None]
+        by = program.library
+        places = list(dict.fromkeys(by.place_of(a) for a in arrays)) if by is not NUMPY else []
+        if len(places) > 1 or any(n.library not in (NUMPY, by) for n in program.nodes):
+            raise Untraceable(f"it computes on several devices, {' and '.join(map(str, places[:2]))}: a program of "
+                              "JAX's arrays runs on one, or on one mesh. Move tensors outside of it")  # fmt: skip
 
     def _history(self, out: Record, kept: list[Any], inputs: list[Traced]) -> None:
         out.spent, out.histories = trace_backward(self.trace, kept, self.arguments)
@@ -215,10 +236,15 @@ class _Recorder:
             sources.append(self._source(unit))
             for t, _ in unit.showing:
                 if id(t) in self.known and sources[-1].owns is not t:
-                    self._look_at(t, len(inputs) - 1)
+                    part = unit.parts.get(id(t))
+                    self._look_at(t, len(inputs) - 1, part.steps if part is not None and unit.whole else ())
         for setting in self.trace.settings.values():
             inputs.append(setting.start)
             sources.append(Input("setting", None, setting=setting))
+        for start, source in zip(inputs, sources, strict=True):
+            source.library = start.by
+            if source.setting is not None and start.by is not NUMPY:
+                source.place = start.by.place_of(start.plain)
         return inputs, sources
 
     def _source(self, unit: Unit) -> Input:
@@ -233,6 +259,8 @@ class _Recorder:
         else:
             return Input("array", unit.array)
         out.owns = t
+        out.whole, out.of_whole = unit.whole, (unit.array.shape, unit.array.dtype)
+        out.steps = unit.parts[id(t)].steps if unit.whole else ()
         out.look = self.known[id(t)].look
         return out
 
@@ -240,8 +268,8 @@ class _Recorder:
         """A tensor that was there before, as in ``result``."""
         return ("argument", self.arguments[id(t)]) if id(t) in self.arguments else ("tensor", t)
 
-    def _look_at(self, t: Any, unit: int | None = None) -> None:
-        self.looks.setdefault(id(t), (self._outside(t), self.known[id(t)].look, unit))
+    def _look_at(self, t: Any, unit: int | None = None, steps: tuple[Any, ...] = ()) -> None:
+        self.looks.setdefault(id(t), (self._outside(t), self.known[id(t)].look, unit, steps))
 
     def _written(self, inputs: list[Traced]) -> None:
         at = {id(x): k for k, x in enumerate(inputs)}
@@ -251,7 +279,7 @@ class _Recorder:
             if new is unit.start:
                 continue
             for other in units:
-                if other is not unit and np.shares_memory(other.array, unit.array):
+                if other is not unit and _share(other.array, unit.array):
                     raise Untraceable("a tensor is written that shows a part of the memory of another one that is read")
             self.outputs.append(new)
             self.writes.append(at[id(unit.start)])
@@ -333,6 +361,11 @@ class _Recorder:
             found = Shown(self._leaf(whole), how, x._part.steps, int(x._counter[0]))
         self.shown[id(x)] = x, found
         return True
+
+
+def _share(a: Any, b: Any) -> bool:
+    """Whether two arrays of NumPy's have memory in common; of others each input has its own."""
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b)
 
 
 def _place(out: Record, leaf: tuple[str, Any]) -> tuple[str, Any]:

@@ -11,9 +11,9 @@ from gradwright.engine.node import AccumulateGrad
 
 
 def look(t: Any) -> tuple[Any, ...]:
-    """What of a tensor a program depends on, beside its values."""
+    """What of a tensor a program depends on, beside its values; of other libraries its device in place of strides."""
     array, node = t.array, t._node
-    strides = array.strides if array.__class__ is np.ndarray else ()
+    strides = array.strides if array.__class__ is np.ndarray else getattr(array, "sharding", ())
     history = "none" if node is None else "leaf" if type(node) is AccumulateGrad else "made"
     hooks = () if node is None else hooks_of(node)
     return type(t), array.shape, array.dtype, strides, history, getattr(t, "_grad", None) is None, hooks

@@ -14,22 +14,30 @@ import numpy as np
 
 from gradwright import backends
 from gradwright.backends.numpy import NUMPY
+from gradwright.backends.steps import read
 from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.levels import LevelArray
-from gradwright.engine.memory import leave, share
+from gradwright.engine.memory import Memory, back_to, beside, leave, moved_to, share, steps_of
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
 from gradwright.engine.watch import Watch
 from gradwright.transform.program.guards import Guard
+from gradwright.transform.program.interpreted import taken
+from gradwright.transform.program.node import INPUT
 from gradwright.transform.program.tracing.drawing import Drawing
 from gradwright.transform.program.tracing.host import applied, unobserved
 from gradwright.transform.program.tracing.state import State
 from gradwright.transform.program.tracing.traced import Notes, Traced
+from gradwright.transform.program.tracing.units import Setting, Unit, place, where_it_is_used
 
 
 class Untraceable(Exception):  # noqa: N818 - no error: the function is run eagerly
     """The function is run eagerly instead, and this says why."""
+
+
+class Shares(Exception):  # noqa: N818 - no error: the run is eager, and the next one is traced otherwise
+    """A tensor is written whose memory others show: the program has to take all of that memory."""
 
 
 class Reads(Exception):  # noqa: N818 - no error: the run is eager, and the next one is traced otherwise
@@ -91,41 +99,6 @@ class Survey(Follows):
         self.hosted.update(self.functions[-1:])
 
 
-class Unit:
-    """Memory that a traced run has read or written: an input of the program.
-
-    Attributes:
-        array: the NumPy array; None of what was made in the run.
-        tensor: the one through which it was met.
-        start: what it held, traced.
-        showing: the tensors over it, with the arrays that they held.
-    """
-
-    def __init__(self, array: Any, tensor: Any, start: Traced) -> None:
-        self.array, self.tensor, self.start = array, tensor, start
-        self.showing: list[tuple[Any, Any]] = []
-
-    def now(self) -> Any:
-        """What it holds now, traced."""
-        first = self.showing[0][0]
-        part = getattr(first, "_part", None)
-        return first.array if part is None else part.memory.array
-
-
-class Setting:
-    """A number that a program reads anew at every call: an entry of a dictionary, or of a tuple in it."""
-
-    def __init__(self, container: dict[str, Any], key: str, index: int | None, value: float, start: Traced) -> None:
-        self.container, self.key, self.index, self.value, self.start = container, key, index, value, start
-
-    def read(self) -> Any:
-        """The number as it is; None if it is no number that may stand in its place."""
-        value = self.container.get(self.key)
-        if self.index is not None:
-            value = value[self.index] if type(value) is tuple and len(value) > self.index else None
-        return value if type(value) is float and value != 0 else None
-
-
 def tensors() -> Iterator[tuple[Any, Any]]:
     """All tensors that there are, with their arrays; parameters that wait for their size are none yet."""
     for t in gc.get_objects():
@@ -164,12 +137,16 @@ class Trace(Follows):
         settings: the numbers that are read at every call.
         sources: what random numbers were drawn from, with the state before.
         hosted: Functions that compute in Python, or in NumPy: they are run anew at every call.
+        shares: whether memory that several tensors show is an input as a whole, where the library keeps that; else
+            each of them is one, and none is to be written.
         states: of the tensors that were there before and have been met, by id.
     """
 
-    def __init__(self, before: Before, hosted: set[Any]) -> None:
+    def __init__(self, before: Before, hosted: set[Any], shares: bool = False) -> None:
         super().__init__()
-        self.notes, self.hosted, self.before = Notes(), hosted, before
+        self.notes, self.hosted, self.before, self.shares = Notes(), hosted, before, shares
+        self._lone: list[Any] = []
+        self._several: set[int] = set()
         self.units: list[Unit] = []
         self.settings: dict[tuple[int, str, int | None], Setting] = {}
         self.sources: dict[Any, bytes] = {}
@@ -208,6 +185,10 @@ class Trace(Follows):
     def writing(self, t: Any) -> None:
         """A tensor is about to be written."""
         self.adopt(t)
+        memory = getattr(getattr(t, "_part", None), "memory", None)
+        for one in self._lone:
+            if one is t or (memory is not None and getattr(getattr(one, "_part", None), "memory", None) is memory):
+                raise Shares
 
     def exchanged(self, t: Any) -> None:
         """A tensor is about to show other memory."""
@@ -245,7 +226,7 @@ class Trace(Follows):
         at = id(container), key, index
         found = self.settings.get(at)
         if found is None:
-            start = self.notes.input(np.array(value))
+            start = self.notes.input(where_it_is_used(container, value))
             found = self.settings[at] = Setting(container, key, index, value, start)
         return wrap(found.start)
 
@@ -264,10 +245,14 @@ class Trace(Follows):
     def adopt(self, t: Any) -> None:
         """Let a tensor hold a traced array: an input of the program, if it was there before; else what it is."""
         array = t.array
-        if array.__class__ is Traced or isinstance(array, LevelArray):
+        if isinstance(array, (Traced, LevelArray)):
             return
-        if backends.library(array) is not NUMPY:
-            raise Untraceable(f"a tensor on {t.device}, at {_line()}: programs are made of NumPy's arrays")
+        by = backends.library(array)
+        if by is not NUMPY:
+            if not by.compiles:
+                raise Untraceable(f"a tensor on {t.device}, at {_line()}: programs are made of NumPy's or JAX's arrays")
+            self._adopt_kept(t, array)
+            return
         if isinstance(array, np.generic):
             array = t.array = np.asarray(array)
         if id(t) in self.before.known:
@@ -280,15 +265,58 @@ class Trace(Follows):
         else:
             t.array = unit.start
 
+    def _adopt_kept(self, t: Any, array: Any) -> None:
+        """The same for a library whose arrays are not written: it is an input by itself, or with what shares memory."""
+        others = beside(t)
+        old = [o for o in others if id(o) in self.before.known]
+        if old and id(t) not in self.before.known:
+            self._alias(t, old[0])
+            return
+        if self.shares and others and id(t) in self.before.known:
+            memory = t._part.memory
+            unit = Unit(memory.array, t, self.notes.input(memory.array), whole=True)
+            fresh = Memory(unit.start, memory.saved)
+            for one in [t, *others]:
+                self._take(unit, one)
+                moved_to(one, fresh, read(unit.start, one._part.steps))
+        else:
+            start = self._start(t, array)
+            unit = Unit(array, t if start.node.op == INPUT else None, start)
+            self._take(unit, t)
+            leave(t)
+            t.array = unit.start
+            memory = getattr(unit.parts[id(t)], "memory", None)  # which others may have left meanwhile
+            if others or id(memory) in self._several:
+                self._several.add(id(memory))
+                self._lone.append(t)
+        self.units.append(unit)
+
+    def _alias(self, t: Any, source: Any) -> None:
+        """Of an alias that was made in the run, of one that was there before."""
+        if steps_of(t) != steps_of(source):
+            raise Untraceable(f"a view, at {_line()}, was made of a tensor that had not been seen before")
+        self.adopt(source)
+        t.array = source.array
+        share(t, source)
+
+    def _take(self, unit: Unit, t: Any) -> None:
+        if id(t) in self.before.known:
+            self.states.setdefault(id(t), State(t))
+        unit.showing.append((t, t.array))
+        unit.parts[id(t)] = getattr(t, "_part", None)
+
+    def _start(self, t: Any, array: Any) -> Any:
+        """What a tensor holds as an input of the program; a constant if it was made in the run."""
+        if type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], Lent)):
+            return self.notes.input(array.copy(order="K") if isinstance(array, np.ndarray) else array)
+        return self.notes.traced(self.notes.constant(array))
+
     def _unit(self, t: Any, array: Any) -> Unit:
         at = place(array)
         found = self._places.get(at)
         if found is None:
-            known = type(t._counter) is not Fixed and (id(t) in self.before.known or isinstance(t._counter[0], Lent))
-            if known:
-                start = self.notes.input(array.copy(order="K"))
-            else:
-                start = Traced(self.notes, self.notes.constant(array))
+            start = self._start(t, array)
+            known = start.node.op == INPUT
             found = self._places[at] = Unit(array, t if known else None, start)
             self.units.append(found)
         return found
@@ -298,8 +326,7 @@ class Trace(Follows):
         self.notes.open = False
         for unit in self.units:
             for t, array in unit.showing:
-                leave(t)
-                t.array = array
+                back_to(t, unit.parts.get(id(t)), array)
                 if type(t._node) is AccumulateGrad:
                     t._node._array = array
         for state in self.states.values():
@@ -316,7 +343,7 @@ class Trace(Follows):
         for t, array in tensors():
             if isinstance(array, Traced) and array.notes is self.notes:
                 leave(t)
-                t.array = np.array(array.plain)
+                t.array = taken(array.plain)
                 if type(t._node) is AccumulateGrad:
                     t._node._array = t.array
 
@@ -325,12 +352,6 @@ def rewind(states: Mapping[Any, Any]) -> None:
     """Let sources of random numbers be in the states that they were in."""
     for source, state in states.items():
         source.set_state(state)
-
-
-def place(array: Any) -> tuple[Any, ...]:
-    """Where and how an array lies in memory."""
-    at = array.__array_interface__["data"][0] if array.size else id(array)
-    return at, array.shape, array.strides, array.dtype
 
 
 def _line() -> str:

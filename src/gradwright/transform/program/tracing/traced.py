@@ -1,162 +1,39 @@
-"""Traced arrays: NumPy arrays that know their place in a program. What is computed with them leaves a node each.
+"""Traced arrays: arrays that know their place in a program. What is computed with them leaves a node each.
 
-They are one more array library, whose namespace runs NumPy's function at once and notes the call: tracing is an
-ordinary run that leaves a record. Their arrays never change, so that tensors over them are written by exchanging them.
+They are one more array library for each one there is, whose namespace runs that one's function at once and notes the
+call: tracing is an ordinary run that leaves a record. Their arrays never change, so that tensors over them are written
+by exchanging them.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from threading import get_ident
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gradwright.backends import register
-from gradwright.backends.numpy import namespace as numpy_namespace
+from gradwright.backends import Library, enter
+from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
-from gradwright.engine.source_line import here
 from gradwright.op import Op
-from gradwright.transform.program.node import CHECK, CONSTANT, INDEX, INPUT, PICK, VARIABLE, Node, Program
-from gradwright.transform.program.observing.numbers import Numbers
+from gradwright.transform.program.interpreted import function
+from gradwright.transform.program.node import INDEX, MOVE, Program
+from gradwright.transform.program.tracing.notes import Noted, Notes
 
 
-class Notes:
-    """The nodes of a program while it is traced.
+class Traced(Noted):
+    """An array with its place in a program; ``node.value`` are its values. It is never written.
 
-    Attributes:
-        nodes: so far.
-        name: the operation that runs.
-        open: whether it is traced still.
-        numbers: those that Python takes.
+    This class is of NumPy's arrays; `kind_of` makes those of others.
     """
 
-    def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.name = ""
-        self.open = True
-        self.numbers = Numbers(set(), is_on=False)
-        self.thread = get_ident()
-        self._constants: dict[int, Node] = {}
-
-    @property
-    def is_on(self) -> bool:
-        """Whether it is this thread that is traced, still."""
-        return self.open and get_ident() == self.thread
-
-    def enter(self, op: str, args: tuple[Any, ...], kwargs: dict[str, Any], value: Any) -> Node:
-        """A new node; ``args`` are nodes and Python values."""
-        node = Node(op, args, kwargs, value, here(2), self.name)
-        self.nodes.append(node)
-        return node
-
-    def input(self, array: Any) -> Traced:
-        """A traced array that is an input of the program, with these values, which nobody writes meanwhile."""
-        return Traced(self, self.enter(INPUT, (), {}, np.asarray(array)))
-
-    def constant(self, array: Any) -> Node:
-        """A node with values that stay."""
-        found = self._constants.get(id(array))
-        if found is None:
-            kept = np.array(array, order="K")
-            kept.flags.writeable = False
-            found = self._constants[id(array)] = self.enter(CONSTANT, (kept,), {}, kept)
-            found.value = array  # which lives as long, and keeps its id
-        return found
-
-    def call(self, op: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a function of NumPy's namespace makes of arguments, traced arrays among them; traced.
-
-        It is not once the run is over, nor in another thread, which may use tensors that are traced.
-        """
-        value = function(*mapped_values(args), **mapped_values(kwargs))
-        if not self.is_on:
-            return value
-        return self.hold(self.enter(op, self.noted(args), self.noted(kwargs), value), value)
-
-    def noted(self, value: Any) -> Any:
-        """``value`` with nodes in place of arrays."""
-        if isinstance(value, Traced):
-            return value.node
-        if isinstance(value, Node):
-            return value
-        if isinstance(value, np.ndarray) and value.dtype != object:
-            return self.constant(value)
-        if isinstance(value, (tuple, list)):
-            return _like(value, [self.noted(v) for v in value])
-        if isinstance(value, dict):
-            return {k: self.noted(v) for k, v in value.items()}
-        return value
-
-    def hold(self, node: Node, value: Any) -> Any:
-        """The value of a node, traced: an array, or several."""
-        if isinstance(value, (np.ndarray, np.generic)):
-            if _may_vary(node.args[0] if node.op == PICK else node):
-                self.check_shape(node)
-            return Traced(self, node)
-        if isinstance(value, (tuple, list)):
-            parts = [self.hold(self.enter(PICK, (node, k), {}, v), v) for k, v in enumerate(value)]
-            return _like(value, parts)
-        self.enter(CHECK, (node, np.asarray(value)), {}, None)  # a bool or a number, on which Python decides
-        return value
-
-    def check_shape(self, node: Node) -> None:
-        """Python goes by the shape of this value, which may be another one for other values."""
-        self.enter(CHECK, (self.enter("shape", (node,), {}, node.shape), np.asarray(node.shape)), {}, None)
-
-    def read(self, x: Traced) -> Any:
-        """The values of a traced array, for Python to see: the program is as it is only while they stay these."""
-        kept = np.array(x.node.value)
-        if self.is_on:
-            kept.flags.writeable = False
-            self.enter(CHECK, (x.node, kept), {}, None)
-        return kept
-
-    def number(self, x: Traced, how: str) -> Any:
-        """What Python is given by `item` or `tolist`: it, or a `Number` if it may be that it is only returned."""
-        found = self.numbers.give(x.node) if self.is_on else None
-        return getattr(self.read(x), how)() if found is None else found
-
-    def program(self, inputs: Sequence[Traced], outputs: Sequence[Any], writes: Sequence[int | None]) -> Program:
-        """The program of what was noted, with these outputs: traced arrays, or constants."""
-        nodes = [self.noted(x if isinstance(x, (Traced, Node)) else np.asarray(x)) for x in outputs]
-        return Program(self.nodes, [x.node for x in inputs], nodes, writes)
-
-
-def _may_vary(node: Node) -> bool:
-    """Whether the shape of a value follows from other values: of an index, if it holds a mask."""
-    if node.op in ("at", "at_index"):
-        return any(n.dtype == bool for n in list(node.nodes())[1:])
-    return node.op in VARIABLE
-
-
-def _like(value: Any, parts: list[Any]) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*parts)
-    return type(value)(parts)
-
-
-def mapped_values(value: Any) -> Any:
-    """``value`` with the values of traced arrays in place of them."""
-    if isinstance(value, Traced):
-        return value.node.value
-    if isinstance(value, (tuple, list)):
-        return _like(value, [mapped_values(v) for v in value])
-    if isinstance(value, dict):
-        return {k: mapped_values(v) for k, v in value.items()}
-    return value
-
-
-class Traced:
-    """An array with its place in a program; ``node.value`` are its values. It is never written."""
-
-    __slots__ = ("__weakref__", "node", "notes")
+    __slots__ = ("__weakref__",)
+    by: ClassVar[Library] = NUMPY
+    space: ClassVar[Any]
     __array_priority__ = 1000.0
     base, batch = None, False
-
-    def __init__(self, notes: Notes, node: Node) -> None:
-        self.notes, self.node = notes, node
 
     @property
     def plain(self) -> Any:
@@ -170,7 +47,7 @@ class Traced:
 
     @property
     def dtype(self) -> Any:
-        """NumPy's dtype."""
+        """Its dtype."""
         return self.node.dtype
 
     @property
@@ -195,44 +72,54 @@ class Traced:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The distances of entries in memory, in bytes, as they lie in the traced run."""
+        """The distances of entries in memory, in bytes, as they lie in the traced run; of NumPy's alone."""
         return self.node.value.strides
 
     @property
     def device(self) -> Any:
-        """NumPy's only device."""
+        """The device, as the library says."""
         return self.node.value.device
 
     @property
     def real(self) -> Any:
         """The real parts."""
-        return space.real(self)
+        return self.space.real(self)
 
     @property
     def imag(self) -> Any:
         """The imaginary parts."""
-        return space.imag(self)
+        return self.space.imag(self)
 
     @property
     def T(self) -> Any:
         """The axes in reverse order."""
-        return space.permute_dims(self, tuple(range(self.ndim))[::-1])
+        return self.space.permute_dims(self, tuple(range(self.ndim))[::-1])
 
     @property
     def mT(self) -> Any:
         """The last two axes exchanged."""
-        return space.permute_dims(self, (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2))
+        return self.space.permute_dims(self, (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2))
 
     def _apply(self, op: Op, arrays: Sequence[Any], static: dict[str, Any]) -> Any:
-        return op.forward(space, *arrays, **static)
+        return op.forward(self.space, *arrays, **static)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         """The values in another dtype."""
-        return space.astype(self, dtype, copy=copy)
+        return self.space.astype(self, dtype, copy=copy)
+
+    def noted(self, new: Any) -> Any:
+        """An array that takes the place of this one: what is no traced one is a constant."""
+        if hasattr(new, "plain") or not self.notes.is_on:
+            return new
+        return self.notes.traced(self.notes.constant(new))
+
+    def moved(self, to: Any) -> Any:
+        """The values on another device, of whatever library."""
+        return self.notes.call(MOVE, _moved, (self, to), {})
 
     def reshape(self, *shape: Any) -> Any:
         """The same entries in row-major order under another shape."""
-        return space.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+        return self.space.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
 
     def copy(self) -> Any:
         """Itself: it does not change."""
@@ -245,8 +132,8 @@ class Traced:
             value = self.node.value[key]
             if not self.notes.is_on:
                 return value
-            return Traced(self.notes, self.notes.enter(INDEX, (self.node, key), {}, value))
-        return self.notes.call("at_index", operator.getitem, (self, key), {})
+            return self.notes.traced(self.notes.enter(INDEX, (self.node, key), {}, value))
+        return self.notes.call("at_index", operator.getitem, (self, key), {}, self.by)
 
     def __len__(self) -> int:
         return len(self.node.value)
@@ -257,7 +144,7 @@ class Traced:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs.get("out") is not None:
             return getattr(ufunc, method)(*map(np.asarray, inputs), **kwargs)
-        return _computed(ufunc.__name__, *inputs, **kwargs)
+        return _computed(NUMPY, ufunc.__name__, *inputs, **kwargs)
 
     def __bool__(self) -> bool:
         return bool(self.notes.read(self))
@@ -285,7 +172,7 @@ class Traced:
         return _power(self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return _computed("power", other, self)
+        return _operated("power", "pow", other, self)
 
     def __repr__(self) -> str:
         return f"Traced(%{len(self.notes.nodes)}: {self.dtype} {list(self.shape)})"
@@ -294,9 +181,13 @@ class Traced:
 _POWERS = {2: "square", 0.5: "sqrt", -1: "reciprocal", 1: "positive"}  # what NumPy's ``**`` calls for floats
 
 
+def _moved(array: Any, to: Any) -> Any:
+    return to.hold(array)
+
+
 def _power(x: Any, exponent: Any) -> Any:
-    quick = x.dtype.kind in "fc" and type(exponent) in (int, float) and exponent in _POWERS
-    return _computed(_POWERS[exponent], x) if quick else _computed("power", x, exponent)
+    quick = x.dtype.kind in "fc" and type(exponent) in (int, float) and exponent in _POWERS and x.by is NUMPY
+    return _computed(NUMPY, _POWERS[exponent], x) if quick else _operated("power", "pow", x, exponent)
 
 
 _BINARY = {
@@ -310,14 +201,20 @@ _TESTS = {
 _UNARY = {"neg": "negative", "abs": "absolute", "invert": "bitwise_invert", "pos": "positive"}
 
 
-def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
-    return lambda x, *other: _computed(name, *((*other, x) if swapped else (x, *other)))
+def _operated(name: str, own: str, *args: Any) -> Any:
+    """What an operator makes of arguments: of NumPy's arrays its function ``name``, of others that of Python's."""
+    by = next(a.by for a in args if isinstance(a, Traced))
+    return _computed(by, name if by is NUMPY else f"operator.{own}", *args)
+
+
+def _operator(name: str, own: str, swapped: bool = False) -> Callable[..., Any]:
+    return lambda x, *other: _operated(name, own, *((*other, x) if swapped else (x, *other)))
 
 
 for _name, _f in (_BINARY | _TESTS | _UNARY).items():
-    setattr(Traced, f"__{_name}__", _operator(_f))
+    setattr(Traced, f"__{_name}__", _operator(_f, f"{_name}_" if _name in ("and", "or") else _name))
 for _name, _f in _BINARY.items():
-    setattr(Traced, f"__r{_name}__", _operator(_f, swapped=True))
+    setattr(Traced, f"__r{_name}__", _operator(_f, f"{_name}_" if _name in ("and", "or") else _name, swapped=True))
 Traced.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
@@ -332,11 +229,11 @@ def _notes_of(value: Any) -> Notes | None:
     return None
 
 
-def _computed(op: str, *args: Any, **kwargs: Any) -> Any:
-    """What a function of NumPy's namespace, by its name with dots, makes of arguments, noted if any is traced."""
-    function = operator.attrgetter(op)(numpy_namespace)
+def _computed(by: Library, op: str, *args: Any, **kwargs: Any) -> Any:
+    """What a function of a library's namespace, by its name with dots, makes of arguments, noted if any is traced."""
+    f = function(op, by)
     notes = _notes_of(args) or _notes_of(kwargs)
-    return function(*args, **kwargs) if notes is None else notes.call(op, function, args, kwargs)
+    return f(*args, **kwargs) if notes is None else notes.call(op, f, args, kwargs, by)
 
 
 _PURE = frozenset({
@@ -345,19 +242,25 @@ _PURE = frozenset({
 
 
 class _Space:
-    """The namespace of traced arrays: NumPy's, noted."""
+    """The namespace of traced arrays: their library's, noted."""
 
-    def __init__(self, path: str = "") -> None:
-        self._path = path
+    def __init__(self, by: Library, path: str = "") -> None:
+        self._by, self._path = by, path
+
+    @property
+    def __name__(self) -> str:
+        return str(self._by.xp.__name__)
 
     def __getattr__(self, name: str) -> Any:
-        found = operator.attrgetter(f"{self._path}{name}")(numpy_namespace)
+        found = operator.attrgetter(f"{self._path}{name}")(self._by.xp)
         if f"{self._path}{name}" in ("linalg", "fft", "special"):
-            made: Any = _Space(f"{name}.")
+            made: Any = _Space(self._by, f"{name}.")
         elif name in _PURE:
             made = _of_dtypes(found)
-        elif callable(found) and not isinstance(found, type):
-            made = _named(f"{self._path}{name}")
+        elif name == "may_hold" and self._by is not NUMPY:
+            made = found  # it does not look
+        elif callable(found) and not isinstance(found, type) and not hasattr(found, "dtype"):
+            made = _named(self._by, f"{self._path}{name}")
         else:
             return found
         setattr(self, name, made)
@@ -368,17 +271,32 @@ def _of_dtypes(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: f(*[a.dtype if isinstance(a, Traced) else a for a in args])
 
 
-def _named(path: str) -> Callable[..., Any]:
+def _named(by: Library, path: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        return _computed(path, *args, **kwargs)
+        return _computed(by, path, *args, **kwargs)
 
     call.__name__ = path
     return call
 
 
-space = _Space()
-TRACED = register(space, Traced, name="a traced run", outer=True, host=True, views=False, writes=False,
-                  to_host=np.asarray)  # fmt: skip
+def _entered(cls: type[Traced], name: str) -> None:
+    cls.space = _Space(cls.by)
+    enter(Library(name, cls.space, outer=True, traces=True, host=True, to_host=np.asarray), cls)
+
+
+@cache
+def kind_of(by: Library) -> type[Traced]:
+    """The class of a library's traced arrays."""
+    if by is NUMPY:
+        return Traced
+    made: type[Traced] = type("Traced", (Traced,), {"by": by, "__slots__": ()})
+    _entered(made, f"a traced run of {by.name}")
+    return made
+
+
+_entered(Traced, "a traced run")
+space = Traced.space
+Notes.kinds = staticmethod(kind_of)
 
 
 def traced(f: Callable[..., Any], *arrays: Any) -> Program:
