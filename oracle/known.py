@@ -84,3 +84,8 @@ COMPILED: dict[str, str] = {
     "optim.LBFGS": "its line search is Python code that goes by numbers",
 }
 """The entries that may run eagerly though they are compiled (`python -m oracle --compiled`), and why."""
+COARSE: dict[str, str] = {
+    "cov": "weights of float32 meet values of float64, and are rounded",
+    "optim.Muon": "its iteration runs in float32",
+}
+"""The entries whose float64 numbers may differ as those of float32 do when they are compiled; with --exact none do."""
