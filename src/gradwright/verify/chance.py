@@ -9,7 +9,7 @@ sqrt(2/pi) t/d; and of several directions the product of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import pi, prod, sqrt
 from typing import Any
@@ -21,7 +21,7 @@ from gradwright.contract.trees import tree_flatten
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
-from gradwright.verify.numeric.differences import converging
+from gradwright.verify.numeric.differences import borne_out, converging, last
 from gradwright.verify.numeric.jacobian import rounding
 
 _LEVELS = 8
@@ -151,16 +151,30 @@ def _row_by_row(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any],
 
 
 def _by_differences(call: Callable[..., Any], base: Sequence[Any], u: Sequence[Any], first: float) -> tuple[Any, Any]:
-    """All outputs' derivatives along a direction, extrapolated, with an error bar for each."""
-    unit = rounding(base[0].dtype)
-    inside = unit * max(float(np.max(np.abs(x), initial=0.0)) for x in base)
+    """All outputs' derivatives along a direction, extrapolated, with an error bar for each.
 
-    def ladder() -> Iterator[tuple[Any, Any]]:
-        for h in first / 2.0 ** np.arange(_LEVELS):
-            up, down = (_joined(call(*[wrap(x + s * h * v) for x, v in zip(base, u, strict=True)])) for s in (1, -1))
-            slope = (up - down) / (2 * h)
-            yield slope, (4 * unit * np.maximum(np.abs(up), np.abs(down)) + 4 * inside * np.abs(slope)) / (2 * h)
-
+    Where an output bends as at a kink, or jumps, the bar is as wide as that makes the slope uncertain.
+    """
+    inside = rounding(base[0].dtype) * max(float(np.max(np.abs(x), initial=0.0)) for x in base)
+    start = call(*[wrap(x) for x in base])
+    at = _joined(start)
+    unit = np.concatenate([np.full(o.array.size, rounding(o.array.dtype)) for o in start])
+    steps = first / 2.0 ** np.arange(_LEVELS)
     with np.errstate(all="ignore"):
-        *_, (value, bar) = converging(ladder(), _joined(call(*[wrap(x) for x in base])) * 0)
-    return value, 16 * bar + _WAVES * float(np.max(np.abs(value), initial=0.0))
+        slopes, noises, bends = [], [], []
+        for h in steps:
+            up, down = (_joined(call(*[wrap(x + s * h * v) for x, v in zip(base, u, strict=True)])) for s in (1, -1))
+            slopes.append((up - down) / (2 * h))
+            noise = 4 * unit * np.maximum(np.abs(up), np.abs(down)) + 4 * inside * np.abs(slopes[-1])
+            noises.append(noise / (2 * h))
+            bends.append(np.abs(up + down - 2 * at))
+        shortest, known = last(slopes, noises)
+        *_, (value, bar) = converging(zip(slopes, noises, strict=True), shortest, borne_out(shortest, known))
+        bent = bends[-2] < 3 * bends[-1]  # where it is smooth, it falls to a quarter
+        bar = np.where(bent, np.maximum(bar, bends[-1] / steps[-1]), bar)
+        tiny = 1e-4 * steps[-1]
+        flat = np.logical_and(*(_joined(call(*[wrap(x + s * tiny * v) for x, v in zip(base, u, strict=True)])) == at
+                                for s in (1, -1)))  # fmt: skip
+        stairs = flat & (np.abs(value) * tiny > 1e3 * unit * np.abs(at))
+        bar = np.where(stairs, np.maximum(bar, np.abs(value)), bar)
+        return value, 16 * bar + _WAVES * float(np.max(np.abs(value), initial=0.0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.residual import Part, Residual
-from gradwright.verify.numeric.differences import central, here, richardson, together
+from gradwright.verify.numeric.differences import central, doubt_waves, here, richardson, together
 from gradwright.verify.numeric.jacobian import analytical, as_coordinates, rounding
 
 LEVELS = 6
@@ -16,6 +16,7 @@ FIRST = 0.04
 """Steps go from a 25th of an entry down by halves, doubtful rows again from a 5,000th of it; in float16 there is room
 for 4 only."""
 FINE = 2e-4
+_TINY = 1e-6
 _SHARP = 2e-8
 """Error bars wider than this part of the derivative are doubtful: five of them would hide an error of 1e-6."""
 
@@ -49,6 +50,8 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
     largest = max((_largest(n) for *_, n, _ in measured), default=0.0)
     residuals = []
     for (row, backward, given, n, _), x in zip(measured, case.varied, strict=True):
+        with case.listening():
+            _widen(case, x, row, backward, n)
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
         scale = max(_largest(n), unit**0.5 * largest)
         trust = 5 if unit < 1e-10 else 15  # what float32 rounds inside a function, nobody knows
@@ -57,6 +60,29 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
             Residual(row, case.columns, backward, n.value, n.bar, allowed, n.kinks, n.left, n.right, given, unit)
         )
     return tuple(residuals), tuple(rungs for *_, rungs in measured)
+
+
+def _widen(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
+    """Where backward says something else, and outputs stay the same to the bit for tiny moves, steps tell nothing.
+
+    So it is between the treads of a staircase that are as close as the steps are long.
+    """
+    with np.errstate(all="ignore"):
+        rows = np.flatnonzero((~n.kinks & (np.abs(backward - n.value) > n.bar + 1e-6 * np.abs(n.value))).any(1))
+        if not rows.size:
+            return
+        tiny = _TINY * _sizes(x, part.coordinates[rows])
+        columns = [c.entries for c in case.columns]
+        moved = central(case, x, tiny, part.coordinates[rows], columns)
+        at = [a.reshape(-1)[slice(None) if c is None else c] for a, c in zip(case.values(), columns, strict=True)]
+        parts = [[_real(here(np.asarray(v)), c) for v in sides]
+                 for *sides, c in zip(moved.up, moved.down, at, case.columns, strict=True)]  # fmt: skip
+        flat = np.hstack([(up == start) & (down == start) for up, down, start in parts])
+        size = np.hstack([np.broadcast_to(np.abs(start), up.shape) for up, _, start in parts])
+        unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
+        value = np.abs(n.value[rows])
+        shows = value * tiny[:, None] > 1e3 * unit * size
+        n.bar[rows] = np.where(flat & shows, np.maximum(n.bar[rows], value), n.bar[rows])
 
 
 class _Numbers(NamedTuple):
@@ -100,18 +126,24 @@ def _numbers(case: Case, x: Any, part: Part, grain: Any) -> tuple[_Numbers, Rung
             steps = ~fine.slopes[-3:].any(0) & first.rising[rows]
             blunt = ~first.kinks[rows] & ~(again.bar < first.bar[rows])  # the finer steps drown in rounding
             blind = first.kinks[rows] & ~again.kinks & ~(again.floor < 0.25 * np.abs(first.right - first.left)[rows])
+            tread = np.where(steps, np.abs(first.value[rows]), 0)  # between steps so close anything is its slope
+            first.bar[rows] = np.maximum(first.bar[rows], tread)
             keep = steps | blunt | blind
             for whole, finer in zip(first, again, strict=True):
                 whole[rows] = np.where(keep, whole[rows], finer)
     return first, rungs
 
 
-def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any) -> tuple[_Numbers, Rungs]:
-    """The derivatives by these coordinates of ``x`` from a ladder of steps."""
+def _sizes(x: Any, rows: Any) -> Any:
+    """The sizes of coordinates, by which steps are taken."""
     small = 0.05 if rounding(x.array.dtype) < 1e-10 else 0.5
     size = np.maximum(np.abs(as_coordinates(np.asarray(x.array))[rows].astype(np.float64)), small)
-    size = np.where(np.isfinite(size), size, small)
-    steps = first * size / 2.0 ** np.arange(levels)[:, None]
+    return np.where(np.isfinite(size), size, small)
+
+
+def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any) -> tuple[_Numbers, Rungs]:
+    """The derivatives by these coordinates of ``x`` from a ladder of steps."""
+    steps = first * _sizes(x, rows) / 2.0 ** np.arange(levels)[:, None]
     columns = [c.entries for c in case.columns]
     all_of = [central(case, x, h, rows, columns) for h in steps]
     at = [np.array(a).reshape(-1)[slice(None) if c is None else c] for a, c in zip(case.values(), columns, strict=True)]
@@ -140,6 +172,7 @@ def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any)
             n = rough.shape[1] // 2
             rough = np.maximum(rough[:, :n], rough[:, n:])
         e = richardson(all_of, steps, k, dtype, rough)
+        doubt_waves(e, steps[0] > first)
         bar = np.hstack((e.bar, e.bar)) if column.is_complex else e.bar
         ladder = np.array([_real(m, column) for m in e.ladder])
         found.append(

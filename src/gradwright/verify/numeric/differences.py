@@ -254,12 +254,31 @@ def extrapolated(
     apart = 4 * rounding(x.array.dtype) * size_of(x, rows)[:, None]  # to round inside is to be given another x
     found = [richardson(all_of, steps, k, dtype, apart * np.abs(all_of[levels // 2].slopes[k]))
              for k, (_, dtype) in enumerate(subject.shapes)]  # fmt: skip
-    coarse = steps[0] > first  # numbers so far apart that waves may lie between them: then all steps must agree
-    if coarse.any():
-        for e in found:
-            spread = np.nanmax(np.abs(e.ladder - e.value), axis=0, initial=0.0)
-            e.bar[coarse] = np.where(spread > np.abs(e.value) / 4 + e.bar, np.inf, e.bar)[coarse]
+    for e in found:
+        doubt_waves(e, steps[0] > first)
     return found
+
+
+def doubt_waves(e: Extrapolated, coarse: Any) -> None:
+    """Numbers may be so far apart that waves lie between them: in ``coarse`` rows all steps must agree."""
+    if coarse.any():
+        spread = np.nanmax(np.abs(e.ladder - e.value), axis=0, initial=0.0)
+        e.bar[coarse] = np.where(spread > np.abs(e.value) / 4 + e.bar, np.inf, e.bar)[coarse]
+
+
+def last(ladder: Sequence[Matrix], noises: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
+    """The slopes with the shortest step that are finite, and how far they may be off, judged by the ones before."""
+    shortest, known = ladder[0], np.full(ladder[0].shape, np.inf)
+    for slope, noise in zip(ladder[1:], noises[1:], strict=True):
+        finite = np.isfinite(slope)
+        known = np.where(finite, np.abs(slope - shortest) + noise, known)
+        shortest = np.where(finite, slope, shortest)
+    return shortest, known
+
+
+def borne_out(shortest: Matrix, known: Matrix) -> Callable[[Matrix, Matrix], Any]:
+    """Whether the shortest steps bear out an extrapolation: for `converging`."""
+    return lambda better, off: ~(np.abs(better - shortest) > known + off)
 
 
 def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype: Any, rough: Any = 0.0) -> Extrapolated:
@@ -272,14 +291,8 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
         sizes = [np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) for d in all_of]
         noises = [(4 * rounding(dtype) * size + rough) / (d.ahead + d.behind)[:, None]
                   for d, size in zip(all_of, sizes, strict=True)]  # fmt: skip
-        shortest, known = ladder[0], np.full(ladder[0].shape, np.inf)
-        for slope, noise in zip(ladder[1:], noises[1:], strict=True):
-            finite = np.isfinite(slope)
-            known = np.where(finite, np.abs(slope - shortest) + noise, known)
-            shortest = np.where(finite, slope, shortest)
-        *_, (value, bar) = converging(
-            zip(ladder, noises, strict=True), shortest, lambda better, off: ~(np.abs(better - shortest) > known + off)
-        )
+        shortest, known = last(ladder, noises)
+        *_, (value, bar) = converging(zip(ladder, noises, strict=True), shortest, borne_out(shortest, known))
         bar = np.where(np.isinf(bar) & np.isfinite(known), known, bar)
     return Extrapolated(value, bar, steps.T, ladder)
 
