@@ -122,3 +122,13 @@ def test_bad_input():
         sampled(gw.tanh, gw.ones(2))
     with pytest.raises(ValueError, match="expected results of floating point"):
         sampled(lambda x: x > 0, X)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x.float(),
+    lambda x: (x * 1000).round() / 1000,
+    lambda x: gw.where(x == X, x, 2 * x + 1.5),
+    lambda x: (x - X).abs(),
+], ids=["in float32", "a fine staircase", "another value at this point alone", "a kink"])
+def test_what_differences_cannot_tell_is_no_alarm(f):
+    assert all(sampled(f, X, directions=2, seed=k) for k in range(5))

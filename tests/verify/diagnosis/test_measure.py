@@ -81,3 +81,25 @@ def test_the_ladder():
     assert rungs.slopes.shape == (6, 3, 3)
     error = np.abs(rungs.slopes[:, 0, 0] - r.numeric[0, 0])
     np.testing.assert_allclose(error[:4] / error[1:5], 4, rtol=0.01)  # of second order
+
+
+@pytest.mark.parametrize(("f", "values"), [
+    (lambda x: (x * 1000).round() / 1000, (8.64612, -0.30021, 3.14159, -2.71828)),
+    (lambda x: x.remainder(2 * np.pi), (1156161.7461, 3.0)),
+], ids=["treads", "waves"])  # fmt: skip
+def test_steps_over_many_treads_or_waves_tell_nothing(f, values):
+    assert not at(f, *values).wrong.any()
+
+
+def test_tiny_moves_leave_wrong_gradients_wrong():
+    class Off(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return (5 * x).sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].cos() * 5
+
+    assert np.diag(at(Off.apply, 0.3, 2.0, 50.0, 1000.0).wrong).all()

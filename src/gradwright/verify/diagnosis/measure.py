@@ -8,7 +8,7 @@ import numpy as np
 
 from gradwright.verify.diagnosis.case import Case
 from gradwright.verify.diagnosis.residual import Part, Residual
-from gradwright.verify.numeric.differences import central, doubt_waves, here, richardson, together
+from gradwright.verify.numeric.differences import central, here, richardson, together
 from gradwright.verify.numeric.jacobian import analytical, as_coordinates, rounding
 
 LEVELS = 6
@@ -17,6 +17,7 @@ FIRST = 0.04
 for 4 only."""
 FINE = 2e-4
 _TINY = 1e-6
+_NOISE = 1e3
 _SHARP = 2e-8
 """Error bars wider than this part of the derivative are doubtful: five of them would hide an error of 1e-6."""
 
@@ -55,7 +56,9 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
         scale = max(_largest(n), unit**0.5 * largest)
         trust = 5 if unit < 1e-10 else 15  # what float32 rounds inside a function, nobody knows
-        allowed = trust * n.bar + 1e-7 * np.abs(n.value) + unit ** (2 / 3) * scale + 10 * unit
+        far = float(np.max(np.abs(x.array), where=np.isfinite(x.array), initial=0.0))
+        spread = max(unit ** (2 / 3), 8 * unit * far)  # rounding a large number moves the derivative, too
+        allowed = trust * n.bar + 1e-7 * np.abs(n.value) + spread * scale + 10 * unit
         residuals.append(
             Residual(row, case.columns, backward, n.value, n.bar, allowed, n.kinks, n.left, n.right, given, unit)
         )
@@ -63,9 +66,9 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
 
 
 def _widen(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
-    """Where backward says something else, and outputs stay the same to the bit for tiny moves, steps tell nothing.
+    """Where backward says something else than the steps, and so does a move far shorter than these, they tell nothing.
 
-    So it is between the treads of a staircase that are as close as the steps are long.
+    So it is on a staircase with treads as short as the steps, and where waves lie between large numbers.
     """
     with np.errstate(all="ignore"):
         rows = np.flatnonzero((~n.kinks & (np.abs(backward - n.value) > n.bar + 1e-6 * np.abs(n.value))).any(1))
@@ -75,14 +78,13 @@ def _widen(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
         columns = [c.entries for c in case.columns]
         moved = central(case, x, tiny, part.coordinates[rows], columns)
         at = [a.reshape(-1)[slice(None) if c is None else c] for a, c in zip(case.values(), columns, strict=True)]
-        parts = [[_real(here(np.asarray(v)), c) for v in sides]
-                 for *sides, c in zip(moved.up, moved.down, at, case.columns, strict=True)]  # fmt: skip
-        flat = np.hstack([(up == start) & (down == start) for up, down, start in parts])
-        size = np.hstack([np.broadcast_to(np.abs(start), up.shape) for up, _, start in parts])
+        slopes = np.hstack([_real(s, c) for s, c in zip(moved.slopes, case.columns, strict=True)])
+        sizes = np.hstack([_real(here(np.asarray(a)), c) for a, c in zip(at, case.columns, strict=True)])
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
-        value = np.abs(n.value[rows])
-        shows = value * tiny[:, None] > 1e3 * unit * size
-        n.bar[rows] = np.where(flat & shows, np.maximum(n.bar[rows], value), n.bar[rows])
+        value, bar = n.value[rows], n.bar[rows]
+        apart = np.abs(slopes - value)
+        torn = apart > np.abs(value) / 2 + bar + _NOISE * unit * (np.abs(sizes) / tiny[:, None] + np.abs(value) / _TINY)
+        n.bar[rows], n.value[rows] = np.where(torn, np.maximum(bar, apart), bar), np.where(torn, slopes, value)
 
 
 class _Numbers(NamedTuple):
@@ -172,7 +174,6 @@ def _climb(case: Case, x: Any, grain: Any, first: float, levels: int, rows: Any)
             n = rough.shape[1] // 2
             rough = np.maximum(rough[:, :n], rough[:, n:])
         e = richardson(all_of, steps, k, dtype, rough)
-        doubt_waves(e, steps[0] > first)
         bar = np.hstack((e.bar, e.bar)) if column.is_complex else e.bar
         ladder = np.array([_real(m, column) for m in e.ladder])
         found.append(

@@ -254,16 +254,12 @@ def extrapolated(
     apart = 4 * rounding(x.array.dtype) * size_of(x, rows)[:, None]  # to round inside is to be given another x
     found = [richardson(all_of, steps, k, dtype, apart * np.abs(all_of[levels // 2].slopes[k]))
              for k, (_, dtype) in enumerate(subject.shapes)]  # fmt: skip
-    for e in found:
-        doubt_waves(e, steps[0] > first)
-    return found
-
-
-def doubt_waves(e: Extrapolated, coarse: Any) -> None:
-    """Numbers may be so far apart that waves lie between them: in ``coarse`` rows all steps must agree."""
+    coarse = steps[0] > first  # numbers so far apart that waves may lie between them: then all steps must agree
     if coarse.any():
-        spread = np.nanmax(np.abs(e.ladder - e.value), axis=0, initial=0.0)
-        e.bar[coarse] = np.where(spread > np.abs(e.value) / 4 + e.bar, np.inf, e.bar)[coarse]
+        for e in found:
+            spread = np.nanmax(np.abs(e.ladder - e.value), axis=0, initial=0.0)
+            e.bar[coarse] = np.where(spread > np.abs(e.value) / 4 + e.bar, np.inf, e.bar)[coarse]
+    return found
 
 
 def last(ladder: Sequence[Matrix], noises: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
