@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 import gradwright as gw
@@ -19,9 +21,20 @@ class Double(gw.autograd.Function):
 """
 
 
-def talk(target, *requests):
+# As where PyTorch is not installed: nothing finds it.
+WITHOUT_TORCH = """
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = classmethod(lambda cls, name, *rest: None if name == "torch" else find(name, *rest))
+"""
+
+
+def talk(target, *requests, before=""):
     command = [sys.executable, "-m", "gradwright.check.worker", str(target)]
     text = "".join(json.dumps(r) + "\n" for r in requests)
+    if before:
+        start = f"{before}\nimport runpy, sys\nsys.argv[1:] = [{str(target)!r}]\n"
+        command = [sys.executable, "-c", start + "runpy.run_module('gradwright.check.worker', run_name='__main__')"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -46,3 +59,14 @@ def test_what_does_not_import(tmp_path):
     assert talk("no_such_module")[1]["problem"] == (
         "it does not import: ModuleNotFoundError: No module named 'no_such_module'"
     )
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [("2", "PASS"), ("3", "FAIL")])
+def test_where_pytorch_is_absent_its_functions_are_checked_on_gradwright(tmp_path, factor, outcome):
+    code = CODE.replace("import gradwright as gw", "import torch as gw\nfrom torch import nn")
+    code = code.replace("g * 2", f"g * {factor}")
+    (tmp_path / "f.py").write_text(code)
+    _, found, *_, checked = talk(tmp_path / "f.py", {"name": "Double", "fast": True}, before=WITHOUT_TORCH)
+    assert "PyTorch is not installed" in found["notes"][0]
+    assert found["subjects"][0]["kind"] == "function"
+    assert {f["check"]: f["outcome"] for f in checked["findings"]}["first order"] == outcome

@@ -10,11 +10,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import gradwright
+from gradwright.check.folders import files_in
 from gradwright.check.records import Checked, Finding, Outcome, Report, checked_from
 
 LIMIT = 60.0
@@ -142,7 +144,8 @@ def check(
     """Check everything with a derivative in some files and modules.
 
     Args:
-        targets: files, modules, or either with ``:Name``; one, or several in a list.
+        targets: files, folders, modules, or a file or module with ``:Name``; one, or several in a list. Of a folder,
+            those files are imported, one by one, that write a derivative.
         only: names to check, one or several; by default all.
         jobs: how many processes work at a time.
         limit: seconds that importing a target may take, and each subject.
@@ -157,11 +160,13 @@ def check(
     pools: dict[str, Pool] = {}
     results: dict[int, Checked] = {}
     try:
-        for target in dict.fromkeys(targets):
+        notes: dict[str, None] = {}
+        for target in dict.fromkeys(_files(targets, problems)):
             pools[target] = Pool(target, limit)
             listed = pools[target].list()
             if "problem" in listed:
                 problems.append((target, listed["problem"]))
+            notes.update(dict.fromkeys(listed.get("notes", ())))
             found += [(target, s) for s in listed.get("subjects", ()) if not only or s["name"] in only]
         progress(0, len(found), None)
 
@@ -179,5 +184,17 @@ def check(
     problems += [(n, "there is nothing of this name in what was given") for n in unknown]
     seconds = time.perf_counter() - start
     return Report(
-        tuple(targets), tuple(results[k] for k in sorted(results)), tuple(problems), seconds, gradwright.__version__
-    )
+        tuple(targets), tuple(results[k] for k in sorted(results)), tuple(problems), seconds, gradwright.__version__,
+        notes=tuple(notes),
+    )  # fmt: skip
+
+
+def _files(targets: Sequence[str], problems: list[tuple[str, str]]) -> Iterator[str]:
+    """The targets, with the files of a folder in its place."""
+    for target in targets:
+        if not Path(target).is_dir():
+            yield target
+        elif found := files_in(target):
+            yield from found
+        else:
+            problems.append((target, "no Python file in this folder defines a Function, custom_op or Op"))

@@ -1,11 +1,12 @@
 """The process that the subjects of one target are checked in: ``python -m gradwright.check.worker TARGET``.
 
 It says in a line of JSON what there is to check; then for each name that it reads it says what it found. What the
-user's code prints goes to standard error.
+user's code prints goes to standard error. Where PyTorch is not installed, ``import torch`` is gradwright.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -16,7 +17,10 @@ from gradwright.check.attempt import Attempt
 from gradwright.check.battery import examine
 from gradwright.check.discover import Subject, load, subjects
 from gradwright.contract.signature import tolerant
+from gradwright.torch_names import hook
 from gradwright.verify.diagnosis.records import plain
+
+_AS_TORCH = "PyTorch is not installed: `import torch` was gradwright, and its Functions were checked as gradwright's"
 
 
 def main(target: str) -> None:
@@ -33,12 +37,17 @@ def main(target: str) -> None:
     found: dict[str, Subject] = {}
     attempt = Attempt()
     tolerant.set(True)  # a class that cannot work is one of the subjects
+    absent = importlib.util.find_spec("torch") is None
+    if absent:
+        hook.install()
     with attempt:
         found = {s.name: s for s in subjects(*load(target))}
     if attempt.error is not None:
         say({"problem": reason(attempt, target)})
         return
-    say({"subjects": [{"name": s.name, "kind": s.kind, "file": s.file, "line": s.line} for s in found.values()]})
+    notes = [_AS_TORCH] if absent and "torch" in sys.modules else []
+    say({"subjects": [{"name": s.name, "kind": s.kind, "file": s.file, "line": s.line} for s in found.values()],
+         "notes": notes})  # fmt: skip
     for line in asked:
         request = json.loads(line)
         say(plain(examine(found[request["name"]], request["fast"], say, request.get("compiled", False))))

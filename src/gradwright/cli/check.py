@@ -14,8 +14,9 @@ from gradwright.check.table import Bar, show
 
 ABOUT = "check every hand-written derivative in files and modules"
 LONG = f"""{ABOUT.capitalize()}: gradwright's Functions, custom_ops and Ops, and PyTorch's Functions
-where PyTorch is installed. Each is called with the tuples of arguments that its static method `samples` returns, or
-the decorator @gradwright.check.samples(...) was given; without them some are made up from its signature.
+where PyTorch is installed; where it is not, `import torch` is gradwright. Of a folder, the files that write derivatives
+are imported, one by one. Each derivative is called with the tuples of arguments that its static method `samples`
+returns, or the decorator @gradwright.check.samples(...) was given; without them some are made up from its signature.
 
 exit status: 0 if all is right, 1 if something is wrong or cannot be told, 2 if something could not be checked."""
 
@@ -25,7 +26,8 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "check", help=ABOUT, description=LONG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    command.add_argument("targets", metavar="TARGET", nargs="+", help="a file, a module, or either with :Name")
+    command.add_argument("targets", metavar="TARGET", nargs="+",
+                         help="a file, a folder, a module, or a file or module with :Name")  # fmt: skip
     command.add_argument("--html", metavar="FILE", help="write a report to be opened in a browser")
     command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output")
     command.add_argument("--only", metavar="NAME", action="append", default=[], help="check this; may be given again")
