@@ -155,7 +155,28 @@ _CONVOLUTIONS = (
     "grid_sampler_3d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle "
     "pixel_shuffle pixel_unshuffle _upsample_bilinear2d_aa"
 )  # fmt: skip
+_AROUND = {
+    "amp": "GradScaler autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+    "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled "
+    "is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype "
+    "set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
+    "asked": "compiled_with_cxx11_abi frombuffer get_device has_lapack has_mkl has_openmp has_spectral is_conj "
+    "is_distributed is_inference is_neg is_same_size is_signed is_vulkan_available range typename",
+    "in_place": "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ "
+    "ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp2_ exp_ expm1_ "
+    "fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ "
+    "reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_",
+    "jit": "Future fork wait",
+    "old": "frobenius_norm gru_cell lstm_cell norm_except_dim nuclear_norm rnn_relu_cell rnn_tanh_cell",
+    "settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision "
+    "get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
+    "set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
+    "set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
+    "symbols": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
+    "while_loop",
+}
 _LATER = {
+    **{name: f"gradwright.around.{home}" for home, names in _AROUND.items() for name in names.split()},
     **{name: f"gradwright.{name}" for name in _MODULES},
     **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),

@@ -269,7 +269,7 @@ def test_modules_of_the_same_path_are_shared_or_differ_on_purpose(torch):
 
 
 def test_public_names_lie_where_pytorch_has_them(torch):
-    for module in filter(torch_names._exists, served.ELSEWHERE):
+    for module in [m for m, home in served.ELSEWHERE.items() if home in ("gradwright.nn", "gradwright.optim")]:
         theirs = importlib.import_module(module)
         ours = torch_names._names(module)
         more = served.MORE.get(module, {})

@@ -1,0 +1,43 @@
+"""Small things that programs take from PyTorch's private modules ``_utils``, ``_jit_internal`` and ``_six``."""
+
+from __future__ import annotations
+
+import collections.abc as container_abcs
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any
+
+from gradwright.around.jit import Final, Future, export, ignore, is_scripting, unused
+from gradwright.face.join import cat
+
+__all__ = [
+    "Final", "Future", "_flatten_dense_tensors", "_overload", "_overload_method",
+    "_unflatten_dense_tensors", "boolean_dispatch", "container_abcs", "export", "ignore", "inf", "is_scripting",
+    "string_classes", "unused",
+]  # fmt: skip
+
+inf = float("inf")
+string_classes = (str, bytes)
+_overload = _overload_method = export
+
+
+def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Any, if_false: Any, module_name: Any = None,
+                     func_name: Any = None) -> Callable[..., Any]:  # fmt: skip
+    """A function that is ``if_true`` or ``if_false``, as one of its arguments says."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        flag = args[arg_index] if len(args) > arg_index else kwargs.get(arg_name, default)
+        return (if_true if flag else if_false)(*args, **kwargs)
+
+    return call
+
+
+def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
+    """All entries of some tensors as one vector."""
+    return cat([t.contiguous().view(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """A vector as views of the shapes of some tensors."""
+    ends = accumulate(t.numel() for t in tensors)
+    return tuple(flat[end - t.numel() : end].view_as(t) for end, t in zip(ends, tensors, strict=True))

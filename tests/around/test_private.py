@@ -1,0 +1,25 @@
+"""What programs take from PyTorch's private modules."""
+
+import pytest
+
+import gradwright as gw
+from gradwright.around import private
+
+
+def test_a_dispatch_by_an_argument():
+    f = private.boolean_dispatch("flag", 1, False, lambda x, flag=False: x + 1, lambda x, flag=False: x)
+    assert [f(1), f(1, True), f(1, flag=True), f(1, False)] == [1, 2, 2, 1]
+
+
+def test_tensors_as_one_vector_and_back(torch):
+    for t, flatten, back in ((gw, private._flatten_dense_tensors, private._unflatten_dense_tensors),
+                             (torch, torch._utils._flatten_dense_tensors, torch._utils._unflatten_dense_tensors)):
+        tensors = [t.arange(6.0).reshape(2, 3), t.tensor(7.0), t.arange(2.0)]
+        flat = flatten(tensors)
+        assert flat.tolist() == [0, 1, 2, 3, 4, 5, 7, 0, 1]
+        assert [x.tolist() for x in back(flat, tensors)] == [x.tolist() for x in tensors]
+
+
+@pytest.mark.parametrize("name", ["container_abcs", "string_classes", "inf"])
+def test_names_of_old(name):
+    assert hasattr(private, name)
