@@ -175,11 +175,18 @@ _AROUND = {
     "symbols": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
     "while_loop",
 }
+_TYPED = (
+    "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
+    "ShortTensor"
+)
 _LATER = {
     **{name: f"gradwright.around.{home}" for home, names in _AROUND.items() for name in names.split()},
     **{name: f"gradwright.{name}" for name in _MODULES},
     **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
+    **dict.fromkeys(_TYPED.split(), "gradwright.typed"),
+    "DisableTorchFunctionSubclass": "gradwright.methods.subclasses",
+    **dict.fromkeys(("TypedStorage", "UntypedStorage", "is_storage"), "gradwright.methods.storage"),
     **dict.fromkeys(("load", "save"), "gradwright.serialization"),
     **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
     "audit": "gradwright.check.audit",

@@ -134,6 +134,15 @@ LEGACY = {
 }  # fmt: skip
 
 
+def named(kind: Any) -> Any:
+    """The dtype of a legacy class, such as ``FloatTensor``, or of its name "torch.FloatTensor"; else what is given."""
+    if isinstance(kind, str):
+        word = kind.removeprefix("torch.")
+        return next((of(name) for name, legacy in LEGACY.items() if legacy == word), kind)
+    found = getattr(kind, "dtype", None)
+    return found if isinstance(kind, type) and isinstance(found, dtype) else kind
+
+
 class _Default:
     dtype = float32
 

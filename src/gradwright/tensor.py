@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Self
 
 from gradwright import backends, creation, dtypes, random, xp
 from gradwright.backends import library, to_host
@@ -38,6 +38,7 @@ from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
 from gradwright.methods.placed import Placed, readable
+from gradwright.methods.subclasses import Subclasses
 from gradwright.ops import arithmetic, piecewise
 from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
@@ -61,7 +62,7 @@ def _maker(make: Any) -> Any:
     return new
 
 
-class Tensor(Arrays, Asked, Elementwise, Families, Placed, TensorBase):
+class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -70,12 +71,14 @@ class Tensor(Arrays, Asked, Elementwise, Families, Placed, TensorBase):
 
     __slots__ = ()
 
-    def __init__(self, *args: Any) -> None:
+    def __new__(cls, *args: Any, **_: Any) -> Self:
+        self = object.__new__(cls)
         values = len(args) == 1 and not isinstance(args[0], (int, dtypes.Size))
         if values and isinstance(args[0], TensorBase) and args[0].requires_grad:
             creation.warn_of_copy(args[0], "torch.Tensor")
         like = creation.new(args[0], dtypes.default()) if values else creation.zeros(*args or (0,))
         self.array, self._node, self._counter, self._view, self._grad = like.array, like._node, [0], None, None
+        return self
 
     # -- what it is --
 
@@ -119,8 +122,8 @@ class Tensor(Arrays, Asked, Elementwise, Families, Placed, TensorBase):
         return dtypes.of(self.array.dtype).is_floating_point
 
     def type(self, dtype: Any = None) -> Any:
-        """The legacy type name, such as ``torch.FloatTensor``; with a dtype, the converted tensor."""
-        return f"torch.{dtypes.LEGACY.get(self.dtype.name)}" if dtype is None else to_dtype(self, dtype)
+        """The legacy type name, such as ``torch.FloatTensor``; with a dtype, or such a class, the converted tensor."""
+        return f"torch.{dtypes.LEGACY.get(self.dtype.name)}" if dtype is None else to_dtype(self, dtypes.named(dtype))
 
     def __len__(self) -> int:
         if not self.array.ndim:

@@ -253,3 +253,12 @@ def test_an_address_is_that_of_the_entries() -> None:
     pytest.importorskip("array_api_strict")
     with pytest.raises(RuntimeError, match=r"data_ptr\(\).*array-api-strict:1.*cpu\(\)"):
         x.to("array-api-strict:1").data_ptr()
+
+
+def test_layouts_are_named_as_pytorchs(torch):
+    for name in ("strided", "jagged", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"):
+        ours, theirs = getattr(gw, name), getattr(torch, name)
+        assert isinstance(ours, gw.layout)
+        assert repr(ours) == repr(theirs)
+    assert gw.ones(2).layout is gw.strided
+    assert gw.ones(2).layout is not gw.sparse_coo

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright.engine.memory import layout
+from gradwright.engine.memory import layout as placed
 from gradwright.errors import kind
 
-__all__ = ["channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format"]
+__all__ = [
+    "channels_last", "channels_last_3d", "contiguous_format", "jagged", "layout", "memory_format", "preserve_format",
+    "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided",
+]  # fmt: skip
 
 
 class memory_format:
@@ -70,7 +73,7 @@ def order_like(function: str, given: Any, x: Any) -> tuple[int, ...] | None:
     """`order_of` for a tensor made from ``x``, whose order ``preserve_format``, and None, keep."""
     if given is not None and _checked(function, given) is not preserve_format:
         return order_of(function, given, x.array.ndim)
-    array = layout(x)
+    array = placed(x)
     if array.flags.c_contiguous:
         return None
     return _dense_order(array.shape, [abs(step) for step in array.strides])
@@ -96,7 +99,7 @@ def _dense_order(shape: tuple[int, ...], strides: list[int]) -> tuple[int, ...]:
 
 def lies_in(function: str, x: Any, given: Any) -> bool:
     """Whether the entries of a tensor lie without gaps in the order of a format; ``preserve_format`` is row-major."""
-    array, order = layout(x), _checked(function, given)._order
+    array, order = placed(x), _checked(function, given)._order
     if order:
         return len(order) == array.ndim and bool(array.transpose(order).flags.c_contiguous)
     return bool(array.flags.c_contiguous)
@@ -107,7 +110,7 @@ def suggested(x: Any) -> memory_format:
 
     That is ``contiguous_format`` wherever it is not one with dim 1 innermost.
     """
-    array = layout(x)
+    array = placed(x)
     found = (f for f in (channels_last, channels_last_3d) if len(f._order) == array.ndim and _inner(array, f))
     return next(found, contiguous_format)
 
@@ -121,3 +124,21 @@ def _inner(array: Any, given: memory_format) -> bool:
             return False
         least = strides[dim] * shape[dim]
     return True
+
+
+class layout:
+    """A layout: ``strided``, where each entry has a place that follows from its index, or one of few entries."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+strided, jagged = layout("strided"), layout("jagged")
+sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
+sparse_bsr, sparse_bsc = layout("sparse_bsr"), layout("sparse_bsc")

@@ -6,6 +6,8 @@ from typing import Any
 
 from gradwright import dtypes
 from gradwright.backends.devices import device_of
+from gradwright.face import memory_format
+from gradwright.methods.storage import TypedStorage, UntypedStorage
 
 
 def _never(what: str) -> Any:
@@ -27,6 +29,25 @@ class Asked:
     is_mps = is_mtia = is_maia = is_ipu = is_vulkan = is_xla = is_xpu = _never("it is on such a device")
     volatile = _never("it is of PyTorch before 0.4")
     name = property(lambda self: None, doc="None: tensors have no names.")
+
+    @property
+    def layout(self) -> memory_format.layout:
+        """How its entries lie in memory: ``torch.strided``."""
+        return memory_format.strided
+
+    def storage(self) -> TypedStorage:
+        """The memory behind it, as entries."""
+        return TypedStorage(self)
+
+    _typed_storage = storage
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory behind it, as bytes."""
+        return UntypedStorage(self)
+
+    def storage_type(self) -> type:
+        """The class of its `storage`."""
+        return TypedStorage
 
     def is_conj(self) -> bool:
         """Whether its numbers are still to be conjugated: never, `conj` does that at once."""

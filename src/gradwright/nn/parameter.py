@@ -11,6 +11,7 @@ from gradwright import creation, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.errors import kind
+from gradwright.methods.subclasses import _disabled_torch_function_impl
 from gradwright.tensor import Tensor
 
 
@@ -36,13 +37,16 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __torch_function__: Any = _disabled_torch_function_impl
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
+        self = object.__new__(cls)
         self.array, self._counter = _shared("Parameter", data)
         self._node = self._view = self._grad = None
         if data is not None:
             share(self, data)
         self.requires_grad = requires_grad
+        return self
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
@@ -71,14 +75,17 @@ class Buffer(Tensor):
     """
 
     __slots__ = ("persistent",)
+    persistent: bool
 
-    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
+        self = object.__new__(cls)
         self.array, self._counter = _shared("Buffer", data)
         self._node = self._view = self._grad = None
         if data is not None:
             share(self, data)
         self.persistent = persistent
         self.requires_grad = data is not None and data.requires_grad
+        return self
 
     def __copy__(self) -> Self:
         return type(self)(self, persistent=self.persistent)
@@ -112,6 +119,9 @@ class UninitializedTensorMixin:
     __slots__ = ()
     cls_to_become: ClassVar[type] = Tensor
     __dict__: dict[str, Any]
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        return object.__new__(cls)
 
     def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
         _array.__set__(self, creation.empty(0, device=device, dtype=dtype).array)

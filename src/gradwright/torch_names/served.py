@@ -51,6 +51,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "testing", "types",
 )} | {
     "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
+    "torch._C": "gradwright.around.inside",
     "torch._dynamo": "gradwright.around.compiler", "torch._tensor": "gradwright",
     "torch.amp.autocast_mode": "gradwright.around.amp", "torch.amp.grad_scaler": "gradwright.around.amp",
     "torch.jit.annotations": "gradwright.around.jit", "torch.cuda.amp": "gradwright.around.cuda_amp",

@@ -1,0 +1,41 @@
+"""``FloatTensor``, ``LongTensor`` and their family: constructors of a dtype, and types to ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright import creation, dtypes
+from gradwright.engine.base import TensorBase
+
+TYPES = {word: name for name, word in dtypes.LEGACY.items()}
+
+
+class _OfDtype(type):
+    """The class of `FloatTensor` and the like: every tensor of that dtype is an instance."""
+
+    dtype: Any
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TensorBase) and instance.dtype is cls.dtype  # type: ignore[attr-defined]
+
+
+def _typed(word: str, name: str) -> Any:
+    dtype = dtypes.of(name)
+
+    def new(cls: Any, *args: Any, device: Any = None) -> Any:
+        if len(args) == 1 and not isinstance(args[0], int | dtypes.Size):
+            if isinstance(args[0], TensorBase) and args[0].dtype is not dtype:  # type: ignore[attr-defined]
+                raise TypeError(f"torch.{word}(): expected a tensor of {dtype}, but got one of {args[0].dtype}: "  # type: ignore[attr-defined]
+                                f"convert it with .to({dtype})")  # fmt: skip
+            return creation.new(args[0], dtype, device)
+        return creation.zeros(*args or (0,), dtype=dtype, device=device)
+
+    about = f"A tensor of {name}: ``{word}(2, 3)`` of a size, ``{word}([1, 2])`` of values. Each such is an instance."
+    return _OfDtype(word, (), {"__new__": new, "dtype": dtype, "__doc__": about, "__module__": "torch"})
+
+
+FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, \
+    BoolTensor = (_typed(word, TYPES[word]) for word in (
+        "FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor",
+        "CharTensor", "ByteTensor", "BoolTensor",
+    ))  # fmt: skip

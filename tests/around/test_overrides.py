@@ -1,0 +1,32 @@
+"""See tests/methods/test_subclasses.py, which compares them with PyTorch's."""
+
+import pytest
+
+import gradwright as gw
+from gradwright.around import overrides
+
+
+class Doubling:
+    """Answers every function with its name."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__
+
+
+def test_plain_tensors_have_none():
+    assert not overrides.has_torch_function((gw.ones(1), gw.nn.Parameter(gw.ones(1)), 1))
+    assert overrides.has_torch_function_variadic(gw.ones(1), Doubling())
+    assert overrides.has_torch_function_unary(Doubling())
+    assert overrides.is_tensor_like(gw.ones(1))
+    assert not overrides.is_tensor_like([1])
+
+
+def test_the_call_is_handed_over():
+    assert overrides.handle_torch_function(len, (Doubling(),), Doubling()) == "len"
+
+
+def test_nobody_answers(monkeypatch):
+    monkeypatch.setattr(Doubling, "__torch_function__", classmethod(lambda *_: NotImplemented))
+    with pytest.raises(TypeError, match="no implementation found for 'len' on types that implement __torch_function__"):
+        overrides.handle_torch_function(len, (Doubling(),), Doubling())
