@@ -126,6 +126,7 @@ if _typing.TYPE_CHECKING:
         profiler,
         serialization,
         signal,
+        sparse,
         utils,
         viz,
     )
@@ -133,13 +134,14 @@ if _typing.TYPE_CHECKING:
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load, save
+    from gradwright.sparse import sparse_coo_tensor
     from gradwright.transform.program.compile import compile
     from gradwright.transform.value_and_grad import value_and_grad
     from gradwright.transform.vmap import vmap
 
 _MODULES = (
-    "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "utils",
-    "check", "optim", "viz",
+    "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "sparse",
+    "utils", "check", "optim", "viz",
 )  # fmt: skip
 _LAYERS = (
     "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "
@@ -191,6 +193,7 @@ _LATER = {
     **{name: f"gradwright.transform.{name}" for name in ("value_and_grad", "vmap")},
     "audit": "gradwright.check.audit",
     "compile": "gradwright.transform.program.compile",
+    "sparse_coo_tensor": "gradwright.sparse",
 }
 __getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from gradwright import dtypes
@@ -62,6 +63,12 @@ class Asked:
         return False
 
     is_shared = is_distributed
+
+    def to_sparse(self, sparse_dim: int | None = None, **unused: Any) -> Any:
+        """Its entries that are not 0, a `sparse.SparseTensor` in coordinate form, which keeps the history."""
+        if any(value not in (None, "torch.sparse_coo") for value in unused.values()):
+            raise NotImplementedError(f"to_sparse(): there is the coordinate form alone, but got {unused}")
+        return import_module("gradwright.sparse.tensor").from_dense(self, sparse_dim)  # not loaded with the rest
 
     def is_coalesced(self) -> bool:
         """RuntimeError: it is not sparse."""

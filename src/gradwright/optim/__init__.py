@@ -8,8 +8,9 @@ from gradwright.optim.lbfgs import LBFGS
 from gradwright.optim.muon import Muon
 from gradwright.optim.optimizer import Optimizer
 from gradwright.optim.sgd import ASGD, SGD
+from gradwright.optim.sparse_adam import SparseAdam
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",
-    "RAdam", "RMSprop", "Rprop", "SGD", "lr_scheduler",
+    "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler",
 ]  # fmt: skip

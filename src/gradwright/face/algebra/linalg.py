@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
+from gradwright.engine.base import TensorBase
 from gradwright.engine.numbers import number
 from gradwright.errors import size as _text
 from gradwright.face.algebra.einsum import einsum
@@ -23,7 +24,13 @@ _dot, _mm = _linalg.matmul.variant("DotBackward0"), _linalg.matmul
 
 
 def _product(name: str, op: Any, a: Any, b: Any, ndims: tuple[int, int] | None, second: str) -> Any:
-    a, b = tensor_arg(name, a), tensor_arg(name, b, second, 2)
+    if not isinstance(a, TensorBase) or not isinstance(b, TensorBase):
+        if getattr(a, "is_sparse", False):
+            return a @ b
+        a = tensor_arg(name, a)
+        if getattr(b, "is_sparse", False):
+            return b.__rmatmul__(a)
+        tensor_arg(name, b, second, 2)
     x, y = a.array, b.array
     if x.dtype is not y.dtype and a.dtype is not b.dtype:
         raise RuntimeError(

@@ -77,7 +77,7 @@ class Embedding(_Table):
         max_norm: rows that are used and longer are scaled down to this, in place.
         norm_type: the p of that norm.
         scale_grad_by_freq: whether each row's gradient is divided by how often the row is used.
-        sparse: has no effect: gradients are dense.
+        sparse: has no effect: gradients are dense (`optim.SparseAdam` takes them).
         device: where the table lives.
         dtype: its dtype; the default one (float32) if None.
 
@@ -136,7 +136,7 @@ class EmbeddingBag(_Table):
         norm_type: the p of that norm.
         scale_grad_by_freq: whether each row's gradient is divided by how often the row is used; not with "max".
         mode: "sum", "mean" or "max".
-        sparse: has no effect: gradients are dense.
+        sparse: has no effect: gradients are dense (`optim.SparseAdam` takes them).
         include_last_offset: whether the last offset is the end of the last bag.
         padding_idx: a row that is 0 to begin with and does not count.
         device: where the table lives.
