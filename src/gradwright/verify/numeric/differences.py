@@ -287,7 +287,7 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
         sizes = [np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) for d in all_of]
         noises = [(4 * rounding(dtype) * size + rough) / (d.ahead + d.behind)[:, None]
                   for d, size in zip(all_of, sizes, strict=True)]  # fmt: skip
-        shortest, known = last(ladder, noises)
+        shortest, known = last(list(ladder), noises)
         *_, (value, bar) = converging(zip(ladder, noises, strict=True), shortest, borne_out(shortest, known))
         bar = np.where(np.isinf(bar) & np.isfinite(known), known, bar)
     return Extrapolated(value, bar, steps.T, ladder)
