@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import gradwright
+from gradwright.check import jax_functions
 from gradwright.function.function import Function
 from gradwright.op import Op
 
@@ -29,7 +30,8 @@ class Subject:
 
     Attributes:
         name, kind, file, line, source: see `gradwright.check.records.Checked`.
-        target: the object itself. T: the library it is written for: gradwright, or torch.
+        target: the object itself; for JAX's functions, a Function that calls it.
+        T: the library it is written for: gradwright, or torch.
         samples: the calls to check it with, if not those it declares.
         function: the Function class behind it; None for an Op.
     """
@@ -162,7 +164,8 @@ def subject_of(target: Any, samples: Any = None) -> Subject:
 
 def _home(value: Any, module: ModuleType) -> bool:
     """Whether a value belongs to a module, or to a part of that package, and was not just imported there."""
-    home = getattr(value.forward if isinstance(value, Op) else value, "__module__", None)
+    written = value.forward if isinstance(value, Op) else value.fun if jax_functions.is_one(value) else value
+    home = getattr(written, "__module__", None)
     return home == module.__name__ or str(home).startswith(f"{module.__name__}.")
 
 
@@ -174,6 +177,9 @@ def _subject(name: str, value: Any, module: ModuleType | None) -> Iterator[Subje
     torch: Any = sys.modules.get("torch")
     T: Any = gradwright
     written = value
+    if jax_functions.is_one(value):
+        yield Subject(name, "jax", jax_functions.as_function(value), gradwright, *jax_functions.place(value))
+        return
     if isinstance(value, Op):
         kind, written = "op", value.forward
     elif hasattr(value, CUSTOM_OP):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-_DECORATORS = frozenset({"op", "custom_op", "vjp", "jvp", "defjvp", "defvjp", "custom_vjp", "custom_jvp"})
+_DECORATORS = frozenset({"op", "custom_op", "vjp", "jvp", "defjvp", "defjvps", "defvjp", "custom_vjp", "custom_jvp"})
 _DERIVATIVES = frozenset({"backward", "vjp", "jvp"})
 _LEFT_OUT = frozenset({"__pycache__", "node_modules", "site-packages"})
 

@@ -32,7 +32,7 @@ _FOUND = _WORDS | {
 """What to call the outcomes of checks."""
 _VERDICTS = {"VERIFIED": Outcome.PASS, "WRONG": Outcome.FAIL, "INCONCLUSIVE": Outcome.INCONCLUSIVE}
 _KINDS = {"function": "Function", "custom_op": "custom_op", "op": "Op", "torch": "torch Function",
-          "torch op": "torch.library operation"}  # fmt: skip
+          "jax": "JAX function", "torch op": "torch.library operation"}  # fmt: skip
 _ORDERS = {1: "Gradient", 2: "Second derivative"}
 
 

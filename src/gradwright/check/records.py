@@ -58,7 +58,7 @@ class Checked:
     """One subject: a Function, a custom_op, an Op or a torch Function, and what was found.
 
     Attributes:
-        name: of the class or operation. kind: ``function``, ``custom_op``, ``op``, ``torch`` or ``torch op``.
+        name: of the class or operation. kind: ``function``, ``custom_op``, ``op``, ``torch``, ``torch op`` or ``jax``.
         file, line: where it is written; line 0 if that is not known.
         source: its source text, whose first line is ``line``; ``""`` if there is none.
         samples: what it was called with, a line for each call. guessed: whether those were made up.

@@ -31,7 +31,7 @@ def compiled(lab: Lab) -> Finding:
         return skipped("its results are in containers")
     subject = lab.subject
     scope = {
-        "__name__": "step", "apply": subject.function.apply if subject.kind == "function" else subject.target,
+        "__name__": "step", "apply": subject.function.apply if subject.kind in ("function", "jax") else subject.target,
         "static": lab.call.static, "grad": gradwright.autograd.grad,
         "cotangents": [gradwright.from_numpy(c) for c in lab.cotangents(run)],
     }  # fmt: skip

@@ -61,6 +61,11 @@ AFTER: dict[str, tuple[frozenset[str], str]] = {
 }
 """What is not looked at if a check fails, as it would only fail for the same reason; and what is said instead."""
 
+NOT_IN_JAX = {
+    "needs_input_grad": "JAX asks rules for all gradients at once",
+    "cost": "what it costs here is JAX's way from and to gradwright",
+}
+"""What is not looked at of JAX's functions, and what is said instead."""
 _ABSENT = {"complex": "not claimed: no sample is complex", "first order": "all samples are complex: see there"}
 
 _PASSED = Finding("", Outcome.PASS)
@@ -111,6 +116,7 @@ def _findings(
         said = next(
             (why for c, (barred, why) in AFTER.items() if name in barred and c in found and _bad(found[c])), None
         )
+        said = NOT_IN_JAX.get(name, said) if labs[0].subject.kind == "jax" else said
         if name != "captured tensors" and found.get("runs", _PASSED).outcome is Outcome.SKIPPED:
             said = found["runs"].sentence
         if said is not None:

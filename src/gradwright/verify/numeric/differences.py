@@ -262,7 +262,7 @@ def extrapolated(
     return found
 
 
-def last(ladder: Sequence[Matrix], noises: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
+def last(ladder: Matrix | Sequence[Matrix], noises: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
     """The slopes with the shortest step that are finite, and how far they may be off, judged by the ones before."""
     shortest, known = ladder[0], np.full(ladder[0].shape, np.inf)
     for slope, noise in zip(ladder[1:], noises[1:], strict=True):
