@@ -38,6 +38,15 @@ def test_chi_squared_keeps_its_class_and_parameter() -> None:
         D.Chi2(-1.0)
 
 
+def test_the_distribution_function_has_all_derivatives() -> None:
+    """PyTorch's has none by the concentration."""
+    args = [t([0.4, 2.0, 30.0]).requires_grad_(), t([1.0, 0.5, 2.0]).requires_grad_(), t([0.1, 3.0, 14.0])]
+    assert gw.autograd.gradcheck(lambda a, b, x: D.Gamma(a, b).cdf(x), (*args[:2], args[2].requires_grad_()))
+    assert gw.autograd.gradgradcheck(lambda a, x: D.Gamma(a, 1.0).cdf(x), (args[0], args[2]))
+    at_zero = D.Gamma(args[0], 1.0).cdf(t([0.0, 0.0, 0.0]))
+    assert gw.autograd.grad(at_zero.sum(), args[0])[0].tolist() == [0, 0, 0]
+
+
 def test_small_shapes_do_not_underflow_to_zero() -> None:
     a = gw.full((200,), 1e-3, requires_grad=True)
     x = D.Gamma(a, 1.0).rsample()

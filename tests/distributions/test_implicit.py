@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 
 import gradwright as gw
-from gradwright.distributions.implicit import dirichlet_draw, gamma_draw
+from gradwright.distributions.implicit import angle_draw, dirichlet_draw, gamma_draw
 from gradwright.engine.apply import apply
 
 
@@ -36,6 +36,53 @@ def test_a_dirichlet_draw_moves_as_the_quantile_of_a_beta_one(a: float, b: float
     c = gw.tensor([a, b], dtype=gw.float64, requires_grad=True)
     drawn = apply(dirichlet_draw, (c, gw.tensor([x, 1 - x], dtype=gw.float64)), {})
     assert gw.autograd.grad(drawn[0], c)[0][0].item() == pytest.approx(moved, rel=1e-5, abs=1e-10)
+
+
+@given(st.floats(-3, 3.8), st.floats(0.01, 0.99))  # SciPy's is approximate from 50 on
+def test_an_angle_moves_as_its_quantile(log_k: float, p: float) -> None:
+    k = float(np.exp(log_k))
+    law, h = stats.vonmises, 1e-4 * k
+    x, moved = law.ppf(p, k), (law.ppf(p, k + h) - law.ppf(p, k - h)) / (2 * h)
+    leaf = gw.tensor(k, dtype=gw.float64, requires_grad=True)
+    drawn = apply(angle_draw, (leaf, gw.tensor(x, dtype=gw.float64)), {})
+    assert gw.autograd.grad(drawn, leaf)[0].item() == pytest.approx(moved, rel=1e-4, abs=1e-5 / k)
+
+
+@pytest.mark.parametrize("k", [0.05, 60.0, 5000.0])
+@pytest.mark.parametrize("z", [-2.5, -0.3, 0.9, 3.0])
+def test_an_angle_moves_by_integrals(k: float, z: float) -> None:
+    x, h = max(-3.0, z / np.sqrt(k)) if k > 1 else z, 1e-3 * k
+
+    def beneath(k: float, end: float) -> float:
+        wide = 40 / np.sqrt(k)
+        start, middle = max(-np.pi, -wide), [0.0] if end > 0 else None
+        return integrate.quad(lambda t: np.exp(k * (np.cos(t) - 1)), start, end, points=middle, epsrel=1e-12)[0]
+
+    def share(k: float) -> float:
+        return beneath(k, x) / beneath(k, min(np.pi, 40 / np.sqrt(k)))
+
+    density = np.exp(k * (np.cos(x) - 1)) / beneath(k, min(np.pi, 40 / np.sqrt(k)))
+    leaf = gw.tensor(k, dtype=gw.float64, requires_grad=True)
+    drawn = apply(angle_draw, (leaf, gw.tensor(x, dtype=gw.float64)), {})
+    moved = -(share(k + h) - share(k - h)) / (2 * h) / density
+    assert gw.autograd.grad(drawn, leaf)[0].item() == pytest.approx(moved, rel=1e-4)
+
+
+@pytest.mark.parametrize("k", [0.2, 3.0, 400.0])
+@pytest.mark.parametrize("p", [0.02, 0.4, 0.8])
+def test_second_derivatives_of_an_angle(k: float, p: float) -> None:
+    """Differences of the first along the curve that the derivative itself draws."""
+    x, h = stats.vonmises.ppf(p, k), 1e-4 * k
+
+    def slope(k: float, x: float) -> tuple[float, float]:
+        leaf = gw.tensor(k, dtype=gw.float64, requires_grad=True)
+        drawn = apply(angle_draw, (leaf, gw.tensor(x, dtype=gw.float64)), {})
+        first = gw.autograd.grad(drawn, leaf, create_graph=True)[0]
+        return first.item(), gw.autograd.grad(first, leaf)[0].item()
+
+    here, second = slope(k, x)
+    ends = [slope(k + s, x + s * here + s * s * second / 2)[0] for s in (-h, h)]
+    assert second == pytest.approx((ends[1] - ends[0]) / (2 * h), rel=1e-4)
 
 
 def test_pytorchs_derivatives(torch) -> None:

@@ -25,5 +25,14 @@ def test_draws_lie_in_one_turn() -> None:
     x = D.VonMises(gw.tensor([3.0, 20.0]), 0.5).sample((1000,))
     assert x.abs().max() <= math.pi
     assert D.VonMises(gw.zeros(2), 1.0).expand((3, 2)).sample().shape == (3, 2)
-    with pytest.raises(NotImplementedError, match="VonMises has no rsample"):
-        D.VonMises(0.0, 1.0).rsample()
+
+
+def test_draws_move_with_place_and_concentration() -> None:
+    """The derivative of the mean of cos(x - 0.7), which is I1(k) / I0(k) cos(loc - 0.7)."""
+    gw.manual_seed(0)
+    loc, k = t(0.4).requires_grad_(), t(2.0).requires_grad_()
+    ours = D.VonMises(loc, k)
+    found = gw.autograd.grad((ours.rsample((20000,)) - 0.7).cos().mean(), [loc, k])
+    exact = gw.autograd.grad((1 - ours.variance) * (loc - 0.7).cos(), [loc, k])
+    for a, b in zip(found, exact, strict=True):
+        assert a.item() == pytest.approx(b.item(), abs=0.01)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradwright import dtypes, random
-from gradwright.distributions.implicit import dirichlet_draw, gamma_draw
+from gradwright.distributions.implicit import angle_draw, dirichlet_draw, gamma_draw
 from gradwright.engine.apply import apply
 from gradwright.engine.grad_mode import no_grad
 
@@ -31,6 +31,13 @@ def gamma(concentration: Any) -> Any:
     with no_grad():
         drawn = random.drawn_by("standard_gamma", concentration).clamp(min=dtypes.finfo(concentration.dtype).tiny)
     return apply(gamma_draw, (concentration, drawn), {})
+
+
+def angle(concentration: Any) -> Any:
+    """Draws from the von Mises distribution around 0, which have derivatives by its concentration."""
+    with no_grad():
+        drawn = random.drawn_by("vonmises", concentration.new_zeros(concentration.shape), concentration)
+    return apply(angle_draw, (concentration, drawn), {})
 
 
 def dirichlet(concentration: Any) -> Any:

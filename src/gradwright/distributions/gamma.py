@@ -8,11 +8,13 @@ from typing import Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import Distribution, ExponentialFamily
+from gradwright.distributions.implicit import gamma_cdf
 from gradwright.distributions.transformed_distribution import TransformedDistribution
 from gradwright.distributions.transforms import PowerTransform
 from gradwright.distributions.utils import broadcast_all
+from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
-from gradwright.special import digamma, gammainc, xlogy
+from gradwright.special import digamma, xlogy
 from gradwright.special import gammaln as lgamma
 
 _SHAPE = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -40,7 +42,7 @@ class Gamma(ExponentialFamily):
         return xlogy(a, self.rate) + xlogy(a - 1, value) - self.rate * value - lgamma(a)
 
     def cdf(self, value: Any) -> Any:
-        return gammainc(*broadcast_all(self.concentration, self.rate * self._checked(value)))
+        return apply(gamma_cdf, broadcast_all(self.concentration, self.rate * self._checked(value)), {})
 
     def entropy(self) -> Any:
         a = self.concentration

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from gradwright import random
-from gradwright.distributions import constraints
+from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, Distribution
-from gradwright.engine.grad_mode import no_grad
 from gradwright.special import i0e, i1e
 
 
 class VonMises(Distribution):
     """exp(k cos(x - loc)) / (2 pi I0(k)), k the concentration. Angles are in radians; draws lie from -pi to pi.
 
-    The Bessel functions need SciPy.
+    The Bessel functions need SciPy. (PyTorch's draws have no derivatives.)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
+    has_rsample = True
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self._hold(validate_args, loc=loc, concentration=concentration)
@@ -31,10 +31,9 @@ class VonMises(Distribution):
         """The circular variance, 1 - I1(k) / I0(k)."""
         return 1 - i1e(self.concentration) / i0e(self.concentration)
 
-    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
-        shape = self._extended_shape(sample_shape)
-        with no_grad():
-            return random.drawn_by("vonmises", self.loc.expand(shape), self.concentration.expand(shape))
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Any:
+        turned = self.loc + draws.angle(self.concentration.expand(self._extended_shape(sample_shape)))
+        return (turned + math.pi) % (2 * math.pi) - math.pi
 
     def log_prob(self, value: Any) -> Any:
         k, away = self.concentration, self._checked(value) - self.loc
