@@ -143,6 +143,8 @@ def _spaces_ask() -> None:
             for key, value in list(vars(there).items()):
                 if isinstance(value, FunctionType) and id(value) in changed:
                     vars(there)[key] = changed[id(value)][1]
+                elif isinstance(value, FunctionType) and id(getattr(value, "__wrapped__", None)) in changed:
+                    vars(there)[key] = asking(value)
 
 
 def _parts(self: Any) -> Iterator[Any]:

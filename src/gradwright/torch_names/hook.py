@@ -18,12 +18,13 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from gradwright.absent import Absent
-from gradwright.torch_names.known import is_known
+from gradwright.torch_names.known import WITH_OUT, is_known, table
 from gradwright.torch_names.mentions import mentioned
+from gradwright.torch_names.out import taking_out
 from gradwright.torch_names.served import ELSEWHERE, MORE, OURS, SHARED, SUBSTITUTES, VERSION
 
 MENDS = {
@@ -47,6 +48,9 @@ class TorchModule(ModuleType):
             if offered or (hasattr(source, "__getattr__") and self.__name__ in ELSEWHERE):
                 found = getattr(source, name, None)
                 if found is not None and not isinstance(found, ModuleType | Absent):
+                    found = _served(self.__name__, name, found)
+                    if name in getattr(source, "__all__", ()):
+                        vars(self)[name] = found
                     return found
         if _exists(full):
             return importlib.import_module(full)
@@ -137,8 +141,15 @@ def _names(module: str) -> dict[str, Any]:
     for theirs, ours in MORE.get(module, {}).items():
         home, _, name = ours.partition(":")
         about[theirs] = getattr(importlib.import_module(home), name)
+    names = {name: _served(module, name, value) for name, value in names.items()}
     after = {name for name in getattr(source, "__all__", ()) if name not in vars(source) and name not in OURS}
     return names | about | {"__all__": sorted({*names, *after})}
+
+
+def _served(module: str, name: str, value: Any) -> Any:
+    """A value of ours as PyTorch's module has it: with ``out=`` where PyTorch's takes it."""
+    takes = isinstance(value, FunctionType) and module in WITH_OUT and name in table()[f"{module}:out"].public
+    return taking_out(value, name) if takes else value
 
 
 def _public(source: ModuleType) -> dict[str, Any]:

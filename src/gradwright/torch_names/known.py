@@ -1,7 +1,8 @@
 """Which names PyTorch has, by module: the table ``known.txt``, written from an installed PyTorch.
 
 Each line is a module, and the names that its documentation's index has (``__all__``, or else what it defines), after a
-``+`` the others that it has, too. Of modules that have no names there only the module is known. `written` makes it anew
+``+`` the others that it has, too. Of modules that have no names there only the module is known. Lines of "module:out"
+have the functions that take ``out=``. `written` makes it anew
 (``python -m gradwright.torch_names.known FILE``), and a test compares the two.
 """
 
@@ -46,6 +47,10 @@ _IMPORTED = ("Tensor", "assert_int_or_pair", "has_torch_function", "has_torch_fu
              "has_torch_function_variadic")  # fmt: skip
 
 
+WITH_OUT = ("torch", "torch.linalg", "torch.fft", "torch.special")
+"""Modules of which the table has the functions that take ``out=``, too."""
+
+
 class Names(NamedTuple):
     """Names of one module: those that its documentation has, and others."""
 
@@ -87,6 +92,12 @@ def _names(holder: Any) -> Names:
     return Names(frozenset(declared), frozenset(own) - frozenset(declared))
 
 
+def _taking_out(module: Any) -> list[str]:
+    """The functions of a module whose documentation has ``out=``."""
+    said = ((name, str(getattr(getattr(module, name, None), "__doc__", ""))) for name in sorted(vars(module)))
+    return [name for name, doc in said if not name.startswith("_") and ("out=None" in doc or "out (Tensor" in doc)]
+
+
 def _below(folders: Any, above: str, depth: int) -> Iterator[str]:
     """The modules in folders, without importing them, down to this depth."""
     for found in pkgutil.iter_modules(folders):
@@ -117,6 +128,7 @@ def written() -> str:
             holder = torch.Tensor if path == "torch.Tensor" else importlib.import_module(path)
             names = _names(holder)
             lines.append(" ".join([path, *sorted(names.public), "+", *sorted(names.other)]))
+        lines += [" ".join([f"{path}:out", *_taking_out(importlib.import_module(path))]) for path in WITH_OUT]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,69 @@
+"""``out=``: functions that write their results into tensors that are given, where PyTorch's take it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradwright import dtypes
+from gradwright.engine.base import TensorBase
+from gradwright.engine.grad_mode import no_grad
+from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.source_line import warn
+from gradwright.errors import kind, size
+
+
+def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """``function``, which then takes ``out``: a tensor, or one for each of its results.
+
+    The result is computed first, so that it does not matter whether ``out`` is an argument, too. ``out`` is resized to
+    its shape, with a warning if it held entries, and gets its values in its own dtype.
+
+    RuntimeError, as in PyTorch, while operations are recorded if ``out`` or an argument requires grad, and for a dtype
+    to which the result's cannot be cast; TypeError if ``out`` is no tensor.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return function(*args, **kwargs)
+        outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        for t in outs:
+            if not isinstance(t, TensorBase):
+                raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind(t)}")
+        given = [*outs, *_tensors((*args, *kwargs.values()))]
+        if is_grad_enabled() and any(t.requires_grad for t in given):
+            raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+                               "but one of the arguments requires grad.")  # fmt: skip
+        with no_grad():
+            result = function(*args, **kwargs)
+            results = result if isinstance(result, tuple) else (result,)
+            if len(results) != len(outs):
+                raise TypeError(f"{name}(): argument 'out' must be {len(results)} tensors, but got {len(outs)}")
+            for value, t in zip(results, outs, strict=True):
+                _write(value, t)
+        return type(result)(*outs) if hasattr(result, "_fields") else outs if isinstance(result, tuple) else out
+
+    return call
+
+
+def _tensors(values: Any) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, TensorBase):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)
+
+
+def _write(value: Any, out: Any) -> None:
+    if not dtypes.can_cast(value.dtype, out.dtype):
+        words = [dtypes.LEGACY.get(t.dtype.name, t.dtype.name).removesuffix("Tensor") for t in (value, out)]
+        raise RuntimeError(f"result type {words[0]} can't be cast to the desired output type {words[1]}")
+    if value.shape != out.shape:
+        if out.numel():
+            warn(f"An output with one or more elements was resized since it had shape {size(out.shape)}, which does "
+                 f"not match the required output shape {size(value.shape)}. Resize it yourself, with out.resize_(0), "
+                 "where that is meant.")  # fmt: skip
+        out.resize_(value.shape)
+    out.copy_(value)
