@@ -115,3 +115,16 @@ def test_shifts(same: Any) -> None:
     for call in (lambda t, x: x << 2, lambda t, x: x >> 1, lambda t, x: 2 << x.abs(), lambda t, x: x << 64,
                  lambda t, x: x >> 70, lambda t, x: x << -1):  # fmt: skip
         same(call, x)
+
+
+@pytest.mark.filterwarnings("ignore:This overload of")
+def test_the_older_forms_with_a_number_first(torch):
+    """As optimisers of before 2020 write them: x.add_(1 - beta, grad)."""
+    found = []
+    for t in (gradwright, torch):
+        x, y = t.tensor([1.0, 2.0], dtype=t.float64), t.tensor([3.0, 5.0], dtype=t.float64)
+        z = t.tensor([1.0, 2.0], dtype=t.float64)
+        z.add_(0.5, y).sub_(0.25, x).addcmul_(0.5, x, y).addcdiv_(-0.5, x, y)
+        found.append([v.tolist() for v in (t.add(x, 2, y), x.add(2, y), t.sub(x, 2, y), z, t.addcmul(x, 3, x, y),
+                                           t.addcdiv(x, 3, x, y))])  # fmt: skip
+    assert found[0] == found[1]

@@ -80,3 +80,15 @@ def test_pieces_are_views() -> None:
 def test_meshgrid_warns_without_indexing() -> None:
     with pytest.warns(UserWarning, match="indexing"):
         gradwright.meshgrid(gradwright.ones(2), gradwright.ones(3))
+
+
+def test_axis_is_another_name_of_dim(torch):
+    for t in (gradwright, torch):
+        x = t.arange(6.0).reshape(2, 3)
+        assert t.cat((x, x), axis=1).shape == t.concat((x, x), axis=-1).shape == (2, 6)
+        assert t.stack([x, x], axis=1).shape == (2, 2, 3)
+        assert [p.tolist() for p in t.unbind(x, axis=1)] == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+        assert [p.shape for p in x.chunk(3, axis=1)] == [(2, 1)] * 3
+        assert t.unsqueeze(x, axis=0).squeeze(axis=0).shape == (2, 3)
+        with pytest.raises(TypeError, match="unsqueeze"):
+            x.unsqueeze()

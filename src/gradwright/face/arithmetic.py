@@ -122,13 +122,20 @@ def _fused(op: Op, x: Any, y: Any, z: Any, value: Any) -> Any:
     return apply(op, tensors, {"value": number_as(op.name, value, d).item()})
 
 
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """input + value tensor1 tensor2."""
+def addcmul(input: Any, tensor1: Any, tensor2: Any, last: Any = None, *, value: Any = 1) -> Any:
+    """input + value tensor1 tensor2; also in the older form ``addcmul(input, value, tensor1, tensor2)``."""
+    if last is not None:
+        value, tensor1, tensor2 = tensor1, tensor2, last
     return _fused(_arithmetic.addcmul, input, tensor1, tensor2, value)
 
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """input + value tensor1 / tensor2; RuntimeError if both of these are of whole numbers."""
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, last: Any = None, *, value: Any = 1) -> Any:
+    """input + value tensor1 / tensor2, also as ``addcdiv(input, value, tensor1, tensor2)``.
+
+    RuntimeError if both tensors are of whole numbers.
+    """
+    if last is not None:
+        value, tensor1, tensor2 = tensor1, tensor2, last
     tensors = [t for t in (tensor1, tensor2) if isinstance(t, TensorBase)]
     if len(tensors) == 2 and all(_category(t) < dtypes.FLOAT for t in tensors):
         raise RuntimeError("addcdiv(): integer division is not supported: convert with .float(), or use addcmul with a "

@@ -75,13 +75,17 @@ def _scaled(function: str, input: Any, other: Any, alpha: Any) -> Any:
     return apply_one(_arithmetic.scale, other, {"by": alpha})
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """input + alpha other."""
+def add(input: Any, other: Any, last: Any = None, *, alpha: Any = 1) -> Any:
+    """input + alpha other; also in the older form ``add(input, alpha, other)``."""
+    if last is not None:
+        alpha, other = other, last
     return _add(input, _scaled("add", input, other, alpha))
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """input - alpha other; RuntimeError if one is a boolean."""
+def sub(input: Any, other: Any, last: Any = None, *, alpha: Any = 1) -> Any:
+    """input - alpha other, also as ``sub(input, alpha, other)``; RuntimeError if one is a boolean."""
+    if last is not None:
+        alpha, other = other, last
     return _sub(input, _scaled("sub", input, other, alpha))
 
 

@@ -29,8 +29,9 @@ _joined, _stacked = joining(_shape.concat), joining(_shape.stack)
 _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 
-def cat(tensors: Any, dim: int = 0) -> Any:
+def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
+    dim = dim if axis is None else axis
     items = tensor_list("cat", tensors, empty=ValueError)
     first = items[0].array
     shape, dtype = first.shape, first.dtype
@@ -80,8 +81,9 @@ def _of_one_dtype(items: list[Any]) -> list[Any]:
 concat = concatenate = cat
 
 
-def stack(tensors: Any, dim: int = 0) -> Any:
+def stack(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
     """Tensors of one shape joined along a new dim."""
+    dim = dim if axis is None else axis
     items = _of_one_dtype(tensor_list("stack", tensors))
     shape = items[0].array.shape
     for i, x in enumerate(items):
@@ -208,8 +210,9 @@ def _splitting(name: str, least: int, dim: int) -> Callable[..., Any]:
 hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
 
 
-def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+def chunk(input: Any, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Any, ...]:
     """At most ``chunks`` views of equal size along ``dim``; the last may be smaller."""
+    dim = dim if axis is None else axis
     x = tensor_arg("chunk", input)
     if x.array.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -219,8 +222,9 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     return split(x, -(-n // chunks), axis) if n else split_with_sizes(x, [0] * chunks, axis)
 
 
-def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
+def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Any, ...]:
     """Views of the slices along ``dim``, which is dropped."""
+    dim = dim if axis is None else axis
     x = tensor_arg("unbind", input)
     if x.array.ndim == 0:
         raise IndexError("unbind(): Dimension specified as 0 but tensor has no dimensions")

@@ -299,9 +299,9 @@ def sum_to_size(self: Any, *size: Any) -> Any:
     return _shape.sum_to(x.__array_namespace__(), x, wanted)
 
 
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """A view without the dims of length 1 (or without ``dim``, where it has length 1)."""
-    x = tensor_arg("squeeze", input)
+    x, dim = tensor_arg("squeeze", input), axis if dim is None else dim
     shape = x.array.shape
     if dim is None:
         gone = tuple(i for i, n in enumerate(shape) if n == 1)
@@ -317,10 +317,10 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 _squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
 
 
-def unsqueeze(input: Any, dim: int) -> Any:
+def unsqueeze(input: Any, dim: int | None = None, *, axis: int | None = None) -> Any:
     """A view with a dim of length 1 put in at ``dim``."""
     x = tensor_arg("unsqueeze", input)
-    return _unsqueezed(x, {"axis": one_dim("unsqueeze", dim, x.array.ndim + 1)})
+    return _unsqueezed(x, {"axis": one_dim("unsqueeze", axis if dim is None else dim, x.array.ndim + 1)})
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

@@ -44,7 +44,8 @@ class TorchModule(ModuleType):
         full = f"{self.__name__}.{name}"
         if self.__name__ not in SUBSTITUTES and name not in OURS:
             source = importlib.import_module(_source(self.__name__))
-            offered = name in getattr(source, "__all__", ())  # what it imports when it is asked for
+            private = name.startswith("_") and not name.startswith("__") and is_known(full)
+            offered = private or name in getattr(source, "__all__", ())  # what it imports when it is asked for
             if offered or (hasattr(source, "__getattr__") and self.__name__ in ELSEWHERE):
                 found = getattr(source, name, None)
                 if found is not None and not isinstance(found, ModuleType | Absent):
