@@ -18,6 +18,7 @@ import numpy as np
 from gradwright.check.calls import Call
 from gradwright.check.discover import Subject
 from gradwright.interpreter.forks import cached_property
+from gradwright.verify.numeric.jacobian import rounding
 
 
 class Told(NamedTuple):
@@ -177,7 +178,7 @@ def apart(a: Sequence[Any], b: Sequence[Any]) -> float:
 def close(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Whether two lists of arrays are the same up to rounding."""
     kinds = [x.dtype for x in (*a, *b) if x is not None and x.dtype.kind in "fc"]
-    unit = max((float(np.finfo(k).eps) for k in kinds), default=0.0)
+    unit = max(map(rounding, kinds), default=0.0)
     return apart(a, b) <= 1e3 * unit
 
 

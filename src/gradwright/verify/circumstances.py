@@ -133,8 +133,10 @@ class Circumstances:
     @cached_property
     def _by_hand(self) -> bool:
         """Whether a derivative here may be the user's: gradwright's own do not ask how arrays lie."""
-        nodes = walk([o._node for o in self.subject.outputs])
-        return hasattr(self.subject.func, "for_values") or any(map(_of_the_user, nodes))  # what is a gradient hides it
+        outputs = self.subject.outputs
+        if (first := getattr(self.subject.func, "first", None)) is not None:  # a gradient hides whose it is
+            outputs = [t for t in tensors(first(*self.subject.inputs)) if t.requires_grad]
+        return any(map(_of_the_user, walk([o._node for o in outputs])))
 
     def fault(self) -> Fault | None:
         """The first one that is found."""

@@ -152,3 +152,9 @@ def test_nothing_is_left_changed():
 def test_it_is_quick():
     x = t(3, 4)
     assert min(timeit.repeat(lambda: diagnose(Scale, (x, 2.5)), number=1, repeat=3)) < 1
+
+
+def test_bfloat16_is_too_coarse_and_no_error():
+    found = gradwright.autograd.diagnose(lambda x: x.sin(), gradwright.tensor([0.5], dtype=gradwright.bfloat16,
+                                                                              requires_grad=True))  # fmt: skip
+    assert found.verdict is Verdict.INCONCLUSIVE

@@ -88,3 +88,29 @@ def test_a_step_too_short_for_the_values_is_mended():
 def test_inputs_far_from_zero():
     assert check(lambda x: x * 3, leaf([1e14, -1e10]))
     assert check(lambda x: x.log(), leaf([1e12, 1.0]))
+
+
+def test_nan_among_the_inputs_cannot_be_moved():
+    x = gradwright.tensor([float("nan"), 1.0, 2.0], dtype=gradwright.float64, requires_grad=True)
+    assert check(lambda x: x.nanmean(), x)
+    assert check(lambda x: gradwright.where(x.isnan(), 0.0, x) * 2, x)
+
+
+def test_the_edge_of_the_domain_is_named():
+    class Root(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sqrt()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 7
+
+    x = gradwright.tensor([0.0], dtype=gradwright.float64, requires_grad=True)
+    with pytest.raises(gradwright.autograd.GradcheckError, match=r"is nan or inf at .*= 0 or right beside it"):
+        check(Root.apply, x)
+
+
+def test_strides_are_tried_of_derivatives_of_users_alone():
+    x = gradwright.tensor(np.arange(9.0).reshape(3, 3) / 7, requires_grad=True)
+    assert gradwright.autograd.gradgradcheck(lambda x: x.as_strided((2, 2), (1, 2), 1) ** 2, x)

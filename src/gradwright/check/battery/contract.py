@@ -15,6 +15,7 @@ from gradwright.check.lab import Lab, apart, close
 from gradwright.check.records import Finding
 from gradwright.check.suspects import gradient
 from gradwright.verify.circumstances import DECLARED, GROWS, growing, way
+from gradwright.verify.numeric.jacobian import rounding
 
 
 def _positions(lab: Lab) -> list[int | None]:
@@ -128,7 +129,7 @@ def marked_outputs(lab: Lab) -> Finding:
     def at(t: float) -> list[Any]:
         return lab.other(lab.call.with_arrays(lambda k, a: (a + t * ways[k]).astype(a.dtype))).run().arrays
 
-    unit = max(float(np.finfo(a.array.dtype).eps) for a in args if a.grad)
+    unit = max(rounding(a.array.dtype) for a in args if a.grad)
     k = growing(at, unit, silent)
     if k is None:
         return passed()

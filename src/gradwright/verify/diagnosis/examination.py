@@ -29,7 +29,7 @@ from gradwright.verify.diagnosis.report import Diagnosis
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.differences import restored
-from gradwright.verify.numeric.jacobian import tensors
+from gradwright.verify.numeric.jacobian import rounding, tensors
 from gradwright.verify.numeric.on_host import on_host
 
 BUDGET = 5.0
@@ -184,6 +184,7 @@ def second(first: Case) -> Case:
         return tuple(found[i] for i in known)
 
     gradient.for_values = for_values  # type: ignore[attr-defined]
+    gradient.first = lambda *arguments: first.func(*arguments[:n])  # type: ignore[attr-defined]
 
     leaves = [leaf(c, o) for c, o in zip(cotangents, first.outputs, strict=True)]
     case = Case(
@@ -211,7 +212,7 @@ def _examined(
         assert cause is not None
         return undecided(case.name, order, replay, cause)
     probes = repeat(case)
-    unit = max(np.finfo(a.array.dtype).eps for a in (*case.varied, *case.outputs))
+    unit = max(rounding(a.array.dtype) for a in (*case.varied, *case.outputs))
     with case.listening():
         cost = estimate(case.again())  # backward may leave traces on the graph
     outputs = [c.name for c in case.columns]

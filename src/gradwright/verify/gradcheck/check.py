@@ -198,6 +198,10 @@ class _Gradient:
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         return self._gradients(arguments, recorded=True)
 
+    def first(self, *arguments: Any) -> Any:
+        """What the function itself returns."""
+        return self.func(*arguments[: self.n])
+
     def for_values(self, *arguments: Any) -> tuple[Any, ...]:
         """The same gradients without history."""
         return self._gradients(arguments, recorded=False)

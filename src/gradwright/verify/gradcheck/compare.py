@@ -10,7 +10,7 @@ import numpy as np
 from gradwright.errors import GradcheckError
 from gradwright.verify.gradcheck.forward import jacobians as pushed
 from gradwright.verify.gradcheck.kinks import corners, suspects
-from gradwright.verify.gradcheck.messages import Worst, drifting, kink, mismatch, vague
+from gradwright.verify.gradcheck.messages import Worst, drifting, edge, kink, mismatch, vague
 from gradwright.verify.gradcheck.passes import jacobians
 from gradwright.verify.gradcheck.settings import Settings
 from gradwright.verify.numeric.budget import Picked
@@ -104,6 +104,8 @@ class Comparison:
         if not bad.any():
             return
         bad &= ~((analytic == numeric) & np.isinf(analytic))
+        moves = np.isfinite(x.array).reshape(-1)[self._rows(j)[: len(bad)] % max(x.array.size, 1)]
+        bad &= moves[:, None] | (analytic != 0)  # nan and inf cannot be moved: what does not flow there is right
         if not bad.any():
             return
         excess[np.isnan(excess)] = np.inf
@@ -130,7 +132,8 @@ class Comparison:
         value, bar = self._closely(part, j, rows, n[chunk])
         size = np.abs(folded(n, x))[chunk % (len(n) // 2)] if x.array.dtype.kind == "c" else value
         with np.errstate(all="ignore"):
-            wrong = bad & ~doubtful & ~(np.abs(said - value) <= settings.tolerated(size) + bar)
+            outside = bad & ~doubtful & np.isnan(value) & np.isfinite(said)
+            wrong = bad & ~doubtful & ~outside & ~(np.abs(said - value) <= settings.tolerated(size) + bar)
         if wrong.any():
             off = np.where(wrong, np.nan_to_num(np.abs(said - value) - bar, nan=np.inf, posinf=np.inf), -1)
             worst = self._worst(part, j, chunk, off, said, value, bar)
@@ -139,8 +142,10 @@ class Comparison:
             worst = self._worst(part, j, chunk, doubtful * 1.0, said, value, bar)
             k, m = np.unravel_index(np.argmax(doubtful), doubtful.shape)
             self.doubts.append(kink(worst, left[k, m], right[k, m], bool(corner.jump[k, m])))
+        if outside.any():
+            self.doubts.append(edge(self._worst(part, j, chunk, outside * 1.0, said, value, bar)))
         scale = max((np.abs(b.jacobians[j]).max(initial=0) for b in self.backward), default=0)
-        blurred = bad & ~doubtful & (bar > settings.atol + scale * min(0.25, max(0.05, 10 * settings.rtol)))
+        blurred = bad & ~doubtful & ~outside & (bar > settings.atol + scale * min(0.25, max(0.05, 10 * settings.rtol)))
         if blurred.any():
             worst = self._worst(part, j, chunk, np.where(blurred, bar, -1), said, value, bar)
             self.doubts.append(vague(worst, settings))

@@ -76,6 +76,15 @@ def kink(worst: Worst, left: Any, right: Any, jump: bool) -> GradcheckError:
     )
 
 
+def edge(worst: Worst) -> GradcheckError:
+    """The error where the function is not finite at the point, or beside it."""
+    return GradcheckError(
+        f"Output {worst.output}{_index(worst.output_at)} is nan or inf at {worst.name}{_index(worst.at)} = "
+        f"{worst.value:.6g} or right beside it, so that there are no differences to compare with, and backward, which "
+        f"says {worst.analytic:.6g}, is neither right nor wrong. Check at a point inside of where it is defined."
+    )
+
+
 def vague(worst: Worst, settings: Settings) -> GradcheckError:
     """The error where finite differences are too coarse to judge by."""
     step = f"eps={settings.eps:g}" if settings.eps is not None else "the step"
