@@ -48,8 +48,11 @@ class _Bounded(Constraint):
 
     tests: dict[str, Callable[[Any, Any], Any]] = {}
 
-    def __init__(self, *bounds: Any) -> None:
-        vars(self).update(zip(self.tests, bounds, strict=True))
+    def __init__(self, *bounds: Any, **named: Any) -> None:
+        vars(self).update(zip(self.tests, bounds, strict=False), **named)
+        if len(bounds) + len(named) != len(self.tests) or not vars(self).keys() == self.tests.keys():
+            raise TypeError(f"{type(self).__name__.lstrip('_')}: expected {' and '.join(self.tests)}, but got "
+                            f"{len(bounds)} bounds and {', '.join(named) or 'none'} by name")  # fmt: skip
 
     def check(self, value: Any) -> Any:
         holds = value % 1 == 0 if self.is_discrete else value == value

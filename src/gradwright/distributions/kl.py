@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright.distributions.distribution import Distribution
 from gradwright.engine.source_line import warn
 
 __all__ = ["kl_divergence", "register_kl"]
@@ -18,7 +17,7 @@ _KL_MEMOIZE: dict[tuple[type, type], Any] = {}
 def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
     """Register the decorated function of p and q as their divergence, for these classes and classes made of them.
 
-    Raises TypeError unless both are classes of distributions.
+    Raises TypeError unless both are classes: those of distributions, or abstract ones that some of them belong to.
 
         >>> from gradwright.distributions import Normal, register_kl
         >>> class Mine(Normal): pass
@@ -27,7 +26,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[_Formula], _Formula]:
         ...     return p.loc - q.loc
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+        if not isinstance(kind, type):
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def enter(formula: _Formula) -> _Formula:
@@ -43,13 +42,18 @@ def _found(type_p: type, type_q: type) -> Any:
     fits = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
     if not fits:
         return NotImplemented
-    far_p, far_q = type_p.__mro__.index, type_q.__mro__.index
-    first = min(fits, key=lambda pair: (far_p(pair[0]), far_q(pair[1])))
-    other = min(fits, key=lambda pair: (far_q(pair[1]), far_p(pair[0])))
+    first = min(fits, key=lambda pair: (_distance(type_p, pair[0]), _distance(type_q, pair[1])))
+    other = min(fits, key=lambda pair: (_distance(type_q, pair[1]), _distance(type_p, pair[0])))
     if _KL_REGISTRY[first] is not _KL_REGISTRY[other]:
         warn(f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please "
              f"register_kl({first[0].__name__}, {other[1].__name__})", RuntimeWarning)  # fmt: skip
     return _KL_REGISTRY[first]
+
+
+def _distance(kind: type, above: type) -> int:
+    """How many classes there are between a class and one above it; more than all for an abstract one."""
+    classes = kind.__mro__
+    return classes.index(above) if above in classes else len(classes)
 
 
 def kl_divergence(p: Any, q: Any) -> Any:

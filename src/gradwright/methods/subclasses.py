@@ -31,6 +31,8 @@ _NEVER = frozenset({
     "__dlpack_device__", "__array__", "__repr__", "__format__", "__deepcopy__", "__copy__", "__str__",
     "as_subclass", "_make_subclass",
 })  # fmt: skip
+_SILENT = frozenset({"as_tensor", "asarray", "from_dlpack", "from_numpy", "is_tensor", "tensor", "typename"})
+"""Functions that take anything, and ask nothing of it."""
 _PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "data")
 
 
@@ -135,7 +137,7 @@ def _spaces_ask() -> None:
         module = sys.modules[path]
         for name in getattr(module, "__all__", ()):
             found = getattr(module, name)
-            if isinstance(found, FunctionType):
+            if isinstance(found, FunctionType) and name not in _SILENT:
                 changed[id(found)] = found, asking(found) if id(found) not in changed else changed[id(found)][1]
                 setattr(module, name, changed[id(found)][1])
     for name, there in list(sys.modules.items()):

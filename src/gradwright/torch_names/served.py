@@ -65,6 +65,12 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
     "torch.autograd": {"Variable": "gradwright.autograd.variable:Variable"},
+    "torch.distributions.constraints": {name: f"gradwright.distributions.constraints:{name}" for name in (
+        "_Boolean", "_Cat", "_CorrCholesky", "_Dependent", "_DependentProperty", "_GreaterThan", "_GreaterThanEq",
+        "_HalfOpenInterval", "_IndependentConstraint", "_IntegerGreaterThan", "_IntegerInterval", "_IntegerLessThan",
+        "_Interval", "_LessThan", "_LowerCholesky", "_LowerTriangular", "_Multinomial", "_OneHot",
+        "_PositiveDefinite", "_PositiveSemidefinite", "_Real", "_Simplex", "_Square", "_Stack", "_Symmetric",
+    )},
     "torch.distributions.multivariate_normal": {
         "_batch_mahalanobis": "gradwright.distributions.multivariate_normal:squared_distance",
         "_batch_mv": "gradwright.distributions.multivariate_normal:product",
