@@ -79,6 +79,14 @@ def test_independent_ones() -> None:
     assert repr(matrix) == "IndependentConstraint(GreaterThan(lower_bound=0.0), 2)"
 
 
+def test_bounds_by_name() -> None:
+    assert repr(constraints.interval(lower_bound=0, upper_bound=2)) == "Interval(lower_bound=0, upper_bound=2)"
+    assert constraints.interval(0, upper_bound=2).check(gw.tensor(1.0))
+    for bounds, named in (((), {}), ((1,), {"lower_bound": 2}), ((1, 2, 3), {}), ((1,), {"upper": 2})):
+        with pytest.raises(TypeError, match="Interval: expected lower_bound and upper_bound, but got"):
+            constraints.interval(*bounds, **named)
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(AssertionError, match="expected a Constraint, but got 3"):
         constraints.MixtureSameFamilyConstraint(3)  # type: ignore[arg-type]

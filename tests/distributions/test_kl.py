@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 import pytest
 
 import gradwright as gw
@@ -34,6 +36,17 @@ def test_two_formulas_that_are_equally_near() -> None:
     D.register_kl(D.Normal, Mine)(lambda p, q: gw.tensor(2.0))
     with pytest.warns(RuntimeWarning, match=r"Ambiguous kl_divergence\(Mine, Mine\). Please register_kl\(Mine, Mine\)"):
         assert D.kl_divergence(Mine(0.0, 1.0), Mine(0.0, 1.0)).item() == 1
+
+
+class Listed(abc.ABC):  # noqa: B024 - belonged to, not derived from
+    pass
+
+
+def test_abstract_classes_are_the_farthest() -> None:
+    Listed.register(D.Normal)
+    D.register_kl(D.Distribution, Listed)(lambda p, q: gw.tensor(9.0))
+    assert D.kl_divergence(D.StudentT(3.0), D.Normal(0.0, 1.0)).item() == 9
+    assert D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(0.0, 1.0)).item() == 0
 
 
 def test_what_is_refused() -> None:

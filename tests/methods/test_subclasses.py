@@ -117,6 +117,9 @@ print(isinstance(x, torch.Tensor), torch.is_tensor(x))
 x = torch.ones(2).as_subclass(Plain)
 kinds(*x.unbind(), *list(x))
 """,
+    "what takes anything asks nothing": """
+print(torch.is_tensor(Masked(1)), torch.is_tensor(Plain(torch.ones(1))), torch.is_tensor(3))
+""",
 }
 
 
