@@ -4,73 +4,40 @@ An autograd engine with PyTorch's names and contract on NumPy; ``import gradwrig
 """
 
 # First, so that the name `tensor` ends up creation's function and not the module.
-from gradwright.tensor import Tensor
+from gradwright.tensor import Tensor as Tensor
 
 # isort: split
 
 import typing as _typing
-from math import e, inf, nan, pi
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 
-from gradwright import autograd, fft, linalg, random, special, xp
-from gradwright.backends.devices import device, get_default_device, set_default_device
+from gradwright import autograd as autograd
+from gradwright import dtypes as _dtypes
+from gradwright import fft as fft
+from gradwright import linalg as linalg
+from gradwright import random as random
+from gradwright import special as special
+from gradwright import xp as xp
+from gradwright.backends.devices import device as device
+from gradwright.backends.devices import get_default_device as get_default_device
+from gradwright.backends.devices import set_default_device as set_default_device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
-from gradwright.creation import (
-    arange,
-    as_tensor,
-    asarray,
-    empty,
-    empty_like,
-    empty_permuted,
-    empty_strided,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from gradwright.dtypes import (
-    Size,
-    bfloat16,
-    can_cast,
-    complex64,
-    complex128,
-    dtype,
-    finfo,
-    float16,
-    float32,
-    float64,
-    iinfo,
-    int8,
-    int16,
-    int32,
-    int64,
-    promote_types,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from gradwright.dtypes import boolean as bool
-from gradwright.dtypes import complex64 as cfloat
-from gradwright.dtypes import complex128 as cdouble
-from gradwright.dtypes import default as get_default_dtype
-from gradwright.dtypes import float16 as half
-from gradwright.dtypes import float32 as float
-from gradwright.dtypes import float64 as double
-from gradwright.dtypes import int16 as short
-from gradwright.dtypes import int32 as int
-from gradwright.dtypes import int64 as long
-from gradwright.dtypes import set_default as set_default_dtype
-from gradwright.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
-from gradwright.errors import AnomalyError, CapturedTensor, FileError, GradcheckError, GradientWarning
+from gradwright.creation import *
+from gradwright.dtypes import *
+from gradwright.engine.grad_mode import enable_grad as enable_grad
+from gradwright.engine.grad_mode import inference_mode as inference_mode
+from gradwright.engine.grad_mode import no_grad as no_grad
+from gradwright.engine.grad_mode import set_grad_enabled as set_grad_enabled
+from gradwright.engine.mode import is_grad_enabled as is_grad_enabled
+from gradwright.engine.mode import is_inference_mode_enabled as is_inference_mode_enabled
+from gradwright.errors import AnomalyError as AnomalyError
+from gradwright.errors import CapturedTensor as CapturedTensor
+from gradwright.errors import FileError as FileError
+from gradwright.errors import GradcheckError as GradcheckError
+from gradwright.errors import GradientWarning as GradientWarning
 from gradwright.face.activation import *
 from gradwright.face.algebra.householder import *
 from gradwright.face.algebra.lapack import *
@@ -99,45 +66,52 @@ from gradwright.face.special import *
 from gradwright.face.statistics import *
 from gradwright.face.views import *
 from gradwright.face.windows import *
-from gradwright.formatting import set_printoptions
-from gradwright.function.custom_op import custom_op
+from gradwright.formatting import set_printoptions as set_printoptions
+from gradwright.function.custom_op import custom_op as custom_op
 from gradwright.later import later as _later
 from gradwright.neighbours.einops import await_einops as _await_einops
-from gradwright.op import Op, op
+from gradwright.op import Op as Op
+from gradwright.op import op as op
 from gradwright.random import *
-from gradwright.reading.torch import result_type
-from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
-from gradwright.xp.creation import from_dlpack
+from gradwright.reading.torch import result_type as result_type
+from gradwright.watchers.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from gradwright.watchers.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from gradwright.watchers.anomaly import set_anomaly_enabled as set_anomaly_enabled
+from gradwright.xp.creation import from_dlpack as from_dlpack
 
 __version__ = "0.1.0"
 
 newaxis = None
+bool = _dtypes.boolean
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+get_default_dtype, set_default_dtype = _dtypes.default, _dtypes.set_default
 
 if _typing.TYPE_CHECKING:
-    from gradwright import (
-        check,
-        cuda,
-        distributed,
-        distributions,
-        func,
-        masked,
-        nn,
-        optim,
-        profiler,
-        serialization,
-        signal,
-        sparse,
-        utils,
-        viz,
-    )
-    from gradwright.check.audit import audit
+    from gradwright import check as check
+    from gradwright import cuda as cuda
+    from gradwright import distributed as distributed
+    from gradwright import distributions as distributions
+    from gradwright import func as func
+    from gradwright import masked as masked
+    from gradwright import nn as nn
+    from gradwright import optim as optim
+    from gradwright import profiler as profiler
+    from gradwright import serialization as serialization
+    from gradwright import signal as signal
+    from gradwright import sparse as sparse
+    from gradwright import utils as utils
+    from gradwright import viz as viz
+    from gradwright.check.audit import audit as audit
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
-    from gradwright.serialization import load, save
-    from gradwright.sparse import sparse_coo_tensor
-    from gradwright.transform.program.compile import compile
-    from gradwright.transform.value_and_grad import value_and_grad
-    from gradwright.transform.vmap import vmap
+    from gradwright.serialization import load as load
+    from gradwright.serialization import save as save
+    from gradwright.sparse import sparse_coo_tensor as sparse_coo_tensor
+    from gradwright.transform.program.compile import compile as compile
+    from gradwright.transform.value_and_grad import value_and_grad as value_and_grad
+    from gradwright.transform.vmap import vmap as vmap
 
 _MODULES = (
     "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "sparse",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +31,15 @@ from gradwright.ops import shape as _shape
 from gradwright.reading.torch import result_type, sizes, tensor_arg, to_dtype, unmasked
 from gradwright.xp.creation import fresh, is_strange, moved
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, FullLike, Ints, Like, MemoryFormat, Number, Tensor, TensorLike
+
+__all__ = [
+    "arange", "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "from_numpy",
+    "full", "full_like", "linspace", "logspace", "ones", "ones_like", "scalar_tensor", "tensor", "zeros",
+    "zeros_like",
+]  # fmt: skip
+
 
 def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     """A leaf over ``array``, converted to ``dtype`` and moved to ``device`` unless that is None."""
@@ -38,9 +48,7 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
             array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
     t = wrap(array if device is None else place(device).hold(array))
     t._grad = None
-    if requires_grad:
-        t.requires_grad_(requires_grad)
-    return t
+    return t.requires_grad_() if requires_grad else t
 
 
 def _array(data: Any, dtype: Any = None) -> Any:
@@ -128,7 +136,7 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype], recorded: list[Any]) -> An
     return data
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def tensor(data: TensorLike, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A new leaf tensor holding a copy of ``data`` (numbers, nested sequences, arrays, tensors).
 
     Floats become the default dtype, ints int64; arrays keep their dtype unless ``dtype`` is named, and, where their
@@ -142,7 +150,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     return new(data, dtype, device, requires_grad)
 
 
-def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def new(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`tensor`, without its warning."""
     if device is None and not isinstance(data, TensorBase) and not _is_foreign(data):
         device = chosen(device)
@@ -165,7 +173,7 @@ def warn_of_copy(t: Any, how: str) -> None:
         tell(message, UserWarning)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+def as_tensor(data: TensorLike, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """``data`` as a tensor: a tensor as it is, an array without a copy where dtype and device allow it."""
     if isinstance(data, TensorBase):
         return to(data, dtype, device)
@@ -181,7 +189,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
     return brought(made_of(data, out, "as_tensor()"))
 
 
-def to(x: Any, dtype: Any = None, device: Any = None) -> Any:
+def to(x: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """``x`` as another dtype and on another device, recorded; itself where it is so already, or for None.
 
     It is converted on the CPU, if it is to be there, where all dtypes are known, or else before it is moved.
@@ -196,7 +204,7 @@ _PLACES = "biu"
 """What graphs save as indices and masks, which are small beside what they are used on."""
 
 
-def from_numpy(ndarray: Any) -> Any:
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor over the same memory as a NumPy array.
 
     What you write into that array afterwards is not noticed by graphs that have saved the tensor: do it before, or give
@@ -227,14 +235,14 @@ def size_of(function: str, given: Any) -> tuple[int, ...]:
     return size
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def zeros(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Zeros of the given size."""
     shape, d, device = size_of("zeros", size), _dtype(dtype), chosen(device)
     array = np.zeros(shape, d) if device is None else fresh("zeros", shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def ones(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """Ones of the given size."""
     shape, d, device = size_of("ones", size), _dtype(dtype), chosen(device)
     array = np.ones(shape, d) if device is None else fresh("ones", shape, dtype=d, device=device)
@@ -246,8 +254,8 @@ def _empty() -> str:
     return "zeros" if is_repeatable() else "empty"
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-          memory_format: Any = None) -> Any:  # fmt: skip
+def empty(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+          memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Whatever the memory holds, of the given size; zeros in a Function's forward."""
     shape, d, make = size_of("empty", size), _dtype(dtype), _empty()
     if memory_format is not None and (order := order_of("empty", memory_format, len(shape))):
@@ -257,7 +265,8 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     return finish(array, None, None, requires_grad)
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def full(size: Sequence[int], fill_value: Number, *, dtype: DType = None, device: DeviceLike = None,
+         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``fill_value``, a number or a tensor of one element, everywhere; unless named, the dtype is that of a number.
 
     It is recorded if that tensor requires grad: the gradient is the sum of those of all entries.
@@ -273,14 +282,15 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
     return finish(array, None, None, requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def eye(n: int, m: int | None = None, *, dtype: DType = None, device: DeviceLike = None,
+        requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Ones on the diagonal, zeros elsewhere."""
     rows, columns = size_of("eye", (n, n if m is None else m))
     return finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, chosen(device), requires_grad)
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
-           requires_grad: bool = False) -> Any:  # fmt: skip
+def arange(start: Number, end: Number | None = None, step: Number = 1, *, dtype: DType = None,
+           device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from ``start`` (0 if only one argument is given) to below ``end`` by ``step``."""
     if end is None:
         start, end = 0, start
@@ -294,8 +304,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     return finish(np.arange(*bounds).astype(d.dtype), None, chosen(device), requires_grad)
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False) -> Any:  # fmt: skip
+def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype: DType = None,
+             device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``start`` to ``end``, both included, evenly spaced; recorded if these require grad."""
     steps = number("linspace", "steps", steps)
     if steps < 0:
@@ -313,7 +323,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
-def like(make: Any, name: str) -> Any:
+def like(make: Any, name: str) -> Like:
     """The function of a tensor that ``make`` is of a size."""
 
     def made_like(input: Any, *values: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -334,8 +344,8 @@ def like(make: Any, name: str) -> Any:
     return made_like
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False) -> Any:  # fmt: skip
+def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: float = 10.0, *,
+             dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base``, whose exponents run evenly from ``start`` to ``end``, both included.
 
     Recorded if these require grad.
@@ -346,13 +356,13 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def scalar_tensor(s: Number, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor holding the number ``s``, of the default dtype unless one is named; recorded as `full` is."""
     return full((), s, dtype=_dtype(dtype), device=device, requires_grad=requires_grad)
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None,
-                  requires_grad: bool = False) -> Any:  # fmt: skip
+def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DType = None, device: DeviceLike = None,
+                  requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Whatever the memory holds, of the given size, with neighbours ``stride`` elements apart in each dim.
 
     Raises RuntimeError if the two differ in length, or a stride is negative.
@@ -373,8 +383,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
     return finish(array, None, None, requires_grad)
 
 
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None,
-                   requires_grad: bool = False) -> Any:  # fmt: skip
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype: DType = None,
+                   device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Whatever the memory holds, of the given size, its dims laid out in memory in the order ``physical_layout``."""
     shape, order = size_of("empty_permuted", (size,)), tuple(physical_layout)
     if sorted(order) != list(range(len(shape))):
@@ -386,4 +396,4 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
 
 
 zeros_like, ones_like, empty_like = like(zeros, "zeros_like"), like(ones, "ones_like"), like(empty, "empty_like")
-full_like = like(full, "full_like")
+full_like: FullLike = like(full, "full_like")  # type: ignore[assignment]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
+
+__all__ = [
+    "Size", "bfloat16", "can_cast", "complex64", "complex128", "dtype", "finfo", "float16", "float32", "float64",
+    "iinfo", "int8", "int16", "int32", "int64", "promote_types", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
 
 BOOL, INT, FLOAT, COMPLEX = range(4)
 _CATEGORY = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT, "c": COMPLEX}
@@ -246,15 +251,19 @@ class iinfo:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-class Size(tuple[Any, ...]):
+class Size(tuple[int, ...]):
     """The shape of a tensor: a tuple that prints as PyTorch's and knows its number of elements."""
 
     __slots__ = ()
 
-    def numel(self) -> Any:
+    def numel(self) -> int:
         """The product of the sizes."""
         return math.prod(self)
 
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         part = tuple.__getitem__(self, key)
         return Size(part) if isinstance(key, slice) else part

@@ -9,8 +9,7 @@ that end in 2 transform two dims, in n several, all by default.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +21,9 @@ from gradwright.errors import kind
 from gradwright.face.rearrange import roll
 from gradwright.ops import fft as _ops
 from gradwright.reading.torch import one_dim, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Frequencies, Shift, Transform, Transforms
 
 _ABOUT = {
     "fft": "Transform of ``input``",
@@ -35,8 +37,10 @@ _FORMULAS = {"fft": _ops.transform, "rfft": _ops.half_transform, "irfft": _ops.r
 _FORMULAS |= {"ifft": _ops.transform, "hfft": _ops.real_transform, "ihfft": _ops.half_transform}
 _FORWARD = ("fft", "rfft", "hfft")
 
-__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
-__all__ += [name + end for name in _ABOUT for end in ("", "2", "n")]
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
 
 
 def _type(d: Any) -> str:
@@ -91,7 +95,7 @@ def _run(name: str, base: str, x: Any, many: tuple[int, ...], lengths: list[int]
     return formula(xp, x, tuple(lengths), many, norm or "backward", base in _FORWARD)
 
 
-def _one(base: str) -> Callable[..., Any]:
+def _one(base: str) -> Transform:
     def call(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         x = _numbers(base, input, base in ("rfft", "ihfft"))
         if not x.array.ndim:
@@ -102,7 +106,7 @@ def _one(base: str) -> Callable[..., Any]:
     return _named(call, base, " along ``dim``.")
 
 
-def _several(base: str, end: str) -> Callable[..., Any]:
+def _several(base: str, end: str) -> Transforms:
     name = base + end
 
     def call(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
@@ -117,17 +121,18 @@ def _several(base: str, end: str) -> Callable[..., Any]:
     return _named(call2 if end == "2" else call, name, " over ``dim``, of which the last is the halved one if any is.")
 
 
-def _named(call: Any, name: str, ending: str) -> Callable[..., Any]:
+def _named(call: Any, name: str, ending: str) -> Any:
     call.__name__ = call.__qualname__ = name
     call.__doc__ = _ABOUT.get(name.rstrip("2n"), "") + ending
     return call
 
 
-globals().update({base: _one(base) for base in _ABOUT})
-globals().update({base + end: _several(base, end) for base in _ABOUT for end in ("2", "n")})
+fft, ifft, rfft, irfft, hfft, ihfft = map(_one, _ABOUT)
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (_several(base, "2") for base in _ABOUT)
+fftn, ifftn, rfftn, irfftn, hfftn, ihfftn = (_several(base, "n") for base in _ABOUT)
 
 
-def _frequencies(name: str) -> Callable[..., Any]:
+def _frequencies(name: str) -> Frequencies:
     def call(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         of = dtypes.default() if dtype is None else dtypes.of(dtype)
         n, d = number(name, "n", n), number(name, "d", d)
@@ -149,7 +154,7 @@ fftfreq.__doc__ = "The frequencies of `fft` of ``n`` entries ``d`` apart, in cyc
 rfftfreq.__doc__ = "The frequencies of `rfft` of ``n`` entries ``d`` apart, in cycles per unit of d."
 
 
-def _shift(name: str, sign: int) -> Callable[..., Any]:
+def _shift(name: str, sign: int) -> Shift:
     def call(input: Any, dim: Any = None) -> Any:
         x = tensor_arg(f"fft_{name}", input)
         given = range(x.array.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)

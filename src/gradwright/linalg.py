@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright.errors import LinAlgError
 from gradwright.face.algebra.decompose import (
@@ -47,6 +47,9 @@ from gradwright.face.algebra.solve import (
 )
 from gradwright.face.diagonal import diagonal as _diagonal
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
     "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
@@ -56,6 +59,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonal of the matrices in two dims."""
     return _diagonal(A, offset, dim1, dim2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gradwright.face import arithmetic, order, reduce, scan
 from gradwright.face import elementwise as e
 from gradwright.face.complex import conj
 from gradwright.reading.torch import tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, DType, MaskedReduction, MaskedScan, Number, Tensor
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -50,7 +53,7 @@ def _filled(name: str, input: Any, mask: Any, fill: Any) -> Any:
     return e.masked_fill(x, ~_included(x, mask), fill(x.dtype) if callable(fill) else fill)
 
 
-def _reduction(function: Callable[..., Any], fill: Any) -> Callable[..., Any]:
+def _reduction(function: Callable[..., Any], fill: Any) -> MaskedReduction:
     """`function`, a reduction of the face, with a mask."""
     name = function.__name__
     widens = function in (reduce.sum, reduce.prod)
@@ -66,7 +69,7 @@ def _reduction(function: Callable[..., Any], fill: Any) -> Callable[..., Any]:
     return call
 
 
-def _along(function: Callable[..., Any], fill: Any, sign: int = 1, name: str = "") -> Callable[..., Any]:
+def _along(function: Callable[..., Any], fill: Any, sign: int = 1, name: str = "") -> MaskedScan:
     """`function`, which works along one dim and keeps the size, with a mask."""
     name = name or function.__name__
 
@@ -94,7 +97,8 @@ def _total(x: Any, dim: Any, keepdim: bool, dtype: Any, mask: Any) -> tuple[Any,
     return sum(x, dim, keepdim=keepdim, dtype=dtype, mask=mask), reduce.sum(counted, dim, keepdim)
 
 
-def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None,
+         mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Mean over ``dim`` of the entries where ``mask`` is True. ValueError for integers unless ``dtype`` is named."""
     x = tensor_arg("mean", input)
     d = dtypes.of(dtype or x.dtype)
@@ -104,7 +108,8 @@ def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = Non
     return total / count
 
 
-def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType = None,
+           mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The middle entry along ``dim``, the lower of two, of those where ``mask`` is True; NaN of none.
 
     ValueError where a line of integers has none.
@@ -118,26 +123,28 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
     return to_dtype(out, dtype or x.dtype)
 
 
-def norm(input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
-         mask: Any = None) -> Any:  # fmt: skip
+def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None,
+         mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Vector norm over ``dim`` of the entries where ``mask`` is True."""
     x = _filled("norm", input, mask, math.inf if ord == -math.inf else 0)
     return reduce.norm(x, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
-def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
+def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType = None,
+              mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """The entries where ``mask`` is True, others 0, divided by their norm along ``dim`` (at least eps)."""
     return _filled("normalize", input, mask, 0) / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(eps)
 
 
-def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
+def logaddexp(input: Tensor, other: Tensor, *, dtype: DType = None, input_mask: Tensor | None = None,
+              other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """log(e**input + e**other), where each counts only where its mask is True."""
     x = _filled("logaddexp", input, input_mask, _lowest)
     return to_dtype(arithmetic.logaddexp(x, _filled("logaddexp", other, other_mask, _lowest)), dtype or x.dtype)
 
 
-def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
-        dtype: Any = None, mask: Any = None) -> Any:  # fmt: skip
+def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: Number | None = None,
+        keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Variance over ``dim`` of the n entries where ``mask`` is True: squares of deviations over n - correction (1)."""
     if unbiased is not None and correction is not None:
         raise AssertionError("var(): only one of unbiased and correction may be given")
@@ -152,7 +159,7 @@ def var(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction
     return to_dtype(squares / e.clamp(count.reshape(squares.shape) - lost, 0), d)
 
 
-def std(input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None, keepdim: bool = False,
-        dtype: Any = None, mask: Any = None) -> Any:  # fmt: skip
+def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: Number | None = None,
+        keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
     """Standard deviation, the square root of `var`."""
     return e.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))

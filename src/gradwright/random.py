@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from gradwright.engine.watch import drawing
 from gradwright.errors import kind
 from gradwright.guards.in_backward import is_guarded, made_of
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, Ints, MemoryFormat, RandomLike, Tensor
 
 __all__ = [
     "Generator", "bernoulli", "default_generator", "get_rng_state", "initial_seed", "manual_seed",
@@ -100,12 +103,12 @@ def _source(generator: Any) -> Any:
     return drawing(source)
 
 
-def get_rng_state() -> Any:
+def get_rng_state() -> Tensor:
     """The state of the random numbers, a uint8 tensor for `set_rng_state`. Its bytes are not PyTorch's."""
     return default_generator.get_state()
 
 
-def set_rng_state(new_state: Any) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Draw on as from where `get_rng_state` returned ``new_state``.
 
     Raises TypeError if that is no uint8 tensor, RuntimeError if it is of another size.
@@ -156,20 +159,26 @@ def _host(array: Any) -> Any:
     return array if library(array).outer else to_host(array)
 
 
-def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
-         requires_grad: bool = False) -> Any:  # fmt: skip
+def rand(*size: Ints, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
+         requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Uniform random numbers from [0, 1); complex ones have both parts from it."""
     return finish(_real("rand", _source(generator).random, size, dtype), None, chosen(device), requires_grad)
 
 
-def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None,
-          requires_grad: bool = False) -> Any:  # fmt: skip
+def randn(*size: Ints, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
+          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Normal random numbers of mean 0 and variance 1; for complex ones the variance of both parts together."""
     return finish(_real("randn", _source(generator).standard_normal, size, dtype), None, chosen(device), requires_grad)
 
 
-def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
-            requires_grad: bool = False) -> Any:  # fmt: skip
+@overload
+def randint(high: int, size: Sequence[int], /, *, generator: Generator | None = None, dtype: DType = None,
+            device: DeviceLike = None, requires_grad: bool = False) -> Tensor: ...  # fmt: skip
+@overload
+def randint(low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: DType = None,
+            device: DeviceLike = None, requires_grad: bool = False) -> Tensor: ...  # fmt: skip
+def randint(low: int, high: Any, size: Any = None, *, generator: Generator | None = None,
+            dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Whole random numbers from ``low`` (0 if left out) to below ``high``."""
     if size is None:
         low, high, size = 0, low, high
@@ -180,22 +189,24 @@ def randint(low: int, high: Any, size: Any = None, *, generator: Any = None, dty
     return finish(array, dtypes.int64 if dtype is None else dtype, chosen(device), requires_grad)
 
 
-def randint_like(input: Any, low: int, high: int | None = None, *, generator: Any = None, dtype: Any = None,
-                 device: Any = None, requires_grad: bool = False, memory_format: Any = None) -> Any:  # fmt: skip
+def randint_like(input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None,
+                 dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+                 memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """`randint` of the size and dtype of ``input``, which lies in memory as that."""
     bounds = (0, low) if high is None else (low, high)
     return _integers_like(input, *bounds, dtype=dtype, device=device, requires_grad=requires_grad,
                           memory_format=memory_format, generator=generator)  # fmt: skip
 
 
-def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
+def randperm(n: int, *, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """The numbers 0 to n - 1 in random order."""
     array = _source(generator).permutation(*size_of("randperm", (n,)))
     return finish(array, dtypes.int64 if dtype is None else dtype, chosen(device), False)
 
 
-_integers_like = like(lambda size, low, high, **options: randint(low, high, size, **options), "randint_like")
-rand_like, randn_like = like(rand, "rand_like"), like(randn, "randn_like")
+_integers_like: Any = like(lambda size, low, high, **options: randint(low, high, size, **options), "randint_like")
+rand_like: RandomLike = like(rand, "rand_like")  # type: ignore[assignment]
+randn_like: RandomLike = like(randn, "randn_like")  # type: ignore[assignment]
 
 
 def _chances(function: str, p: Any) -> Any:
@@ -207,7 +218,7 @@ def _chances(function: str, p: Any) -> Any:
     return p
 
 
-def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probabilities in ``input`` (or with probability ``p`` everywhere), else 0, of its size and dtype."""
     x = tensor_arg("bernoulli", input)
     if p is None and not x.is_floating_point():
@@ -217,8 +228,9 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None) -> Any:
     return _drawn("bernoulli", drawn, *(x,) * (p is None))
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None,
-           device: Any = None, requires_grad: bool = False) -> Any:  # fmt: skip
+def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] | None = None, *,
+           generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
+           requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Normal random numbers of these means and standard deviations: tensors, or numbers with a ``size``.
 
     They have no history, and warn of parameters that require grad: in PyTorch the gradient of these is 0, which methods
@@ -238,7 +250,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     return out.requires_grad_() if requires_grad else out
 
 
-def poisson(input: Any, generator: Any = None) -> Any:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers of the rates in ``input``, of its size and dtype."""
     x = tensor_arg("poisson", input)
     rates = _host(x.array)
@@ -256,7 +268,8 @@ def drawn_by(method: str, *parameters: Any) -> Any:
     return _beside(parameters[-1], values)
 
 
-def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
+                generator: Generator | None = None) -> Tensor:  # fmt: skip
     """Indices drawn from each row of weights in ``input`` (1 or 2 dims), with or without ``replacement``.
 
     Raises RuntimeError if weights are negative or not finite, sum to 0, or are too few.
@@ -303,28 +316,28 @@ def _filled(self: Any, values: Any) -> Any:
     return self.copy_(_beside(self, values))
 
 
-def uniform_(self: Any, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Any:
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with uniform random numbers from [a, b)."""
     if a > b:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
     return self.copy_(a + (b - a) * rand_like(self, generator=generator))
 
 
-def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with normal random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return self.copy_(mean + std * randn_like(self, generator=generator))
 
 
-def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with 1, with probability ``p`` (a number or a tensor), and 0."""
     chances = _chances("bernoulli_", _host(p.array) if isinstance(p, TensorBase) else np.asarray(p))
     drawn = _beside(self, _source(generator).random(self.array.shape) < chances)
     return self.copy_(_drawn("bernoulli_", drawn, *(p,) * isinstance(p, TensorBase)))
 
 
-def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with exponential random numbers of rate ``lambd``."""
     lambd = number("exponential_", "lambd", lambd)
     if lambd <= 0:
@@ -332,7 +345,7 @@ def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Any
     return _filled(self, _source(generator).exponential(1 / lambd, self.array.shape))
 
 
-def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with the numbers of tries up to a first success of probability ``p``."""
     p = number("geometric_", "p", p)
     if not 0 < p < 1:
@@ -340,7 +353,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     return _filled(self, _source(generator).geometric(p, self.array.shape))
 
 
-def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with Cauchy random numbers."""
     median, sigma = number("cauchy_", "median", median), number("cauchy_", "sigma", sigma)
     if sigma <= 0:
@@ -348,7 +361,7 @@ def cauchy_(self: Any, median: float = 0.0, sigma: float = 1.0, *, generator: An
     return _filled(self, median + sigma * _source(generator).standard_cauchy(self.array.shape))
 
 
-def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with exponentials of normal random numbers."""
     mean, std = number("log_normal_", "mean", mean), number("log_normal_", "std", std)
     if std <= 0:
@@ -356,7 +369,7 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, *, generator: An
     return _filled(self, _source(generator).lognormal(mean, std, self.array.shape))
 
 
-def random_(self: Any, low: int = 0, high: int | None = None, *, generator: Any = None) -> Any:
+def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Generator | None = None) -> Tensor:
     """Fill in place with whole random numbers from ``low`` to below ``high`` (what the dtype holds exactly)."""
     low, high = number("random_", "low", low), number("random_", "high", high)
     if high is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply
@@ -19,6 +19,9 @@ from gradwright.face.special import mvlgamma as multigammaln
 from gradwright.op import Op
 from gradwright.ops import special as _special
 from gradwright.reading.torch import tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Polynomial
 
 __all__ = [
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",
@@ -54,7 +57,7 @@ scaled_modified_bessel_k0, scaled_modified_bessel_k1 = (
 )
 
 
-def _polynomial(name: str, formula: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _polynomial(name: str, formula: Callable[[Any, Any], Any]) -> Polynomial:
     def call(input: Any, n: Any) -> Any:
         if not isinstance(input, TensorBase):
             tensor_arg(name, n, "n", 2)
@@ -83,7 +86,7 @@ _CHEBYSHEV: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _chebyshev(letter: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+def _chebyshev(letter: str) -> tuple[Polynomial, Polynomial]:
     """The Chebyshev polynomial of a kind, and the same shifted to 0 <= x <= 1."""
     f = _CHEBYSHEV[letter]
     name = f"chebyshev_polynomial_{letter}"

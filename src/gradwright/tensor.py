@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from gradwright import backends, creation, dtypes, random, xp
 from gradwright.backends import library, to_host
@@ -34,6 +35,7 @@ from gradwright.guards.after_backward import bypass
 from gradwright.guards.in_backward import aside, leaves, made_of, replaced, rooted
 from gradwright.methods.arrays import Arrays
 from gradwright.methods.asked import Asked
+from gradwright.methods.conversions import Conversions
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
@@ -43,16 +45,11 @@ from gradwright.ops import arithmetic, piecewise
 from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
 
-
-def _converter(name: str) -> Any:
-    def convert(self: Tensor, *, memory_format: Any = None) -> Tensor:
-        return to_dtype(self, name) if memory_format is None else self.to(dtype=name, memory_format=memory_format)
-
-    convert.__doc__ = f"As {name}."
-    return convert
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, MemoryFormat, Number, TensorLike
 
 
-def _maker(make: Any) -> Any:
+def _maker(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def new(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
         if options.get("device") is None:
             options["device"] = beside(self.array)
@@ -62,7 +59,7 @@ def _maker(make: Any) -> Any:
     return new
 
 
-class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBase):
+class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Placed, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -96,7 +93,10 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         """How many dims it has."""
         return self.array.ndim
 
-    ndim = property(dim)
+    @property
+    def ndim(self) -> int:
+        """How many dims it has."""
+        return self.array.ndim
 
     def numel(self) -> int:
         """How many elements it has."""
@@ -104,12 +104,16 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
 
     nelement = numel
 
-    def stride(self, dim: int | None = None) -> Any:
+    @overload
+    def stride(self) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> int | tuple[int, ...]:
         """For each dim (or one), how many elements apart its neighbours lie in memory."""
         steps = strides(layout(self))
         return steps if dim is None else steps[dim]
 
-    def is_contiguous(self, *, memory_format: Any = contiguous_format) -> bool:
+    def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether its elements lie in memory without gaps, in the order of the format: row-major by default."""
         return lies_in("is_contiguous", self, memory_format)
 
@@ -130,7 +134,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
             raise TypeError("len() of a 0-d tensor")
         return self.array.shape[0]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tensor]:
         if not self.array.ndim:
             raise TypeError("iteration over a 0-d tensor")
         return iter(j.unbind(self))
@@ -159,7 +163,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
 
     # -- its values, outside the graph --
 
-    def item(self) -> Any:
+    def item(self) -> int | float:
         """Its one element as a Python number; RuntimeError if it has several."""
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
@@ -205,7 +209,8 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
     def __contains__(self, element: Any) -> bool:
         if not isinstance(element, (TensorBase, int, float, complex)):
             raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but got {kind(element)}")
-        return bool(to_host((self == element).array).any())
+        found: Any = self == element
+        return bool(to_host(found.array).any())
 
     # -- its history --
 
@@ -255,7 +260,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         return self.grad_fn is None
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Tensor | None:
         """The gradient accumulated by `backward`, or None; None, with a warning, for what keeps none."""
         grad = getattr(self, "_grad", None)
         if grad is None and self._node is not None and type(self._node) is not AccumulateGrad and not self.retains_grad:
@@ -268,7 +273,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         return grad
 
     @grad.setter
-    def grad(self, value: Any) -> None:
+    def grad(self, value: Tensor | None) -> None:
         used(self)
         if value is not None:
             if not isinstance(value, TensorBase):
@@ -303,7 +308,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         return aside(self, out, ".data")
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: Tensor) -> None:
         if not isinstance(value, TensorBase):
             raise TypeError(f"Variable data has to be a tensor, but got {kind(value)}")
         if self._node is not None and dtypes.of(value.array.dtype).category < dtypes.FLOAT:
@@ -338,8 +343,8 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         """Which of its node's outputs it is."""
         return 0 if self._node is None else self._node._edge()[1]
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-                 inputs: Any = None) -> None:  # fmt: skip
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+                 inputs: Tensor | Sequence[Tensor] | None = None) -> None:  # fmt: skip
         """Accumulate the gradients of this tensor into the leaves it depends on; see `gradwright.autograd.backward`."""
         calls.backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
 
@@ -368,7 +373,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         hooks = None if self.is_leaf else self._node._hooks
         return hooks is not None and any(ref() is self for ref in hooks.retained)
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` with this tensor's gradient on backward; what it returns, if not None, replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -376,7 +381,7 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
             refresh(self, always=True)
         return RemovableHandle(self._node._hooked().tensor, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Any) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` after a gradient has been accumulated into this leaf."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -400,8 +405,8 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
 
     # -- conversion --
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
-           memory_format: Any = None) -> Tensor:  # fmt: skip
+    def to(self, *args: Any, dtype: DType = None, device: DeviceLike = None, non_blocking: bool = False,
+           copy: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
         """Converted to a dtype, moved to a device (`gradwright.device`), or both, as another tensor is.
 
         Its memory keeps the order that it has, unless a ``memory_format`` is named. Itself where all is so already.
@@ -418,14 +423,11 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
         """Converted to the dtype of ``other``."""
         return to_dtype(self, other.array.dtype)
 
-    float, double, half, bfloat16 = map(_converter, ("float32", "float64", "float16", "bfloat16"))
-    long, int, short, char, byte = map(_converter, ("int64", "int32", "int16", "int8", "uint8"))
-    bool, cfloat, cdouble = map(_converter, ("bool", "complex64", "complex128"))
-
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
     new_full, new_empty_strided = _maker(creation.full), _maker(creation.empty_strided)
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Tensor:
+    def new_tensor(self, data: TensorLike, *, dtype: DType = None, device: DeviceLike = None,
+                   requires_grad: bool = False) -> Tensor:  # fmt: skip
         """`tensor` of the data, in this dtype and on this device."""
         if isinstance(data, TensorBase):
             creation.warn_of_copy(data, "tensor.new_tensor")
@@ -450,8 +452,8 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
     __matmul__ = m.matmul
     __neg__ = e.neg
     __abs__ = e.abs
-    __eq__ = operator(piecewise.equal)
-    __ne__ = operator(piecewise.not_equal)
+    __eq__ = operator(piecewise.equal)  # type: ignore[assignment]
+    __ne__ = operator(piecewise.not_equal)  # type: ignore[assignment]
     __lt__ = operator(piecewise.less)
     __le__ = operator(piecewise.less_equal)
     __gt__ = operator(piecewise.greater)
@@ -466,10 +468,10 @@ class Tensor(Subclasses, Arrays, Asked, Elementwise, Families, Placed, TensorBas
     def __pos__(self) -> Tensor:
         return self
 
-    def __rpow__(self, base: Any) -> Any:
+    def __rpow__(self, base: Number) -> Tensor:
         return e.pow(base, self)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: TensorLike) -> Tensor:
         return m.matmul(creation.as_tensor(other), self)
 
     __iadd__ = inplace_operator(__add__, overwrite.add)

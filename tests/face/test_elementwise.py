@@ -321,3 +321,9 @@ def test_shapes_that_do_not_broadcast(same: Any, name: str) -> None:
 def test_names_of_overloads(same: Any) -> None:
     same(lambda t, x, y: [x + 1, 1 - x, x * 2, x / 2, x**2, x**y, 2**y, -x, abs(x), x % 2],
          draw((3,)), draw((3,)))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["abs", "acos", "ceil", "exp", "isnan", "log", "neg", "relu", "sigmoid", "sin"])
+def test_the_argument_may_be_named(name, torch):
+    found = getattr(gradwright, name)(input=gradwright.tensor([0.25, 0.5]))
+    assert np.allclose(found.numpy(), getattr(torch, name)(input=torch.tensor([0.25, 0.5])).numpy())

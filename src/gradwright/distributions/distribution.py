@@ -293,7 +293,7 @@ class ExponentialFamily(Distribution):
             value = self._log_normalizer(*params)
             slopes = grad([value.sum()], params, create_graph=True)
         if not any(n.requires_grad for n in given):
-            value, slopes = value.detach(), [s.detach() for s in slopes]
+            value, slopes = value.detach(), tuple(s.detach() for s in slopes)
         return value, list(zip(given, slopes, strict=True))
 
 

@@ -35,7 +35,8 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
         )
     first: Any = next((v for v in values if isinstance(v, TensorBase)), None)
     given = {"dtype": dtypes.default()} if first is None else {"dtype": first.dtype, "device": first.device}
-    return tuple(broadcast_tensors(*[v if isinstance(v, TensorBase) else tensor(v, **given) for v in values]))
+    tensors: list[Any] = [v if isinstance(v, TensorBase) else tensor(v, **given) for v in values]
+    return tuple(broadcast_tensors(*tensors))
 
 
 class lazy_property:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import linecache
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh
 from gradwright.errors import kind
 from gradwright.op import Op
+
+if TYPE_CHECKING:
+    from gradwright._typing import Binary, Unary
 
 
 class _Numbers(dict[float, Any]):
@@ -64,8 +67,7 @@ _FAILURES = (ValueError, TypeError, LookupError, FloatingPointError, AttributeEr
 _SCALARS = frozenset([np.float32, np.float64, *(d.type for d in _INTEGERS)])
 
 
-def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
-           reflected: bool = False) -> Callable[[Any, Any], Any]:  # fmt: skip
+def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False, reflected: bool = False) -> Binary:
     """The callable ``f(x, y)`` of an elementwise operation of two arguments.
 
     Serves two tensors of one plain dtype, and Python numbers beside them; everything else goes to ``slow(x, y)``, which
@@ -76,7 +78,7 @@ def binary(op: Op, slow: Callable[[Any, Any], Any], *, floating: bool = False,
     return _named(bind(op, _formula(op), slow, _FLOATS if floating else _WHOLE), op)
 
 
-def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Callable[[Any], Any]:
+def unary(op: Op, slow: Callable[[Any], Any] | None = None) -> Unary:
     """The callable ``f(input)`` of an elementwise operation of one argument.
 
     Serves float32 and float64 tensors; all others go to ``slow(x)``, which may promote them; by default to `general`.
@@ -175,8 +177,8 @@ def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
 def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
           numbers: bool, reflected: bool, variadic: bool) -> list[str]:  # fmt: skip
     """The lines of the quick callable for one shape of call; ``named`` are its static arguments, if it takes such."""
-    tensors, arrays = [*"xyz"[:inputs]], [*"abc"[:inputs]]
     static = named is not None
+    tensors, arrays = ["input"] if inputs == 1 and not static else [*"xyz"[:inputs]], [*"abc"[:inputs]]
     given = ", ".join([*tensors, *["static"] * static])
     if numbers:
         tensors[1] = "other"
@@ -190,7 +192,7 @@ def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: b
              *(f"({a}.dtype is t{f' or {a}.dtype in REAL' * static})" for a in arrays if a != "a"),
              *[f"len(static) == {len(named or ())}"] * static]  # fmt: skip
     ask = f"if not ({' and '.join(plain)}): return slow({given})"
-    otherwise = elsewhere if static else "raise no_input(op, x) from None"
+    otherwise = elsewhere if static else f"raise no_input(op, {xs}) from None"
     read = ["try:", *[f"    {a} = {x}.array" for a, x in zip(arrays, tensors, strict=True)],
             f"except AttributeError: {otherwise}", "t = a.dtype", ask]  # fmt: skip
     if numbers:

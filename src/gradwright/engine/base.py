@@ -37,7 +37,6 @@ class TensorBase:
     __slots__ = ("__dict__", "__weakref__", "_counter", "_grad", "_node", "_part", "_view", "array")
 
     to: Any
-    clone: Any
     item: Any
     requires_grad: Any
     is_leaf: Any

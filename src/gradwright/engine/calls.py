@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,15 +23,13 @@ from gradwright.engine.view import refresh
 from gradwright.engine.watch import used
 from gradwright.errors import kind, size
 
+if TYPE_CHECKING:
+    from gradwright._typing import Roots, Tensor
 
-def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    *,
-    inputs: Any = None,
-) -> None:
+
+def backward(tensors: Roots, grad_tensors: TensorBase | Sequence[TensorBase | None] | None = None,
+             retain_graph: bool | None = None, create_graph: bool = False, *,
+             inputs: Roots | None = None) -> None:  # fmt: skip
     """Accumulate the gradients of ``tensors`` into the ``.grad`` of the leaves they depend on.
 
     Args:
@@ -84,17 +82,10 @@ def _warn_of_leaf(outputs: Sequence[Any]) -> None:
         )
 
 
-def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> Any:
+def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Sequence[TensorBase | None] | None = None,
+         retain_graph: bool | None = None, create_graph: bool = False, only_inputs: bool = True,
+         allow_unused: bool | None = None, is_grads_batched: bool = False,
+         materialize_grads: bool = False) -> tuple[Tensor, ...]:  # fmt: skip
     """The gradients of ``outputs`` with respect to ``inputs``, returned rather than accumulated.
 
     Args:

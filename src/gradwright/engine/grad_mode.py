@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 from gradwright.engine.mode import (
     Mode,
@@ -29,6 +29,8 @@ def set_recording(on: bool) -> None:
     else:
         stop_recording()
 
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 class _Switch:
     """A context manager that may be entered again and again, and that decorates functions and generator functions."""
@@ -69,20 +71,20 @@ class _Switch:
             del self._before[-1]
             switch(after)
 
-    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, fn: F) -> F:
         if not inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
             def call(*args: Any, **kwargs: Any) -> Any:
                 return inside(self._switch, self._left, fn, *args, **kwargs)
 
-            return call
+            return call  # type: ignore[return-value]
 
         @functools.wraps(fn)
         def generate(*args: Any, **kwargs: Any) -> _Steps:
             return _Steps(self, fn(*args, **kwargs))
 
-        return generate
+        return generate  # type: ignore[return-value]
 
 
 class _Steps(Generator[Any, Any, Any]):
@@ -106,7 +108,11 @@ class _Bare(_Switch):
 
     __slots__ = ()
 
-    def __new__(cls, fn: Callable[..., Any] | None = None) -> Any:
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, fn: F) -> F: ...  # type: ignore[misc]
+    def __new__(cls, fn: Any = None) -> Any:
         self = object.__new__(cls)
         self._before = []
         return self if fn is None else self(fn)
@@ -147,7 +153,7 @@ class set_grad_enabled(_Switch):
         set_recording(self.mode)
         self._at_call = None
 
-    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, fn: F) -> F:
         if self._at_call is not None:
             recording_as(self._at_call)
             self._at_call = None

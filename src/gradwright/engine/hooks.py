@@ -208,7 +208,7 @@ def added(old: Any, g: Any) -> Any:
     """A gradient ``old``, or None, plus a cotangent, in memory of its own."""
     if old is not None:
         return old + as_tensor(g)
-    return g.clone() if isinstance(g, TensorBase) else wrap(unwritten(g))
+    return g.clone() if isinstance(g, TensorBase) else wrap(unwritten(g))  # type: ignore[attr-defined]
 
 
 def _own(g: Any) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
 from gradwright.ops import activation as _activation
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = ["hardshrink", "prelu"]
 
@@ -27,12 +30,12 @@ def floating_arg(function: str, value: Any, argument: str = "input", position: i
     return x
 
 
-def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where abs x > lambd, else 0."""
     return apply_one(_activation.hardshrink, floating_arg("hardshrink", input), {"lambd": lambd})
 
 
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x above 0, weight x elsewhere; ``weight`` is one number, or one for each channel (dim 1 of ``input``).
 
     Raises RuntimeError if the weight has another shape or dtype.

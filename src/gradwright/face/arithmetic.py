@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
 from gradwright.reading.common import beside
 from gradwright.reading.torch import number_as, result_type, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Binary, MantissaExponent, Number, Tensor
 
 __all__ = [
     "addcdiv", "addcmul", "bitwise_left_shift", "bitwise_right_shift", "copysign", "deg2rad", "dist", "fix", "fmax",
@@ -49,7 +52,7 @@ def _real(name: str, x: Any, *, floating: bool = False) -> Any:
     return x
 
 
-def _of_two(op: Op) -> Any:
+def _of_two(op: Op) -> Binary:
     """The function of two floating-point tensors."""
     compute = function(op, numbers="none")
 
@@ -67,19 +70,19 @@ def _of_two(op: Op) -> Any:
 hypot, logaddexp, nextafter = _of_two(_arithmetic.hypot), _of_two(_elementary.logaddexp), _of_two(_piecewise.nextafter)
 
 
-def logaddexp2(input: Any, other: Any) -> Any:
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other), computed without overflow."""
     log2 = math.log(2)
     return e.div(logaddexp(e.mul(input, log2), e.mul(other, log2)), log2)
 
 
-def fmax(input: Any, other: Any) -> Any:
+def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two tensors' entries, and the other one where one is NaN; of equals ``input``."""
     x, y = _real("fmax", input), _real("fmax", tensor_arg("fmax", other, "other", 2))
     return e.where(e.ge(x, y) | e.isnan(y), x, y)
 
 
-def fmin(input: Any, other: Any) -> Any:
+def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two tensors' entries, and the other one where one is NaN; of equals ``input``."""
     x, y = _real("fmin", input), _real("fmin", tensor_arg("fmin", other, "other", 2))
     return e.where(e.le(x, y) | e.isnan(y), x, y)
@@ -88,7 +91,7 @@ def fmin(input: Any, other: Any) -> Any:
 _step = without_slope(_piecewise.heaviside, "x", "y")
 
 
-def heaviside(input: Any, values: Any) -> Any:
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0; of one dtype."""
     x, y = _real("heaviside", input), _real("heaviside", tensor_arg("heaviside", values, "values", 2))
     if backends.differ("heaviside", x.array, y.array):
@@ -96,7 +99,7 @@ def heaviside(input: Any, values: Any) -> Any:
     return apply(_step, (x, y), {})
 
 
-def lerp(input: Any, end: Any, weight: Any) -> Any:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """input + weight (end - input), for a ``weight`` that is a number or a tensor; all of one dtype."""
     x, y = tensor_arg("lerp", input), tensor_arg("lerp", end, "end", 2)
     d = dtypes.of(x.array.dtype)
@@ -122,14 +125,14 @@ def _fused(op: Op, x: Any, y: Any, z: Any, value: Any) -> Any:
     return apply(op, tensors, {"value": number_as(op.name, value, d).item()})
 
 
-def addcmul(input: Any, tensor1: Any, tensor2: Any, last: Any = None, *, value: Any = 1) -> Any:
+def addcmul(input: Tensor, tensor1: Any, tensor2: Any, last: Tensor | None = None, *, value: Number = 1) -> Tensor:
     """input + value tensor1 tensor2; also in the older form ``addcmul(input, value, tensor1, tensor2)``."""
     if last is not None:
         value, tensor1, tensor2 = tensor1, tensor2, last
     return _fused(_arithmetic.addcmul, input, tensor1, tensor2, value)
 
 
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, last: Any = None, *, value: Any = 1) -> Any:
+def addcdiv(input: Tensor, tensor1: Any, tensor2: Any, last: Tensor | None = None, *, value: Number = 1) -> Tensor:
     """input + value tensor1 / tensor2, also as ``addcdiv(input, value, tensor1, tensor2)``.
 
     RuntimeError if both tensors are of whole numbers.
@@ -143,25 +146,25 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, last: Any = None, *, value: 
     return _fused(_arithmetic.addcdiv, input, tensor1, tensor2, value)
 
 
-def frac(input: Any) -> Any:
+def frac(input: Tensor) -> Tensor:
     """What `trunc` cuts off: x - trunc(x); slope 1."""
     x = _real("frac", input, floating=True)
     return e.sub(x, e.trunc(x.detach()))
 
 
-def positive(input: Any) -> Any:
+def positive(input: Tensor) -> Tensor:
     """``input`` itself; RuntimeError if it is boolean."""
     if dtypes.of(tensor_arg("positive", input).array.dtype) is dtypes.boolean:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
-def deg2rad(input: Any) -> Any:
+def deg2rad(input: Tensor) -> Tensor:
     """Angles in degrees as radians."""
     return e.mul(_real("deg2rad", input), math.pi / 180)
 
 
-def rad2deg(input: Any) -> Any:
+def rad2deg(input: Tensor) -> Tensor:
     """Angles in radians as degrees."""
     return e.mul(_real("rad2deg", input), 180 / math.pi)
 
@@ -169,19 +172,20 @@ def rad2deg(input: Any) -> Any:
 signbit = unary(_piecewise.signbit)
 
 
-def isposinf(input: Any) -> Any:
+def isposinf(input: Tensor) -> Tensor:
     """Whether each entry is positive infinity."""
     x = _real("isposinf", input)
     return e.eq(x, math.inf)
 
 
-def isneginf(input: Any) -> Any:
+def isneginf(input: Tensor) -> Tensor:
     """Whether each entry is negative infinity."""
     x = _real("isneginf", input)
     return e.eq(x, -math.inf)
 
 
-def nan_to_num(input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None,
+               neginf: float | None = None) -> Tensor:  # fmt: skip
     """NaN replaced by ``nan`` (0), infinities by ``posinf`` and ``neginf`` (the largest numbers); slope 0 there."""
     x = tensor_arg("nan_to_num", input)
     for name, v in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
@@ -202,12 +206,12 @@ def _held(number: float, top: float) -> float:
     return number if abs(number) <= top or number != number else math.copysign(math.inf, number)
 
 
-def ldexp(input: Any, other: Any) -> Any:
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input times 2**other."""
     return e.mul(tensor_arg("ldexp", input), e.pow(2.0, tensor_arg("ldexp", other, "other", 2)))
 
 
-def frexp(input: Any) -> Any:
+def frexp(input: Tensor) -> MantissaExponent:
     """``input`` as mantissa times 2**exponent, with 0.5 <= abs(mantissa) < 1, or both 0."""
     x = tensor_arg("frexp", input)
     if not x.dtype.is_floating_point:
@@ -219,7 +223,7 @@ def frexp(input: Any) -> Any:
     return _frexp(e.mul(e.mul(x, first), second), exponent)
 
 
-def _of_integers(name: str, op: Any) -> Any:
+def _of_integers(name: str, op: Any) -> Binary:
     def call(input: Any, other: Any) -> Any:
         x, y = alike(_arithmetic.add, tensor_arg(name, input), tensor_arg(name, other, "other", 2))
         if _category(x) != dtypes.INT:
@@ -235,6 +239,6 @@ gcd.__doc__ = "Greatest common divisor of whole numbers."
 lcm.__doc__ = "Least common multiple of whole numbers."
 
 
-def dist(input: Any, other: Any, p: float = 2) -> Any:
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input - other."""
     return norm(e.sub(tensor_arg("dist", input), tensor_arg("dist", other, "other", 2)), p)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.ops import piecewise as _piecewise
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = [
     "allclose", "equal", "is_floating_point", "is_tensor", "isclose", "numel",
@@ -20,23 +23,23 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, TensorBase)
 
 
-def is_floating_point(input: Any) -> bool:
+def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is a floating-point one."""
     return bool(dtypes.kind(tensor_arg("is_floating_point", input).array.dtype) == "f")
 
 
-def numel(input: Any) -> int:
+def numel(input: Tensor) -> int:
     """How many elements ``input`` has."""
     return int(tensor_arg("numel", input).array.size)
 
 
-def equal(input: Any, other: Any) -> bool:
+def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same size and the same elements (NaN equals nothing)."""
     a, b = tensor_arg("equal", input), tensor_arg("equal", other, "other", 2)
     return a.array.shape == b.array.shape and bool((a == b).all())
 
 
-def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """For each pair of elements, whether ``|input - other| <= atol + rtol |other|``.
 
     Raises RuntimeError if the two differ in dtype, or a tolerance is negative.
@@ -51,6 +54,6 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     return apply(_piecewise.isclose, (a, b), given)
 
 
-def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether `isclose` holds for every pair of elements."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
@@ -10,24 +10,27 @@ from gradwright.face import elementwise as e
 from gradwright.ops import complex as _complex
 from gradwright.reading.torch import tensor_arg, to_dtype
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = [
     "angle", "complex", "conj", "conj_physical", "imag", "is_complex", "isreal", "polar", "real", "resolve_conj",
     "resolve_neg", "view_as_complex", "view_as_real",
 ]  # fmt: skip
 
 
-def is_complex(input: Any) -> bool:
+def is_complex(input: Tensor) -> bool:
     """Whether the dtype of ``input`` is a complex one."""
     return dtypes.of(tensor_arg("is_complex", input).array.dtype).is_complex
 
 
-def real(input: Any) -> Any:
+def real(input: Tensor) -> Tensor:
     """The real part, as a view; a real tensor is its own."""
     x = tensor_arg("real", input)
     return apply_one(_complex.real, x, {}) if is_complex(x) else x
 
 
-def imag(input: Any) -> Any:
+def imag(input: Tensor) -> Tensor:
     """The imaginary part of a complex tensor, as a view; RuntimeError for a real one."""
     x = tensor_arg("imag", input)
     if not is_complex(x):
@@ -35,35 +38,35 @@ def imag(input: Any) -> Any:
     return apply_one(_complex.imag, x, {})
 
 
-def conj(input: Any) -> Any:
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate, in memory of its own; a real tensor is its own."""
     x = tensor_arg("conj", input)
     return apply_one(_complex.conj, x, {}) if is_complex(x) else x
 
 
-def conj_physical(input: Any) -> Any:
+def conj_physical(input: Tensor) -> Tensor:
     """`conj`, in memory of its own for real tensors too."""
     return apply_one(_complex.conj, tensor_arg("conj_physical", input), {})
 
 
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Tensor) -> Tensor:
     """``input`` itself: conjugates are never left to be taken later."""
     return tensor_arg("resolve_conj", input)
 
 
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input: Tensor) -> Tensor:
     """``input`` itself: negatives are never left to be taken later."""
     return tensor_arg("resolve_neg", input)
 
 
-def angle(input: Any) -> Any:
+def angle(input: Tensor) -> Tensor:
     """The angle of each number in the complex plane in radians: of a real one 0, or pi if it is negative."""
     x = tensor_arg("angle", input)
     whole = dtypes.of(x.array.dtype).category < dtypes.FLOAT
     return apply_one(_complex.angle, to_dtype(x, dtypes.default()) if whole else x, {})
 
 
-def complex(real: Any, imag: Any) -> Any:
+def complex(real: Tensor, imag: Tensor) -> Tensor:
     """The complex numbers real + i imag, of two tensors of one floating-point dtype.
 
     Raises RuntimeError for other dtypes.
@@ -80,7 +83,7 @@ def complex(real: Any, imag: Any) -> Any:
     return apply(_complex.to_complex, (x, y), {})
 
 
-def polar(abs: Any, angle: Any) -> Any:
+def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """The complex numbers of these magnitudes and angles in radians: abs (cos angle + i sin angle)."""
     r, a = tensor_arg("polar", abs, "abs"), tensor_arg("polar", angle, "angle", 2)
     if r.dtype is not a.dtype:
@@ -88,7 +91,7 @@ def polar(abs: Any, angle: Any) -> Any:
     return complex(e.mul(r, e.cos(a)), e.mul(r, e.sin(a)))
 
 
-def view_as_real(input: Any) -> Any:
+def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as pairs of its parts in a new last dim, as a view; RuntimeError for a real one."""
     x = tensor_arg("view_as_real", input)
     if not is_complex(x):
@@ -96,7 +99,7 @@ def view_as_real(input: Any) -> Any:
     return apply_one(_complex.view_as_real, x, {})
 
 
-def view_as_complex(input: Any) -> Any:
+def view_as_complex(input: Tensor) -> Tensor:
     """A real tensor whose last dim has length 2 as complex numbers, as a view.
 
     Raises RuntimeError for another dtype or length, or if the pairs do not lie side by side in memory.
@@ -113,7 +116,7 @@ def view_as_complex(input: Any) -> Any:
     return apply_one(_complex.view_as_complex, x, {})
 
 
-def isreal(input: Any) -> Any:
+def isreal(input: Tensor) -> Tensor:
     """Whether each number has no imaginary part."""
     x = tensor_arg("isreal", input)
     return e.eq(imag(x), 0) if is_complex(x) else e.eq(x, x) | e.ne(x, x)

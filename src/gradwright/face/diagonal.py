@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.backends.devices import chosen, place
@@ -15,6 +15,9 @@ from gradwright.face.shape import flatten, movedim
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 from gradwright.reading.torch import one_dim, tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor, TriangleIndices
 
 __all__ = [
     "diag", "diag_embed", "diagflat", "diagonal", "trace", "tril", "tril_indices", "triu", "triu_indices",
@@ -29,17 +32,17 @@ def _triangle(op: Any, name: str, input: Any, diagonal: int) -> Any:
     return apply(op, (x,), {"k": diagonal})
 
 
-def tril(input: Any, diagonal: int = 0) -> Any:
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of each matrix; zeros above ``diagonal``."""
     return _triangle(_shape.tril, "tril", input, diagonal)
 
 
-def triu(input: Any, diagonal: int = 0) -> Any:
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of each matrix; zeros below ``diagonal``."""
     return _triangle(_shape.triu, "triu", input, diagonal)
 
 
-def _indices(name: str, find: Any) -> Any:
+def _indices(name: str, find: Any) -> TriangleIndices:
     def call(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
              layout: Any = None) -> Any:  # fmt: skip
         row, col, offset = (number(name, n, v) for n, v in (("row", row), ("col", col), ("offset", offset)))
@@ -57,7 +60,7 @@ def _indices(name: str, find: Any) -> Any:
 tril_indices, triu_indices = _indices("tril_indices", xp.tril), _indices("triu_indices", xp.triu)
 
 
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Zeros with the last dim on the diagonal of new dims ``dim1`` and ``dim2``."""
     x = tensor_arg("diag_embed", input)
     if not x.array.ndim:
@@ -71,12 +74,12 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     return movedim(out, (-2, -1), (a, b)) if (a, b) != (ndim - 2, ndim - 1) else out
 
 
-def diagflat(input: Any, offset: int = 0) -> Any:
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The square matrix with all entries of ``input`` on its diagonal."""
     return diag_embed(flatten(tensor_arg("diagflat", input)), offset)
 
 
-def diag(input: Any, diagonal: int = 0) -> Any:
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """The diagonal of a matrix (a copy), or the square matrix with a vector on its diagonal."""
     x = tensor_arg("diag", input)
     if x.array.ndim == 1:
@@ -86,7 +89,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     return apply(_index.diagonal, (x,), {"offset": diagonal}).clone()
 
 
-def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of the diagonal in dims ``dim1`` and ``dim2``, put last."""
     x = tensor_arg("diagonal", input)
     a, b = (one_dim("diagonal", d, x.array.ndim, name) for d, name in ((dim1, "dim1"), (dim2, "dim2")))
@@ -96,7 +99,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     return apply(_index.diagonal, (x,), {"offset": offset})
 
 
-def trace(input: Any) -> Any:
+def trace(input: Tensor) -> Tensor:
     """Sum of the diagonal of a matrix."""
     x = tensor_arg("trace", input)
     if x.array.ndim != 2:

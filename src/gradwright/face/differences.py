@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase
@@ -15,6 +15,9 @@ from gradwright.face.shape import clone
 from gradwright.face.views import narrow
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, Number, Tensor
+
 __all__ = ["cumulative_trapezoid", "diff", "gradient", "trapezoid", "trapz"]
 
 
@@ -24,7 +27,8 @@ def _part(x: Any, axis: int, start: int | None = None, stop: int | None = None) 
 
 
 @numpy_names
-def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+         append: Tensor | None = None) -> Tensor:  # fmt: skip
     """The ``n``-th differences of neighbours along ``dim``, after joining ``prepend`` and ``append``; of bools, xor."""
     x = tensor_arg("diff", input)
     if not x.array.ndim:
@@ -44,7 +48,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 
 @numpy_names
-def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: Dims = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """Slopes along each of ``dim`` (all if None), by central differences inside and of ``edge_order`` at the ends.
 
     ``spacing``: a number (1 by default), or for each dim a number or a 1-d tensor of coordinates.
@@ -81,7 +85,7 @@ def _slope(x: Any, axis: int, h: Any, edge_order: int) -> Any:
     """Parabolas through three neighbours, differentiated: in the middle, and at the ends if ``edge_order`` is 2."""
     n = x.array.shape[axis]
     if isinstance(h, TensorBase) and h.array.ndim:
-        h = diff(h).reshape((-1,) + (1,) * (x.array.ndim - axis - 1))
+        h = diff(cast("Tensor", h)).reshape((-1,) + (1,) * (x.array.ndim - axis - 1))
         before, after = h[:-1], h[1:]
         first, last, *ends = h[0], h[-1], h[:1], h[1:2], h[-2:-1], h[-1:]
     else:
@@ -121,7 +125,7 @@ def _areas(function: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     return (sums if dx is None else sums * dx), axis
 
 
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The area under ``y`` along ``dim`` by the trapezoidal rule, at coordinates ``x`` or at steps ``dx`` (1)."""
     areas, axis = _areas("trapezoid", y, x, dx, dim)
     return reduce.sum(areas, axis) / 2
@@ -130,7 +134,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
 trapz = trapezoid
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The area under ``y`` up to each point but the first: running `trapezoid`."""
     areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)
     return cumsum(areas, axis) / 2

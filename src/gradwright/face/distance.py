@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -12,6 +12,9 @@ from gradwright.face.shape import broadcast_shapes
 from gradwright.ops import distance as _distance
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["cdist", "dist", "renorm"]
 
 _LARGE = 25  # from here on a matrix product is worth its rounding, as in PyTorch
@@ -19,12 +22,12 @@ _MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist":
           "donot_use_mm_for_euclid_dist": False}  # fmt: skip
 
 
-def dist(input: Any, other: Any, p: float = 2) -> Any:
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input - other."""
     return norm(tensor_arg("dist", input) - tensor_arg("dist", other, "other", 2), p)
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """p-norm distances between each row of ``x1`` (..., P, M) and each of ``x2`` (..., R, M), of size (..., P, R).
 
     Euclidean ones of more than 25 rows come from a matrix product, unless ``compute_mode`` says otherwise.
@@ -55,7 +58,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 
 
 @numpy_names
-def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """``input`` in which the slices along ``dim`` whose p-norm exceeds ``maxnorm`` are scaled down to it."""
     x = tensor_arg("renorm", input)
     if x.array.ndim < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, unary
@@ -20,6 +20,9 @@ from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading.common import beside
 from gradwright.reading.torch import NUMBER, number_as, number_beside, result_type, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Number, Tensor
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
@@ -71,18 +74,18 @@ def _scaled(function: str, input: Any, other: Any, alpha: Any) -> Any:
     if not isinstance(other, TensorBase):
         return other * alpha
     if dtypes.of(other.array.dtype).category < max(dtypes.FLOAT, category):
-        return mul(other, alpha)
+        return mul(cast("Tensor", other), alpha)
     return apply_one(_arithmetic.scale, other, {"by": alpha})
 
 
-def add(input: Any, other: Any, last: Any = None, *, alpha: Any = 1) -> Any:
+def add(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alpha: Any = 1) -> Tensor:
     """input + alpha other; also in the older form ``add(input, alpha, other)``."""
     if last is not None:
         alpha, other = other, last
     return _add(input, _scaled("add", input, other, alpha))
 
 
-def sub(input: Any, other: Any, last: Any = None, *, alpha: Any = 1) -> Any:
+def sub(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alpha: Any = 1) -> Tensor:
     """input - alpha other, also as ``sub(input, alpha, other)``; RuntimeError if one is a boolean."""
     if last is not None:
         alpha, other = other, last
@@ -92,12 +95,12 @@ def sub(input: Any, other: Any, last: Any = None, *, alpha: Any = 1) -> Any:
 subtract = sub
 
 
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """other - alpha input."""
     return _sub(other, _scaled("rsub", other, tensor_arg("rsub", input), alpha))
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """Quotient; rounded towards 0 ("trunc") or down ("floor"), with slope 0, if a ``rounding_mode`` is named."""
     if rounding_mode is None:
         return true_divide(input, other)
@@ -133,20 +136,20 @@ sigmoid = floating(_activation.sigmoid)
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 
 
-def sgn(input: Any) -> Any:
+def sgn(input: Tensor) -> Tensor:
     """Sign of each entry: -1, 0 or 1, NaN of NaN, with slope 0; of a complex number x / abs(x), and 0 at 0."""
     x = tensor_arg("sgn", input)
     return apply_one(_shape.copy if dtypes.of(x.array.dtype) is dtypes.boolean else _piecewise.sign, x, {})
 
 
-def sign(input: Any) -> Any:
+def sign(input: Tensor) -> Tensor:
     """Sign of each entry: -1, 0 or 1, with slope 0; NotImplementedError for complex numbers, which have `sgn`."""
     if dtypes.of(tensor_arg("sign", input).array.dtype).is_complex:
         raise NotImplementedError("sign(): not implemented for complex numbers: use sgn()")
     return sgn(input)
 
 
-def round(input: Any, *, decimals: int = 0) -> Any:
+def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Each entry rounded, halves to even, to this number of decimals (of tens, if it is negative); slope 0."""
     decimals = number("round", "decimals", decimals)
     if decimals == 0:
@@ -158,7 +161,7 @@ def round(input: Any, *, decimals: int = 0) -> Any:
     return _round(x * scale) / scale if decimals > 0 else _round(x / scale) * scale
 
 
-def logical_not(input: Any) -> Any:
+def logical_not(input: Tensor) -> Tensor:
     """Whether each entry is zero."""
     return eq(input, 0)
 
@@ -167,6 +170,10 @@ _power = _arithmetic.power
 _raise = operator(_arithmetic.pow)
 
 
+@overload
+def pow(input: Tensor, exponent: Tensor | Number) -> Tensor: ...
+@overload
+def pow(input: Number, exponent: Tensor) -> Tensor: ...
 def pow(input: Any, exponent: Any) -> Any:
     """``input`` to the power of a number or a tensor; ``input`` may be the number and ``exponent`` the tensor."""
     if type(exponent) is int or type(exponent) is float:
@@ -195,11 +202,15 @@ def pow(input: Any, exponent: Any) -> Any:
     return out
 
 
-def square(input: Any) -> Any:
+def square(input: Tensor) -> Tensor:
     """``input`` to the power of 2."""
     return pow(input, 2)
 
 
+@overload
+def float_power(input: Tensor, exponent: Tensor | Number) -> Tensor: ...
+@overload
+def float_power(input: Number, exponent: Tensor) -> Tensor: ...
 def float_power(input: Any, exponent: Any) -> Any:
     """`pow` in double precision."""
     if not isinstance(input, TensorBase):
@@ -213,7 +224,7 @@ _at_least = operator(_piecewise.clamp_min.variant("ClampBackward0"))
 _at_most = operator(_piecewise.clamp_max.variant("ClampBackward0"))
 
 
-def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+def clamp(input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """``input`` kept between ``min`` and ``max``, numbers or tensors; either may be None.
 
     Where ``input`` equals a bound it gets the whole gradient. Raises RuntimeError if both are None.
@@ -242,17 +253,21 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 clip = clamp
 
 
-def clamp_min(input: Any, min: Any) -> Any:
+def clamp_min(input: Tensor, min: Tensor | float) -> Tensor:
     """``clamp(input, min=min)``."""
     return clamp(input, min=min)
 
 
-def clamp_max(input: Any, max: Any) -> Any:
+def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
     """``clamp(input, max=max)``."""
     return clamp(input, max=max)
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor: ...
+def where(condition: Any, input: Any = None, other: Any = None) -> Tensor | tuple[Tensor, ...]:
     """``input`` where the condition holds, ``other`` elsewhere; with a condition alone, the indices of its Trues."""
     condition = tensor_arg("where", condition, "condition")
     if input is None and other is None:
@@ -267,7 +282,7 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return apply(_piecewise.chosen, (condition, *alike(_piecewise.chosen, input, other)), {})
 
 
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """``input`` with ``value`` (a number or 0-d tensor, which must fit its dtype) where ``mask`` is True."""
     x, mask = tensor_arg("masked_fill", input), tensor_arg("masked_fill", mask, "mask", 2)
     if dtypes.of(mask.array.dtype) is not dtypes.boolean:
@@ -281,7 +296,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return where(mask, to_dtype(value, x.array.dtype), x)
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + e**(beta x)) / beta; the line y = x where beta x > threshold."""
     x = tensor_arg("softplus", input)
     if dtypes.kind(x.array.dtype) != "f":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -21,8 +21,13 @@ from gradwright.ops import piecewise as _piecewise
 from gradwright.ops.shape import copy as _copy
 from gradwright.reading.torch import NUMBER, operands, tensor_arg, to_dtype
 
+if TYPE_CHECKING:
+    from gradwright._typing import Binary, Property, Tensor, Unary
 
-def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Callable[[Any, Any], Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Binary:
     """The operator method of ``op``: promotes its operands, and returns NotImplemented for what it cannot take."""
 
     def slow(x: Any, y: Any) -> Any:
@@ -64,10 +69,10 @@ def refuse_booleans(sign: str, *values: Any) -> None:
         )
 
 
-def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Callable[[Any, Any], Any]:
+def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Binary:
     """The function of two arguments; ``numbers``: which of them may be a number, "either", "other" or "none"."""
-    method = operator(op, floating=floating)
-    swapped = operator(op, floating=floating, reflected=True)
+    method: Any = operator(op, floating=floating)
+    swapped: Any = operator(op, floating=floating, reflected=True)
 
     def call(input: Any, other: Any) -> Any:
         if isinstance(input, TensorBase):
@@ -88,7 +93,7 @@ def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Call
     return call
 
 
-def floating(op: Op) -> Callable[[Any], Any]:
+def floating(op: Op) -> Unary:
     """A function that computes in floating point: integers and booleans become the default dtype first."""
     def slow(x: Any) -> Any:
         whole = dtypes.of(x.array.dtype).category < dtypes.FLOAT
@@ -97,7 +102,7 @@ def floating(op: Op) -> Callable[[Any], Any]:
     return unary(op, slow)
 
 
-def counting(op: Op) -> Callable[[Any], Any]:
+def counting(op: Op) -> Unary:
     """A function of numbers, which refuses booleans."""
 
     def slow(x: Any) -> Any:
@@ -114,7 +119,7 @@ def counting(op: Op) -> Callable[[Any], Any]:
 _nonzero = operator(_piecewise.not_equal)
 
 
-def logical(op: Op, name: str) -> Callable[[Any, Any], Any]:
+def logical(op: Op, name: str) -> Binary:
     """The function of what is nonzero in two tensors."""
     method = operator(op)
 
@@ -135,7 +140,7 @@ def without_slope(op: Op, *inputs: str) -> Op:
     return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())))
 
 
-def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
+def inplace(function: F, short: Any = None) -> F:
     """The in-place form of a function: its result is written into its first argument, history and all.
 
     What one operation saves of the old values is kept by `store`. A function made of several, which is noticed the
@@ -161,7 +166,7 @@ def inplace(function: Any, short: Any = None) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
     call.__doc__ = f"In-place form of `{function.__name__}`."
-    return call
+    return cast("F", call)
 
 
 def _is_composite(out: Any, start: int, given: Sequence[Any]) -> bool:
@@ -171,7 +176,12 @@ def _is_composite(out: Any, start: int, given: Sequence[Any]) -> bool:
     return any(n._next and n._seq > start and n not in nodes and operation(n) != "ToCopy" for n in last)
 
 
-def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Callable[[Any, Any], Any]:
+def attribute(function: Callable[[Any], Tensor]) -> Property:
+    """A function of one tensor as an attribute of tensors."""
+    return cast("Property", property(function))
+
+
+def inplace_operator(method: Callable[..., Any], short: Any = None) -> Binary:
     """`inplace` for an operator of two arguments; ``short`` is its short way (see `gradwright.reading.overwrite`)."""
 
     def call(self: Any, other: Any) -> Any:
@@ -181,7 +191,7 @@ def inplace_operator(method: Callable[[Any, Any], Any], short: Any = None) -> Ca
         out = method(there, there if other is self else other)
         return out if out is NotImplemented else store(self, out)
 
-    return call
+    return cast("Binary", call)
 
 
 def aside(x: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -13,6 +14,9 @@ from gradwright.face.returns import opaque, return_type
 from gradwright.face.shape import flatten, reshape
 from gradwright.ops import sets as _sets
 from gradwright.reading.torch import tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Histogram, HistogramDD, Ints, Tensor
 
 __all__ = ["histc", "histogram", "histogramdd"]
 
@@ -45,7 +49,7 @@ def _counts(bins: int) -> int:
     return bins
 
 
-def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of ``bins`` equal parts of [min, max]; of the range of the entries if equal."""
     x = _floats("histc", input)
     min, max = number("histc", "min", min), number("histc", "max", max)
@@ -53,7 +57,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     return to_dtype(apply(_sets.histc, (x,), {"bins": _counts(bins), "low": low, "high": high}), x.dtype)
 
 
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogram(input: Tensor, bins: Tensor | int, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
+              density: bool = False) -> Histogram:  # fmt: skip
     """Counts, or summed weights, of the entries in each bin, and the bins' edges.
 
     ``bins``: how many, within ``range``, or the edges; ``density`` scales the counts so that their integral is 1.
@@ -64,7 +69,8 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     return _HISTOGRAM(hist, edges[0])
 
 
-def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogramdd(input: Tensor, bins: Ints | Sequence[Tensor], *, range: Sequence[float] | None = None,
+                weight: Tensor | None = None, density: bool = False) -> HistogramDD:  # fmt: skip
     """`histogram` of points: the last dim holds their coordinates, each of which has its bins."""
     x = _floats("histogramdd", input)
     if x.array.ndim < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from gradwright.reading import overwrite
 from gradwright.reading.require import require, within
 from gradwright.reading.torch import NUMBER, counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
 
+if TYPE_CHECKING:
+    from gradwright._typing import Index, Number, Tensor, TensorLike
+
 __all__ = [
     "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "argwhere", "fill", "fill_", "index_put",
     "index_put_", "is_nonzero", "masked_scatter", "masked_select", "nonzero", "nonzero_static", "put", "take",
@@ -44,7 +47,7 @@ _masked, _taken = (_index.at.variant(f"{name}Backward0") for name in ("MaskedSel
 _masked_scattered, _put, _filled = (_index.put.variant(f"{n}Backward0") for n in ("MaskedScatter", "Put", "Fill"))
 
 
-def getitem(self: Any, key: Any) -> Any:
+def getitem(self: Tensor, key: Index) -> Tensor:
     """``self[key]``: a view for ints, slices, None and ``...``; a copy for index tensors and masks."""
     if key.__class__ is int:
         return _select(self, {"key": (key, ...)})
@@ -54,7 +57,7 @@ def getitem(self: Any, key: Any) -> Any:
     return (_select if isinstance(parts[0], int) else _slice)(x, {"key": parts})
 
 
-def setitem(self: Any, key: Any, value: Any) -> None:
+def setitem(self: Tensor, key: Index, value: TensorLike) -> None:
     """``self[key] = value``, in place, with history; ``value`` broadcasts to the shape of ``self[key]``.
 
     Without index tensors and masks it is copied from whatever device, as by `copy_`.
@@ -104,7 +107,7 @@ def _fitted(function: str, value: Any, like: Any, target: tuple[int, ...]) -> An
     return apply(_copied, (value,), {}) if followed(value) else value
 
 
-def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Copy ``src``, broadcast, converted and moved, into this tensor; gradients flow to ``src``."""
     shape, source = self.array.shape, tensor_arg("copy_", src, "other", 2)
     if source.array.ndim > len(shape):
@@ -123,23 +126,23 @@ def _spread(function: str, x: Any, value: Any) -> Any:
     return _fitted(function, value, x, x.array.shape)
 
 
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """``value``, a number or a 0-d tensor, in the shape and dtype of ``input``, to which zeros flow back."""
     x = tensor_arg("fill", input)
     return apply(_filled, (x, _spread("fill", x, value)), {"key": (...,)})
 
 
-def fill_(self: Any, value: Any) -> Any:
+def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     """Set every entry to ``value``, a number or a 0-d tensor."""
     return assign(self, _spread("fill_", self, value), uniform=True)
 
 
-def zero_(self: Any) -> Any:
+def zero_(self: Tensor) -> Tensor:
     """Set every entry to 0."""
     return fill_(self, 0)
 
 
-def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of ``input`` with ``input[indices] = values``; with ``accumulate`` they are added, repeated ones too.
 
     An index of None stands for all of its dim.
@@ -161,7 +164,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 index_put_ = inplace(index_put)
 
 
-def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Set the entries whose indices are all equal; with ``wrap`` a tall matrix has another diagonal below each."""
     shape = self.array.shape
     if len(shape) < 2:
@@ -183,18 +186,18 @@ def _mask(function: str, mask: Any) -> Any:
     return mask
 
 
-def _alike(x: Any, mask: Any) -> tuple[Any, Any]:
+def _alike(x: Any, mask: Any) -> tuple[Any, ...]:
     """Both broadcast to their common shape."""
     return broadcast_tensors(x, mask) if x.array.shape != mask.array.shape else (x, mask)
 
 
-def masked_select(input: Any, mask: Any) -> Any:
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The entries where the mask, broadcast together with ``input``, is True, in one dim."""
     x, where = _alike(tensor_arg("masked_select", input), _mask("masked_select", mask))
     return apply(_masked, (x, where), {"key": (HERE,)})
 
 
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of ``input`` in which the entries where the mask is True are, in order, the first ones of ``source``."""
     x, where = _alike(tensor_arg("masked_scatter", input), _mask("masked_scatter", mask))
     source = tensor_arg("masked_scatter", source, "source", 3)
@@ -241,13 +244,13 @@ def _places(function: str, x: Any, index: Any) -> Any:
     return index
 
 
-def take(input: Any, index: Any) -> Any:
+def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries of the flattened tensor at these places, in the shape of ``index``."""
     x = tensor_arg("take", input)
     return apply(_taken, (flatten(x), _places("take", x, index)), {"key": (HERE,)})
 
 
-def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of ``input`` with ``source`` at these places of the flattened tensor, written or added."""
     x, source = tensor_arg("put", input), tensor_arg("put", source, "source", 3)
     where = _places("put_", x, index)
@@ -269,7 +272,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     return reshape(out, x.array.shape)
 
 
-def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Entries at ``indices`` along ``dim`` (of the flattened tensor if None); the other dims broadcast."""
     x, indices = tensor_arg("take_along_dim", input), tensor_arg("take_along_dim", indices, "indices", 2)
     if dtypes.of(indices.array.dtype) is not dtypes.int64:
@@ -295,7 +298,11 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return apply(_scatter.take_along_axis, (x, where % max(n, 1)), {"axis": axis})
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """The indices of the nonzero entries: a row for each, or a tuple with one tensor for each dim."""
     x = tensor_arg("nonzero", input)
     found = apply(_sets.nonzero, (reshape(x, 1) if not x.array.ndim else x,), {})
@@ -304,17 +311,17 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return stack(found, 1) if x.array.ndim else reshape(found[0][:0], (int(found[0].array.shape[0]), 0))
 
 
-def argwhere(input: Any) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """The indices of the nonzero entries, a row for each."""
     return nonzero(input)
 
 
-def is_nonzero(input: Any) -> bool:
+def is_nonzero(input: Tensor) -> bool:
     """Whether the one entry of ``input`` is not 0; RuntimeError if it has none or several."""
     return bool(tensor_arg("is_nonzero", input))
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: Tensor, shape: Sequence[int]) -> tuple[Tensor, ...]:
     """For places in row-major order of a tensor of this shape: their indices, a tensor for each dim."""
     where = tensor_arg("unravel_index", indices, "indices").array
     if dtypes.kind(where.dtype) not in "iu":
@@ -323,7 +330,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     return tuple(indices // prod(size[k + 1 :]) % n for k, n in enumerate(size))
 
 
-def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first ``size`` rows of `nonzero`, filled up with ``fill_value``."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
@@ -331,12 +338,15 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
     return constant_pad_nd(found, (0, 0, 0, size - found.array.shape[0]), fill_value)
 
 
-def _unsafe_masked_index(x: Any, mask: Any, indices: Any, fill: Any) -> Any:
+def _unsafe_masked_index(x: Tensor, mask: Tensor, indices: list[Tensor | None] | tuple[Tensor | None, ...] | None,
+                         fill: Number) -> Tensor:  # fmt: skip
     """``x[indices]`` where the mask holds, whose other indices may be out of range; ``fill`` elsewhere."""
     return getitem(x, _safe(x, mask, indices)).masked_fill(mask.logical_not(), fill)
 
 
-def _unsafe_masked_index_put_accumulate(x: Any, mask: Any, indices: Any, values: Any) -> Any:
+def _unsafe_masked_index_put_accumulate(x: Tensor, mask: Tensor,
+                                        indices: list[Tensor | None] | tuple[Tensor | None, ...] | None,
+                                        values: Tensor) -> Tensor:  # fmt: skip
     """A copy of ``x`` with ``values`` added at the indices where the mask holds."""
     return index_put(x, _safe(x, mask, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True)
 

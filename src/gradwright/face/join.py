@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright import dtypes
 from gradwright.backends import differ, to_host
@@ -14,10 +14,13 @@ from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.errors import size as _text
 from gradwright.face.memory_format import contiguous_format
-from gradwright.face.rearrange import constant_pad_nd
-from gradwright.face.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape
+from gradwright.face.rearrange import atleast_1d, atleast_2d, atleast_3d, constant_pad_nd
+from gradwright.face.shape import expand, reshape
 from gradwright.ops import shape as _shape
 from gradwright.reading.torch import one_dim, result_type, tensor_arg, tensor_list, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Stacking, Tensor
 
 __all__ = [
     "_chunk_cat", "block_diag", "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",
@@ -29,7 +32,7 @@ _joined, _stacked = joining(_shape.concat), joining(_shape.stack)
 _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 
-def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
     dim = dim if axis is None else axis
     items = tensor_list("cat", tensors, empty=ValueError)
@@ -81,7 +84,7 @@ def _of_one_dtype(items: list[Any]) -> list[Any]:
 concat = concatenate = cat
 
 
-def stack(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim."""
     dim = dim if axis is None else axis
     items = _of_one_dtype(tensor_list("stack", tensors))
@@ -95,7 +98,7 @@ def stack(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Any:
     return _stacked(items, {"axis": one_dim("stack", dim, len(shape) + 1)})
 
 
-def _stacking(name: str, widen: Callable[[Any], Any], dim: int, doc: str) -> Callable[..., Any]:
+def _stacking(name: str, widen: Callable[[Any], Any], dim: int, doc: str) -> Stacking:
     def call(tensors: Any) -> Any:
         items = [widen(x) for x in tensor_list(name, tensors)]
         return cat(items, 0 if items[0].array.ndim == 1 else dim)
@@ -113,10 +116,11 @@ column_stack = _stacking(
 )
 
 
-def split(tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int] | None = None, dim: int = 0, *,
+          split_size: int | None = None) -> tuple[Tensor, ...]:  # fmt: skip
     """Views of consecutive pieces along ``dim``: of one size (the last may be smaller), or of the sizes listed."""
     x = tensor_arg("split", tensor, "tensor")
-    how = split_size if split_size_or_sections is None else split_size_or_sections
+    how: Any = split_size if split_size_or_sections is None else split_size_or_sections
     if isinstance(how, (tuple, list)):
         return split_with_sizes(x, how, dim)
     if not hasattr(how, "__index__"):
@@ -137,7 +141,7 @@ def _divided(function: str, x: Any, dim: int) -> tuple[int, int]:
     return axis, x.array.shape[axis]
 
 
-def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of these sizes along ``dim``."""
     x = tensor_arg("split_with_sizes", input)
     axis, n = _divided("split_with_sizes", x, dim)
@@ -150,8 +154,9 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, .
     return tuple(apply(_split_with_sizes, (x,), {"sizes": parts, "axis": axis}))
 
 
-def tensor_split(input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
-                 sections: Any = None, tensor_indices_or_sections: Any = None) -> tuple[Any, ...]:  # fmt: skip
+def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor | None = None, dim: int = 0, *,
+                 indices: Sequence[int] | None = None, sections: int | None = None,
+                 tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:  # fmt: skip
     """Views of pieces along ``dim``: so many of nearly equal size, or cut at the indices listed."""
     x = tensor_arg("tensor_split", input)
     named = (indices_or_sections, indices, sections, tensor_indices_or_sections)
@@ -183,7 +188,7 @@ def _cut(x: Any, at: Any, axis: int) -> tuple[Any, ...]:
     return tuple(x[(*(slice(None),) * axis, slice(a, max(a, b)))] for a, b in cuts)
 
 
-def _splitting(name: str, least: int, dim: int) -> Callable[..., Any]:
+def _splitting(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]:
     def call(input: Any, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
         x = tensor_arg(name, input)
         ndim = x.array.ndim
@@ -210,7 +215,7 @@ def _splitting(name: str, least: int, dim: int) -> Callable[..., Any]:
 hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
 
 
-def chunk(input: Any, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Any, ...]:
+def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """At most ``chunks`` views of equal size along ``dim``; the last may be smaller."""
     dim = dim if axis is None else axis
     x = tensor_arg("chunk", input)
@@ -222,7 +227,7 @@ def chunk(input: Any, chunks: int, dim: int = 0, *, axis: int | None = None) -> 
     return split(x, -(-n // chunks), axis) if n else split_with_sizes(x, [0] * chunks, axis)
 
 
-def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Any, ...]:
+def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """Views of the slices along ``dim``, which is dropped."""
     dim = dim if axis is None else axis
     x = tensor_arg("unbind", input)
@@ -231,7 +236,10 @@ def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Any, .
     return tuple(apply(_shape.unstack, (x,), {"axis": one_dim("unbind", dim, x.array.ndim)}))
 
 
-def copied(f: Callable[..., Any], name: str) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def copied(f: F, name: str) -> F:
     """A view function whose results have memory of their own."""
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
@@ -241,14 +249,14 @@ def copied(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`{f.__name__}` as a copy."
-    return call
+    return call  # type: ignore[return-value]
 
 
 unsafe_split, unsafe_chunk = copied(split, "unsafe_split"), copied(chunk, "unsafe_chunk")
 unsafe_split_with_sizes = copied(split_with_sizes, "unsafe_split_with_sizes")
 
 
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Vectors expanded to a grid: the k-th varies along dim k ("ij"), or the first two the other way round ("xy")."""
     many = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     items = tensor_list("meshgrid", list(many))
@@ -273,7 +281,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices (vectors as rows) along the diagonal of a larger one, zeros elsewhere."""
     if not tensors:
         raise RuntimeError("block_diag(): expected at least one tensor")
@@ -292,7 +300,7 @@ def block_diag(*tensors: Any) -> Any:
     ])  # fmt: skip
 
 
-def _chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
+def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Each tensor cut into ``num_chunks`` along ``dim``, padded with zeros, flattened from there; chunks joined."""
     items = tensor_list("_chunk_cat", tensors)
     if num_chunks < 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import nan
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply
@@ -14,6 +14,9 @@ from gradwright.face.returns import return_type
 from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
 from gradwright.reading.torch import number_beside, numpy_names, one_dim, tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor, ValuesIndices
 
 __all__ = [
     "argsort", "kthvalue", "median", "mode", "msort", "nanmedian", "sort", "topk",
@@ -44,13 +47,13 @@ def _ordering(x: Any, axis: int, descending: bool) -> Any:
 
 
 @numpy_names
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort ``input`` along ``dim``; equal entries keep their order."""
     return _ordering(*_sortable("argsort", input, dim), descending)
 
 
 @numpy_names
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool | None = False) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False) -> ValuesIndices:
     """Values in order along ``dim``, and where they stood; equal entries keep their order."""
     x, axis = _sortable("sort", input, dim)
     return VALUES["sort"](*_taken(_sorted, x, _ordering(x, axis, descending), axis))
@@ -60,13 +63,13 @@ def _taken(op: Any, x: Any, indices: Any, axis: int) -> tuple[Any, Any]:
     return apply(op, (x, indices), {"axis": axis}) if x.array.ndim else x.clone(), indices
 
 
-def msort(input: Any) -> Any:
+def msort(input: Tensor) -> Tensor:
     """Values in order along the first dim."""
     return sort(input, 0)[0]
 
 
 @numpy_names
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
     """The ``k`` largest (smallest) entries along ``dim`` in order, and where they stood."""
     x, axis = _sortable("topk", input, dim)
     n = x.array.shape[axis] if x.array.ndim else 1
@@ -79,7 +82,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 
 
 @numpy_names
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The ``k``-th smallest entry along ``dim``, counted from 1, and where it stands."""
     x, axis, k = *_sortable("kthvalue", input, dim), number("kthvalue", "k", k)
     n = nonempty("kthvalue", x, axis).array.shape[axis] if x.array.ndim else 1
@@ -100,20 +103,28 @@ def _median(name: str, input: Any, dim: Any, keepdim: bool, whole: Any, along: A
     return VALUES[name](*picked(along, x, _order.argmedian, axis, keepdim, nan=whole is _order.median))
 
 
+@overload
+def median(input: Tensor) -> Tensor: ...
+@overload
+def median(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
 @numpy_names
-def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
     """The middle entry, the lower of two: of all, or along ``dim`` with where it stands. NaN where there is one."""
     return _median("median", input, dim, keepdim, _order.median, _middle)
 
 
+@overload
+def nanmedian(input: Tensor) -> Tensor: ...
+@overload
+def nanmedian(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
 @numpy_names
-def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | ValuesIndices:
     """`median` of the entries that are not NaN."""
     return _median("nanmedian", input, dim, keepdim, _order.nanmedian, _nan_middle)
 
 
 @numpy_names
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
     """The most frequent entry along ``dim``, the smallest of several, and where it stands last."""
     x, axis = _sortable("mode", input, dim)
     return VALUES["mode"](*picked(_commonest, nonempty("mode", x, axis), _order.argmode, axis, keepdim))

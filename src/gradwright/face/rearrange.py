@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradwright import dtypes
 from gradwright.backends.generic import HERE
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase
 from gradwright.errors import size as _text
-from gradwright.face.shape import expand, flatten, listed, reshape, transpose
+from gradwright.face.shape import expand, flatten, listed, reshape, transpose, unsqueeze
 from gradwright.ops import index as _index
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading.require import within
 from gradwright.reading.torch import one_dim, tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, Ints, Number, Tensor, Unary
+
 __all__ = [
-    "constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave", "roll", "rot90", "tile",
+    "atleast_1d", "atleast_2d", "atleast_3d", "constant_pad_nd", "flip", "fliplr", "flipud", "repeat_interleave",
+    "roll", "rot90", "tile",
 ]  # fmt: skip
 
 _selected = _index.at.variant("IndexSelectBackward0")
 
 
 @listed("dims")
-def flip(input: Any, dims: Any) -> Any:
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A copy with its entries in reverse order along each of ``dims``."""
     axes = tuple(one_dim("flip", d, input.array.ndim, "dims") for d in dims)
     if len(set(axes)) < len(axes):
@@ -33,21 +38,21 @@ def flip(input: Any, dims: Any) -> Any:
     return apply(_shape.flip, (input,), {"axis": axes if input.array.ndim else ()})
 
 
-def fliplr(input: Any) -> Any:
+def fliplr(input: Tensor) -> Tensor:
     """Columns in reverse order: `flip` along dim 1."""
     if tensor_arg("fliplr", input).array.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
-def flipud(input: Any) -> Any:
+def flipud(input: Tensor) -> Tensor:
     """Rows in reverse order: `flip` along dim 0."""
     if tensor_arg("flipud", input).array.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
 
 
-def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by ``k`` quarter turns in the plane of two dims, from the first towards the second."""
     x = tensor_arg("rot90", input)
     if len(dims) != 2:
@@ -65,7 +70,7 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     return flip(x, a, b) if turns else x.clone()
 
 
-def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
+def roll(input: Tensor, shifts: Ints, dims: Dims = None) -> Tensor:
     """Entries moved on by ``shifts`` along ``dims`` (through all entries in order if None), wrapping round."""
     x = tensor_arg("roll", input)
     many = () if dims is None else (dims,) if hasattr(dims, "__index__") else tuple(dims)
@@ -84,7 +89,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
 
 
 @listed("repeats")
-def repeat(self: Any, repeats: Any) -> Any:
+def repeat(self: Tensor, repeats: tuple[int, ...]) -> Tensor:
     """A copy laid side by side, so many times along each dim; more repeats than dims put new dims in front."""
     if len(repeats) < self.array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -94,13 +99,13 @@ def repeat(self: Any, repeats: Any) -> Any:
 
 
 @listed("dims")
-def tile(input: Any, dims: Any) -> Any:
+def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     """`repeat`, with 1 for the dims in front that are not named."""
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
-def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *,
-                      output_size: int | None = None) -> Any:  # fmt: skip
+def repeat_interleave(input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:  # fmt: skip
     """Each slice along ``dim`` (each entry of the flattened tensor if None) repeated: all alike, or each its number.
 
     Of one tensor alone: the indices 0, 1, 2, ... each repeated so many times.
@@ -147,7 +152,7 @@ def _sized(output_size: int | None, n: int) -> None:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {n} but got {output_size}")
 
 
-def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
     """``value`` put around: ``pad`` is (before, after) for the last dim, then for the one before it; negative cuts."""
     x = tensor_arg("constant_pad_nd", input)
     if len(pad) % 2:
@@ -166,3 +171,22 @@ def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
                 f"invalid. Check dimension {axis} of your input."
             )
     return apply(_shape.constant_pad_nd, (x,), {"pad": pairs, "value": value})
+
+
+def _atleast(ndim: int, widen: Callable[[Any], Any]) -> Unary:
+    def call(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+            return tuple(call(x) for x in tensors[0])
+        if len(tensors) != 1:
+            return tuple(call(x) for x in tensors)
+        x = tensor_arg(call.__name__, tensors[0], "tensors")
+        return x if x.array.ndim >= ndim else widen(x)
+
+    call.__name__ = call.__qualname__ = f"atleast_{ndim}d"
+    call.__doc__ = f"Each tensor as it is if it has {ndim} dims or more, else with dims of length 1 put in."
+    return cast("Unary", call)
+
+
+atleast_1d = _atleast(1, lambda x: reshape(x, 1))
+atleast_2d = _atleast(2, lambda x: unsqueeze(atleast_1d(x), 0))
+atleast_3d = _atleast(3, lambda x: unsqueeze(atleast_2d(x), -1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
@@ -19,6 +19,9 @@ from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
 from gradwright.ops import scatter as _scatter
 from gradwright.reading.torch import counted, dims, numpy_names, one_dim, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, DType, Ints, MinMax, Tensor, ValuesIndices
 
 __all__ = [
     "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "count_nonzero", "log_softmax", "logsumexp", "max",
@@ -73,13 +76,13 @@ def nonempty(function: str, x: Any, dim: Any) -> Any:
 
 
 @numpy_names
-def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Sum over ``dim``; integers are summed in int64."""
     return reduced(_reduce.sum, "sum", widened(tensor_arg("sum", input), dtype), dim, keepdim)
 
 
 @numpy_names
-def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """`sum`, with NaN counted as 0. RuntimeError for complex tensors."""
     x = widened(tensor_arg("nansum", input), dtype)
     if dtypes.kind(x.array.dtype) == "c":
@@ -88,32 +91,32 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 
 
 @numpy_names
-def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Mean over ``dim``; RuntimeError for integers unless ``dtype`` is named."""
     return reduced(_reduce.mean, "mean", _real("mean", input, dtype), dim, keepdim)
 
 
 @numpy_names
-def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Mean over ``dim`` of the entries that are not NaN."""
     x = _real("nanmean", input, None)
     return nansum(x, dim, keepdim, dtype=dtype) / sum(~isnan(x), dim, keepdim)
 
 
 @numpy_names
-def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Product over ``dim``."""
     return reduced(_reduce.prod, "prod", widened(tensor_arg("prod", input), dtype), dim, keepdim)
 
 
 @numpy_names
-def amax(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Largest entry over ``dim``; tied entries share the gradient."""
     return reduced(_order.max, "amax", nonempty("amax", tensor_arg("amax", input), dim), dim, keepdim)
 
 
 @numpy_names
-def amin(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Smallest entry over ``dim``; tied entries share the gradient."""
     return reduced(_order.min, "amin", nonempty("amin", tensor_arg("amin", input), dim), dim, keepdim)
 
@@ -123,7 +126,7 @@ _aminmax = [op.variant("AminmaxBackward0") for op in (_order.min, _order.max)]
 
 
 @numpy_names
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
     """`amin` and `amax` in one call."""
     x = tensor_arg("aminmax", input)
     axis = None if dim is None else one_dim("aminmax", dim, x.array.ndim)
@@ -164,8 +167,17 @@ def zero_place(x: Any) -> Any:
     return wrap(backends.namespace(x.array).zeros_like(x.array, shape=(), dtype=counted(x, 0).array.dtype))
 
 
+@overload
+def max(input: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+@overload
+def max(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def max(input: Tensor, *, other: Tensor) -> Tensor: ...
 @numpy_names
-def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def max(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *,
+        other: Tensor | None = None) -> Tensor | ValuesIndices:  # fmt: skip
     """Largest entry of all; along ``dim`` a pair (values, indices); with a tensor in place of ``dim``, `maximum`."""
     dim = dim if other is None else other
     return _extremum("max", input, dim, keepdim, _order.largest, _order.argmax, _scatter.pick, maximum)
@@ -174,20 +186,30 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 _lowest = _scatter.pick.variant("MinBackward0")
 
 
+@overload
+def min(input: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+@overload
+def min(input: Tensor, dim: Tensor) -> Tensor: ...
+@overload
+def min(input: Tensor, *, other: Tensor) -> Tensor: ...
 @numpy_names
-def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+def min(input: Tensor, dim: int | Tensor | None = None, keepdim: bool = False, *,
+        other: Tensor | None = None) -> Tensor | ValuesIndices:  # fmt: skip
     """Smallest entry of all; along ``dim`` a pair (values, indices); with a tensor in place of ``dim``, `minimum`."""
     dim = dim if other is None else other
     return _extremum("min", input, dim, keepdim, _order.smallest, _order.argmin, _lowest, minimum)
 
 
 @numpy_names
-def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(input: Tensor, dim: Ints, keepdim: bool = False) -> Tensor:
     """log of the sum of exponentials over ``dim``, without overflow."""
     return reduced(_reduce.logsumexp, "logsumexp", inexact(tensor_arg("logsumexp", input)), dim, keepdim)
 
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def norm(input: Tensor, p: float | str | None = "fro", dim: Dims = None, keepdim: bool = False,
+         dtype: DType = None) -> Tensor:  # fmt: skip
     """Vector p-norm over ``dim``; "fro" is the 2-norm, "nuc" the sum of a matrix's singular values."""
     x = _real("norm", input, dtype)
     if p == "nuc":
@@ -212,19 +234,19 @@ def _truth(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @numpy_names
-def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether any entry is nonzero; over no dim at all if ``dim`` is (). Of uint8 tensors the answer is uint8."""
     return _truth(_reduce.any, "any", input, dim, keepdim)
 
 
 @numpy_names
-def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether every entry is nonzero; over no dim at all if ``dim`` is (). Of uint8 tensors the answer is uint8."""
     return _truth(_reduce.all, "all", input, dim, keepdim)
 
 
 @numpy_names
-def count_nonzero(input: Any, dim: Any = None) -> Any:
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many entries over ``dim`` are nonzero."""
     return sum(ne(tensor_arg("count_nonzero", input), 0), dim)
 
@@ -238,13 +260,13 @@ def _position(op: Op, name: str, x: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @numpy_names
-def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the largest entry along ``dim``, or in the flattened tensor."""
     return _position(_order.argmax, "argmax", input, dim, keepdim)
 
 
 @numpy_names
-def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the smallest entry along ``dim``, or in the flattened tensor."""
     return _position(_order.argmin, "argmin", input, dim, keepdim)
 
@@ -258,12 +280,12 @@ def _normalised(op: Op, name: str, x: Any, dim: int, dtype: Any) -> Any:
 
 
 @numpy_names
-def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
+def softmax(input: Tensor, dim: int, dtype: DType = None) -> Tensor:
     """Exponentials along ``dim`` scaled to sum to 1."""
     return _normalised(_activation.softmax, "softmax", input, dim, dtype)
 
 
 @numpy_names
-def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
+def log_softmax(input: Tensor, dim: int, dtype: DType = None) -> Tensor:
     """Logarithm of `softmax`, computed without overflow."""
     return _normalised(_activation.log_softmax, "log_softmax", input, dim, dtype)

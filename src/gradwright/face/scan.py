@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.apply import apply
 from gradwright.engine.view import alias_of
@@ -13,6 +13,9 @@ from gradwright.ops import order as _order
 from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import DType, Tensor, ValuesIndices
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"]
 
@@ -26,19 +29,19 @@ def _running(op: Op, name: str, x: Any, dim: int) -> Any:
 
 
 @numpy_names
-def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumsum(input: Tensor, dim: int, *, dtype: DType = None) -> Tensor:
     """Running sum along ``dim``; integers are summed in int64."""
     return _running(_scan.cumulative_sum, "cumsum", widened(tensor_arg("cumsum", input), dtype), dim)
 
 
 @numpy_names
-def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumprod(input: Tensor, dim: int, *, dtype: DType = None) -> Tensor:
     """Running product along ``dim``; integers are multiplied in int64."""
     return _running(_scan.cumulative_prod, "cumprod", widened(tensor_arg("cumprod", input), dtype), dim)
 
 
 @numpy_names
-def logcumsumexp(input: Any, dim: int) -> Any:
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """Running logarithm of the sum of exponentials along ``dim``, without overflow."""
     return _running(_scan.logcumsumexp, "logcumsumexp", inexact(tensor_arg("logcumsumexp", input)), dim)
 
@@ -53,12 +56,12 @@ def _running_extremum(name: str, x: Any, dim: int, op: Op, largest: bool) -> Any
 
 
 @numpy_names
-def cummax(input: Any, dim: int) -> Any:
+def cummax(input: Tensor, dim: int) -> ValuesIndices:
     """The largest entry so far along ``dim``, and where it stands (the last of several)."""
     return _running_extremum("cummax", input, dim, _maxima, True)
 
 
 @numpy_names
-def cummin(input: Any, dim: int) -> Any:
+def cummin(input: Tensor, dim: int) -> ValuesIndices:
     """The smallest entry so far along ``dim``, and where it stands (the last of several)."""
     return _running_extremum("cummin", input, dim, _minima, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.backends.generic import HERE
@@ -22,6 +22,9 @@ from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.reading.require import within
 from gradwright.reading.torch import counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Number, Tensor
 
 __all__ = [
     "gather", "index_add", "index_copy", "index_fill", "index_reduce", "index_select", "scatter", "scatter_add",
@@ -78,7 +81,7 @@ def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[
     return x, axis, index, src
 
 
-def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[i][index[i][j]] for dim 1; ``index`` may be smaller than ``input`` in the other dims."""
     x, shape = tensor_arg("gather", input), tensor_arg("gather", index, "index", 3).array.shape
     if not index.array.size and index.array.ndim != x.array.ndim:
@@ -95,12 +98,13 @@ def _scattered(op: Any, function: str, input: Any, dim: int, index: Any, src: An
     return _back(apply(op, (x, index, src), {"axis": axis}), input.array.shape)
 
 
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of ``input`` with ``src`` added: out[i][index[i][j]] += src[i][j] for dim 1; repeated indices add up."""
     return _scattered(_scatter.scatter_add, "scatter_add", input, dim, index, src)
 
 
-def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
+            reduce: str | None = None) -> Tensor:  # fmt: skip
     """A copy of ``input`` with ``src``, a tensor or a number, written: out[i][index[i][j]] = src[i][j] for dim 1.
 
     Where an index repeats, the last one stays. ``reduce``: "add" or "multiply" instead of writing.
@@ -120,7 +124,8 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     return _back(apply(_scatter.scatter, (y, index, src), {"axis": axis}), x.array.shape)
 
 
-def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
+                   include_self: bool = True) -> Tensor:  # fmt: skip
     """A copy of ``input`` in which each place combines its value with those of ``src`` that ``index`` sends to it.
 
     ``reduce``: "sum", "prod", "mean", "amax" or "amin". Without ``include_self`` what ``input`` has in these places
@@ -222,14 +227,14 @@ def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) 
     return x, axis, source, reshape(index, 1) if not where.ndim else index, (slice(None),) * axis + (HERE,)
 
 
-def index_select(input: Any, dim: int, index: Any) -> Any:
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of ``input`` at the vector ``index`` along ``dim``."""
     x, _, _, index, key = _along("index_select", input, dim, index)
     out = apply(_selected, (x, index), {"key": key})
     return out if input.array.ndim else _back(out, ())
 
 
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """A copy of ``input`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
     x, _, source, index, key = _along("index_add", input, dim, index, source)
     alpha = number("index_add", "alpha", alpha)
@@ -237,14 +242,14 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     return _back(apply(_index.add_at, (x, added, index), {"key": key}), input.array.shape)
 
 
-def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of ``input`` with the slices of ``source`` written at ``index`` along ``dim``; the last stays."""
     x, _, source, index, key = _along("index_copy", input, dim, index, source)
     source = winning(source, x, key, [index])
     return _back(apply(_copied, (x, source, index), {"key": key}), input.array.shape)
 
 
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """A copy of ``input`` with ``value``, a number or a 0-d tensor, in the slices at ``index`` along ``dim``."""
     x, axis, _, index, key = _along("index_fill", input, dim, index)
     if not isinstance(value, TensorBase):
@@ -258,7 +263,8 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     return _back(apply(_filled, (x, value, index), {"key": key}), input.array.shape)
 
 
-def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+                 include_self: bool = True) -> Tensor:  # fmt: skip
     """`scatter_reduce` of whole slices of ``source``: "prod", "mean", "amax" or "amin"."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")

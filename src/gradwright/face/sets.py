@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -22,6 +22,9 @@ from gradwright.reading.common import beside
 from gradwright.reading.require import within
 from gradwright.reading.torch import NUMBER, numpy_names, one_dim, operands, tensor_arg, tensor_list, to_dtype
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = [
     "bincount", "bucketize", "cartesian_prod", "combinations", "isin", "searchsorted", "unique", "unique_consecutive",
 ]  # fmt: skip
@@ -33,8 +36,8 @@ def _asked(values: Any, *others: tuple[bool, Any]) -> Any:
 
 
 @numpy_names
-def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-           dim: int | None = None) -> Any:  # fmt: skip
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Tensor | tuple[Tensor, ...]:  # fmt: skip
     """The distinct entries in order (or slices along ``dim``); where each went, and how often, if asked for."""
     x = tensor_arg("unique", input)
     if dim is not None and one_dim("unique", dim, x.array.ndim) < x.array.ndim:
@@ -50,8 +53,8 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 
 
 @numpy_names
-def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False,
-                       dim: int | None = None) -> Any:  # fmt: skip
+def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None) -> Tensor | tuple[Tensor, ...]:  # fmt: skip
     """The entries (or slices along ``dim``) without those that repeat the one before."""
     x = tensor_arg("unique_consecutive", input)
     axis = 0 if dim is None else one_dim("unique_consecutive", dim, x.array.ndim)
@@ -64,7 +67,7 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     )
 
 
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """For each entry of ``elements`` whether it is among ``test_elements``; one of the two may be a number."""
     if not any(isinstance(v, TensorBase) for v in (elements, test_elements)):
         raise TypeError(f"isin(): one of the two must be a Tensor, but got {kind(elements)} and {kind(test_elements)}")
@@ -72,8 +75,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return apply(_sets.isin, given, {"assume_unique": assume_unique, "invert": invert})
 
 
-def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
-                 side: str | None = None, sorter: Any = None) -> Any:  # fmt: skip
+def searchsorted(sorted_sequence: Tensor, input: Tensor, *, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where in the last dim of ``sorted_sequence`` each entry of ``input`` would go, to the left of equals or right.
 
     A 1-d sequence serves all entries; otherwise the other dims of the two must be the same.
@@ -93,7 +96,7 @@ def searchsorted(sorted_sequence: Any, input: Any, *, out_int32: bool = False, r
     return _found("searchsorted", edges, input, out_int32, right or side == "right")
 
 
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The number of the bucket between 1-d ``boundaries`` that each entry of ``input`` falls into."""
     edges = tensor_arg("bucketize", boundaries, "boundaries", 2)
     if edges.array.ndim != 1:
@@ -119,7 +122,7 @@ def _found(function: str, sequence: Any, values: Any, small: bool, right: bool) 
     return to_dtype(out, dtypes.int32) if small else out
 
 
-def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2, ... occurs in a 1-d tensor of them, or the sum of the ``weights`` of its places."""
     x = tensor_arg("bincount", input)
     shape = x.array.shape
@@ -144,7 +147,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     return opaque("bincount", "NotImplemented", weights, to_dtype(sums, dtypes.float32) if single else sums)
 
 
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of ``r`` entries of a 1-d tensor, one a row, in order."""
     x = tensor_arg("combinations", input)
     if x.array.ndim != 1:
@@ -158,7 +161,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return index_select(x, 0, beside(x.array, rows, dtypes.int64)).reshape(-1, r)
 
 
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All choices of one entry of each 1-d tensor, one a row, in order; of one tensor, itself."""
     xs = tensor_list("cartesian_prod", tensors)
     for x in xs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from gradwright.face.memory_format import order_like
 from gradwright.ops import shape as _shape
 from gradwright.reading.torch import one_dim, sizes, tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, Ints, Listed, MemoryFormat, Tensor
+
 __all__ = [
-    "adjoint", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
+    "adjoint", "broadcast_shapes", "broadcast_tensors", "broadcast_to",
     "clone", "flatten", "moveaxis", "movedim", "permute", "ravel", "reshape", "squeeze", "swapaxes", "swapdims", "t",
     "transpose", "unflatten", "unsqueeze",
 ]  # fmt: skip
@@ -31,7 +34,7 @@ _reshaped, _permuted, _unsqueezed, _copied = map(
 _t, _transposed = (direct(_shape.permute_dims.variant(f"{name}Backward0")) for name in ("T", "Transpose"))
 
 
-def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Callable[..., Any]]:
+def listed(argument: str) -> Callable[[Callable[[Any, Any], Any]], Listed]:
     """A function f(x, sizes) that may also be called as f(x, *sizes), and with ``argument=sizes``."""
 
     def decorate(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -68,12 +71,12 @@ def _inferred(function: str, x: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @listed("shape")
-def reshape(input: Any, shape: Any) -> Any:
+def reshape(input: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The same entries under another shape (one size may be -1); a view where memory allows it, else a copy."""
     return _reshaped(input, {"shape": _inferred("reshape", input, shape)})
 
 
-def view(self: Any, *shape: Any, **named: Any) -> Any:
+def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same memory under another shape; RuntimeError where only a copy could have it.
 
     A dtype instead of a shape reinterprets the bits; no gradient flows through that.
@@ -113,18 +116,18 @@ def _reinterpreted(x: Any, d: dtypes.dtype) -> Any:
     return out
 
 
-def view_as(self: Any, other: Any) -> Any:
+def view_as(self: Tensor, other: Tensor) -> Tensor:
     """``self`` viewed in the shape of ``other``."""
     return view(self, tensor_arg("view_as", other, "other", 2).array.shape)
 
 
-def reshape_as(self: Any, other: Any) -> Any:
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """``self`` reshaped to the shape of ``other``."""
     return reshape(self, tensor_arg("reshape_as", other, "other", 2).array.shape)
 
 
 @listed("dims")
-def permute(input: Any, dims: Any) -> Any:
+def permute(input: Tensor, dims: Sequence[int]) -> Tensor:
     """A view with its dims in the given order."""
     axes = tuple([one_dim("permute", d, input.array.ndim, "dims") for d in dims])
     if sorted(axes) != list(range(input.array.ndim)):
@@ -132,7 +135,7 @@ def permute(input: Any, dims: Any) -> Any:
     return _permuted(input, {"axes": axes})
 
 
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dims swapped."""
     x = tensor_arg("transpose", input)
     axes = list(range(x.array.ndim))
@@ -142,12 +145,12 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     return _transposed(x, {"axes": tuple(axes)})
 
 
-def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """`transpose` under its NumPy name."""
     return transpose(input, axis0, axis1)
 
 
-def swapdims(input: Any, dim0: int, dim1: int) -> Any:
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose` under another name."""
     return transpose(input, dim0, dim1)
 
@@ -159,35 +162,35 @@ def _matrices(name: str, x: Any) -> Any:
     return transpose(x, -2, -1) if x.array.ndim else x
 
 
-def adjoint(input: Any) -> Any:
+def adjoint(input: Tensor) -> Tensor:
     """Each matrix transposed and conjugated."""
     return conj(_matrices("tensor.adjoint()", tensor_arg("adjoint", input)))
 
 
-def mT(self: Any) -> Any:
+def mT(self: Tensor) -> Tensor:
     """Each matrix transposed, as a view."""
     return _matrices("tensor.mT", self)
 
 
-def mH(self: Any) -> Any:
+def mH(self: Tensor) -> Tensor:
     """Each matrix transposed and conjugated."""
     return conj(_matrices("tensor.mH", self))
 
 
-def H(self: Any) -> Any:
+def H(self: Tensor) -> Tensor:
     """A matrix transposed and conjugated."""
     if self.array.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor.")
     return conj(_matrices("tensor.H", self))
 
 
-def T(self: Any) -> Any:
+def T(self: Tensor) -> Tensor:
     """Its dims in reverse order, as a view."""
     ndim = self.array.ndim
     return _permuted(self, {"axes": (1, 0) if ndim == 2 else tuple(range(ndim))[::-1]})
 
 
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     """A view with dims ``source`` moved to ``destination``, the others keeping their order."""
     x = tensor_arg("movedim", input)
     n = x.array.ndim
@@ -212,7 +215,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 moveaxis = movedim
 
 
-def t(input: Any) -> Any:
+def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dims as they are. RuntimeError for more than two dims."""
     x = tensor_arg("t", input)
     if x.array.ndim > 2:
@@ -220,7 +223,7 @@ def t(input: Any) -> Any:
     return _t(x, {"axes": (1, 0)[2 - x.array.ndim :]})
 
 
-def expand(input: Any, *size: Any, implicit: bool = False, **named: Any) -> Any:
+def expand(input: Tensor, *size: int | Sequence[int], implicit: bool = False, **named: Any) -> Tensor:
     """A view with dims of length 1 repeated to ``size`` (-1 keeps a dim); new dims come in front."""
     return _expand(input, *size, **named)
 
@@ -254,17 +257,17 @@ def _expand(x: Any, wanted: Any) -> Any:
     return out
 
 
-def broadcast_to(input: Any, size: Any) -> Any:
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """`expand` under its NumPy name."""
     return expand(input, size)
 
 
-def expand_as(self: Any, other: Any) -> Any:
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """``self`` expanded to the shape of ``other``."""
     return expand(self, tensor_arg("expand_as", other, "other", 2).array.shape)
 
 
-def broadcast_shapes(*shapes: Any) -> dtypes.Size:
+def broadcast_shapes(*shapes: Ints) -> dtypes.Size:
     """The shape that tensors of these shapes broadcast to; an int stands for one dim. RuntimeError if there is none."""
     out: list[int] = []
     for k, given in enumerate(shapes):
@@ -282,15 +285,15 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
     return dtypes.Size(out)
 
 
-def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Views of the tensors, all expanded to their common shape."""
-    many = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    many: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shapes = [tensor_arg("broadcast_tensors", x, "tensors").array.shape for x in many]
     target = broadcast_shapes(*shapes)
     return tuple(expand(x, target) for x in many)
 
 
-def sum_to_size(self: Any, *size: Any) -> Any:
+def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """``self`` summed down to ``size``, from which it could have been broadcast."""
     wanted, have = sizes("sum_to_size", size), self.array.shape
     if not _shape.broadcasts(wanted, have):
@@ -299,7 +302,7 @@ def sum_to_size(self: Any, *size: Any) -> Any:
     return _shape.sum_to(x.__array_namespace__(), x, wanted)
 
 
-def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
+def squeeze(input: Tensor, dim: Dims = None, *, axis: Dims = None) -> Tensor:
     """A view without the dims of length 1 (or without ``dim``, where it has length 1)."""
     x, dim = tensor_arg("squeeze", input), axis if dim is None else dim
     shape = x.array.shape
@@ -317,13 +320,13 @@ def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
 _squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
 
 
-def unsqueeze(input: Any, dim: int | None = None, *, axis: int | None = None) -> Any:
+def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """A view with a dim of length 1 put in at ``dim``."""
     x = tensor_arg("unsqueeze", input)
     return _unsqueezed(x, {"axis": one_dim("unsqueeze", axis if dim is None else dim, x.array.ndim + 1)})
 
 
-def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dims ``start_dim`` to ``end_dim`` merged into one."""
     x = tensor_arg("flatten", input)
     shape = x.array.shape
@@ -336,12 +339,12 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return x if a == b else reshape(x, (*shape[:a], math.prod(shape[a : b + 1]), *shape[b + 1 :]))
 
 
-def ravel(input: Any) -> Any:
+def ravel(input: Tensor) -> Tensor:
     """All entries in one dim."""
     return flatten(input)
 
 
-def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dim ``dim`` split into several of the given sizes."""
     x = tensor_arg("unflatten", input)
     if not x.array.ndim:
@@ -358,26 +361,7 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     return reshape(x, (*x.array.shape[:d], *sizes, *x.array.shape[d + 1 :]))
 
 
-def _atleast(ndim: int, widen: Callable[[Any], Any]) -> Callable[..., Any]:
-    def call(*tensors: Any) -> Any:
-        if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-            return tuple(call(x) for x in tensors[0])
-        if len(tensors) != 1:
-            return tuple(call(x) for x in tensors)
-        x = tensor_arg(call.__name__, tensors[0], "tensors")
-        return x if x.array.ndim >= ndim else widen(x)
-
-    call.__name__ = call.__qualname__ = f"atleast_{ndim}d"
-    call.__doc__ = f"Each tensor as it is if it has {ndim} dims or more, else with dims of length 1 put in."
-    return call
-
-
-atleast_1d = _atleast(1, lambda x: reshape(x, 1))
-atleast_2d = _atleast(2, lambda x: unsqueeze(atleast_1d(x), 0))
-atleast_3d = _atleast(3, lambda x: unsqueeze(atleast_2d(x), -1))
-
-
-def clone(input: Any, *, memory_format: Any = None) -> Any:
+def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy with the history of the original. It lies in memory as that does, without gaps, unless a format is named.
 
     RuntimeError for a format of another number of dims.
@@ -389,7 +373,10 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     return _copied(x, {}) if order is None else apply_one(_shape.lay, x, {"order": order})
 
 
-def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def rearranging(f: F) -> F:
     """The in-place form of a view function: the tensor itself takes on the new shape; its memory stays as it is."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -397,4 +384,4 @@ def rearranging(f: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__ = call.__qualname__ = f"{f.__name__}_"
     call.__doc__ = f"In-place form of `{f.__name__}`."
-    return call
+    return call  # type: ignore[return-value]

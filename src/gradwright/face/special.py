@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
@@ -17,6 +16,9 @@ from gradwright.face.forms import alike, floating, function, without_slope
 from gradwright.op import Op
 from gradwright.ops import special as _special
 from gradwright.reading.torch import tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Binary, Tensor, Unary
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
@@ -29,7 +31,7 @@ lgamma, digamma = floating(_special.lgamma), floating(_special.digamma)
 xlogy = function(_special.xlogy, floating=True)
 
 
-def fixed(op: Op, name: str, node: str | None = None, half: bool = False, **static: Any) -> Callable[[Any], Any]:
+def fixed(op: Op, name: str, node: str | None = None, half: bool = False, **static: Any) -> Unary:
     """A function of one tensor: ``op`` with these static arguments, under another name."""
     variant = op if node is None else op.variant(node)
 
@@ -48,7 +50,7 @@ def fixed(op: Op, name: str, node: str | None = None, half: bool = False, **stat
 i0 = fixed(_special.bessel_i, "i0", "I0Backward0", half=True, order=0)
 
 
-def polygamma(n: int, input: Any) -> Any:
+def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of the digamma function; RuntimeError if n is negative."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind(n)}")
@@ -58,7 +60,7 @@ def polygamma(n: int, input: Any) -> Any:
     return fixed(_special.polygamma, "polygamma", half=True, n=n)(input)
 
 
-def mvlgamma(input: Any, p: int) -> Any:
+def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Logarithm of the multivariate gamma function: p (p-1)/4 log pi + sum of lgamma(x - j/2), j from 0 to p - 1."""
     x = tensor_arg("mvlgamma", input)
     if p < 1:
@@ -69,7 +71,7 @@ def mvlgamma(input: Any, p: int) -> Any:
     return total
 
 
-def logit(input: Any, eps: float | None = None) -> Any:
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with ``eps``, of x kept between eps and 1 - eps."""
     x = tensor_arg("logit", input)
     if dtypes.of(x.array.dtype).category < dtypes.FLOAT:
@@ -77,7 +79,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     return apply_one(_special.logit, x, {"eps": None if eps is None or eps < 0 else float(eps)})
 
 
-def _incomplete(op: Op) -> Callable[[Any, Any], Any]:
+def _incomplete(op: Op) -> Binary:
     refusing = without_slope(op, "x")
 
     def call(input: Any, other: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import TensorBase
@@ -19,6 +19,9 @@ from gradwright.ops import reduce as _reduce
 from gradwright.reading.common import beside
 from gradwright.reading.require import require
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, Number, Tensor
 
 __all__ = ["corrcoef", "cov", "nanquantile", "quantile", "std", "std_mean", "var", "var_mean"]
 
@@ -37,15 +40,15 @@ def _spread(op: Op, name: str, x: Any, dim: Any, keepdim: bool, unbiased: bool |
 
 
 @numpy_names
-def var(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-        correction: Any = None) -> Any:  # fmt: skip
+def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: Number | None = None) -> Tensor:  # fmt: skip
     """Variance over ``dim``: squares of deviations over n - correction (1 by default; 0 if not ``unbiased``)."""
     return _spread(_reduce.var, "var", input, dim, keepdim, unbiased, correction)
 
 
 @numpy_names
-def std(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-        correction: Any = None) -> Any:  # fmt: skip
+def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+        correction: Number | None = None) -> Tensor:  # fmt: skip
     """Standard deviation over ``dim``, the square root of `var`."""
     return _spread(_reduce.std, "std", input, dim, keepdim, unbiased, correction)
 
@@ -56,15 +59,15 @@ def _with_mean(spread: Any, input: Any, dim: Any, unbiased: Any, keepdim: bool, 
 
 
 @numpy_names
-def var_mean(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-             correction: Any = None) -> tuple[Any, Any]:  # fmt: skip
+def var_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: Number | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`var` and `mean` in one call."""
     return _with_mean(var, input, dim, unbiased, keepdim, correction)
 
 
 @numpy_names
-def std_mean(input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-             correction: Any = None) -> tuple[Any, Any]:  # fmt: skip
+def std_mean(input: Tensor, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *,
+             correction: Number | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`std` and `mean` in one call."""
     return _with_mean(std, input, dim, unbiased, keepdim, correction)
 
@@ -116,8 +119,8 @@ def _quantile(name: str, input: Any, q: Any, dim: int | None, keepdim: bool, int
 
 
 @numpy_names
-def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
-             interpolation: str = "linear") -> Any:  # fmt: skip
+def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
+             interpolation: str = "linear") -> Tensor:  # fmt: skip
     """The ``q``-th quantiles (0 to 1) of all entries or along ``dim``, a new first dim for several; NaN spreads.
 
     ``interpolation``, between the two nearest entries: linear, lower, higher, midpoint or nearest.
@@ -126,8 +129,8 @@ def quantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, 
 
 
 @numpy_names
-def nanquantile(input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
-                interpolation: str = "linear") -> Any:  # fmt: skip
+def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
+                interpolation: str = "linear") -> Tensor:  # fmt: skip
     """`quantile` of the entries that are not NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
@@ -142,7 +145,8 @@ def _weights(given: Any, name: str, n: int, kinds: str) -> Any:
     return w
 
 
-def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
+        aweights: Tensor | None = None) -> Tensor:  # fmt: skip
     """Covariances of the rows of ``input`` (a 1-d one is one row), whose columns are observations.
 
     ``fweights`` count how often each was observed, ``aweights`` how much each matters.
@@ -156,18 +160,18 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     if aweights is not None:
         a = _weights(aweights, "aweights", n, "f")
         w = a if w is None else w * a
-    total = n if w is None else reduce.sum(w)
+    total: Any = n if w is None else reduce.sum(w)
     if w is not None:
         require(total.array != 0, "cov(): weights sum to zero, can't be normalized")
     middle = reduce.sum(x if w is None else x * w, 1, keepdim=True) / (total if w is not None else n or 1)
     freedom = total - (correction * reduce.sum(w * a) / total if aweights is not None and correction else correction)
-    freedom = clamp(freedom, 0) if isinstance(freedom, TensorBase) else max(freedom, 0)
+    freedom = clamp(cast("Tensor", freedom), 0) if isinstance(freedom, TensorBase) else max(freedom, 0)
     centred = x - middle
     other = transpose(centred if w is None else centred * w, 0, 1)
     return squeeze(centred @ (conj(other) if x.is_complex() else other) / freedom)
 
 
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Tensor) -> Tensor:
     """Correlation coefficients of the rows of ``input``: `cov` over the standard deviations, kept within [-1, 1]."""
     x = tensor_arg("corrcoef", input)
     if x.array.ndim > 2:

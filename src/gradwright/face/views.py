@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
 from gradwright.reading.torch import one_dim, sizes, tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import MemoryFormat, Tensor
+
 __all__ = [
     "alias_copy", "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "detach", "detach_copy",
     "diagonal_copy", "diagonal_scatter", "expand_copy", "narrow", "narrow_copy", "permute_copy", "resize_as_",
@@ -49,7 +52,7 @@ def _integer(name: str, value: Any) -> int:
     return int(value.array) if isinstance(value, TensorBase) else value.__index__()
 
 
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """A view of ``length`` entries from ``start`` along ``dim``."""
     x = tensor_arg("narrow", input)
     if not x.array.ndim:
@@ -66,7 +69,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(first, first + length), ...)})
 
 
-def select(input: Any, dim: int, index: Any) -> Any:
+def select(input: Tensor, dim: int, index: int) -> Tensor:
     """A view of the slice at ``index`` along ``dim``, which is dropped."""
     x = tensor_arg("select", input)
     if x.array.ndim == 0:
@@ -79,7 +82,7 @@ def select(input: Any, dim: int, index: Any) -> Any:
     return apply(_select, (x,), {"key": (slice(None),) * axis + (k, ...)})
 
 
-def slice_view(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+def slice_view(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """A view of every ``step``-th slice along ``dim``, from ``start`` to below ``end``."""
     x = tensor_arg("slice", input)
     if not x.array.ndim:
@@ -116,7 +119,7 @@ def _owner(array: Any) -> Any:
     return array
 
 
-def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of windows of ``size`` entries, ``step`` apart, along ``dimension``; the window is the last dim."""
     x = tensor_arg("unfold", self)
     axis = one_dim("unfold", dimension, x.array.ndim, "dimension")
@@ -139,7 +142,7 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     return apply(_windows, (x,), {"source": (shape, strides, start), "target": target})
 
 
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the memory behind ``input``: one step along dim k moves ``stride[k]`` elements on.
 
     Gradients flow to the entries of ``input``, not to those of its memory that it does not show.
@@ -182,7 +185,7 @@ def _begins_within(array: LevelArray) -> bool:
     return plain.ndim == array.ndim and isinstance(plain, np.ndarray) and _layout(wrap(plain))[2] > 0
 
 
-def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Tensor]:
     """The function (x, src, *where): a copy of x in which the view that ``read(x, *where)`` takes is ``src``."""
     node = "".join(w.title() for w in name.split("_"))
     op = _index.write_view.variant(f"{node}Backward0")
@@ -212,12 +215,12 @@ diagonal_scatter = _scatter(diagonal, "diagonal_scatter")
 as_strided_scatter = _scatter(as_strided, "as_strided_scatter")
 
 
-def alias(input: Any) -> Any:
+def alias(input: Tensor) -> Tensor:
     """The same memory under another name, with history."""
     return apply(_shape.alias, (tensor_arg("alias", input),), {})
 
 
-def detach(input: Any) -> Any:
+def detach(input: Tensor) -> Tensor:
     """The same memory without history."""
     return aside(input, alias_of(tensor_arg("detach", input)), "detach()")
 
@@ -235,7 +238,7 @@ transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy, view_copy = (
 )
 
 
-def contiguous(self: Any, *, memory_format: Any = contiguous_format) -> Any:
+def contiguous(self: Tensor, *, memory_format: MemoryFormat = contiguous_format) -> Tensor:
     """Itself if its elements lie in the order of the format (row-major) without gaps, else a copy in which they do.
 
     RuntimeError for a format of another number of dims.
@@ -246,12 +249,12 @@ def contiguous(self: Any, *, memory_format: Any = contiguous_format) -> Any:
     return clone(self, memory_format=memory_format)
 
 
-def storage_offset(self: Any) -> int:
+def storage_offset(self: Tensor) -> int:
     """How many elements from the start of its memory its first element lies."""
     return _layout(self)[2]
 
 
-def set_(self: Any, source: Any = None) -> Any:
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
     """Let this tensor show the memory of ``source``, which from then on they share without sharing versions.
 
     RuntimeError for a leaf that requires grad and for another dtype. There is no derivative: what was recorded of
@@ -281,7 +284,7 @@ def set_(self: Any, source: Any = None) -> Any:
     return x
 
 
-def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
+def resize_(self: Tensor, *size: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
     """Give this tensor, which must need no gradient, another size in the order of the format, row-major by default.
 
     What its memory holds stays. If that is too small, the tensor gets its own, in which new entries are 0.
@@ -308,7 +311,7 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     return self if memory_format is None else resize_(self, shape, memory_format=memory_format)
 
 
-def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`resize_` to the size of another tensor; ``preserve_format`` is the format of that."""
     template = tensor_arg("resize_as_", the_template, "the_template", 2)
     wanted = suggested(template) if memory_format is preserve_format else memory_format

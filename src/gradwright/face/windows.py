@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
+
+if TYPE_CHECKING:
+    from gradwright._typing import Window
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 
@@ -51,7 +54,7 @@ def kaiser(beta: float) -> Callable[[Any, int], Any]:
     return lambda k, m: i0(beta * xp.sqrt(xp.maximum(1 - (2 * k / (m - 1) - 1) ** 2, 0))) / i0(beta)
 
 
-def _window(name: str, formula: Callable[..., Any], about: str, **defaults: float) -> Callable[..., Any]:
+def _window(name: str, formula: Callable[..., Any], about: str, **defaults: float) -> Window:
     """A function ``name(window_length, periodic=True, <its parameters>, *, dtype, device, requires_grad)``."""
 
     def call(window_length: int, periodic: bool = True, *parameters: float, dtype: Any = None, layout: Any = None,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy import ndarray
 
@@ -40,6 +40,9 @@ from gradwright.function.ctx import BackwardNode
 from gradwright.function.outputs import recorded, unrecorded
 from gradwright.guards.in_forward import inside
 from gradwright.guards.outside_ctx import UNREAD
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 _new = object.__new__
 heard: Callable[[Any, tuple[Any, ...]], Any] | None = None
@@ -104,25 +107,32 @@ class Function(Declarations, metaclass=FunctionMeta):
             f"(their first argument is ctx) and call {name}.apply(...)."
         )
 
-    @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs: a tensor or a tuple of tensors."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+    if TYPE_CHECKING:  # a subclass's have the arguments that they have
+        forward: ClassVar[Callable[..., Any]]
+        setup_context: ClassVar[Callable[..., Any]]
+        backward: ClassVar[Callable[..., Any]]
+        vjp: ClassVar[Callable[..., Any]]
+    else:
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Save for backward what it needs, when forward takes no ctx."""
-        raise NotImplementedError("setup_context is not implemented.")
+        @staticmethod
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            """Compute the outputs: a tensor or a tuple of tensors."""
+            raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments of forward, given those of its outputs."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
-        )
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+            """Save for backward what it needs, when forward takes no ctx."""
+            raise NotImplementedError("setup_context is not implemented.")
 
-    vjp = backward
+        @staticmethod
+        def backward(ctx: Any, *grad_outputs: Any) -> Any:
+            """The gradients of the arguments of forward, given those of its outputs."""
+            raise NotImplementedError(
+                "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+                "backward mode AD."
+            )
+
+        vjp = backward
 
     @classmethod
     def _derivative(cls) -> Callable[..., Any]:
@@ -141,7 +151,7 @@ class Function(Declarations, metaclass=FunctionMeta):
         return derivative
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: Any, **kwargs: Any) -> Tensor:
         """Run forward on the arguments and record it. Keywords are matched to forward's parameters.
 
         Raises RuntimeError if an argument marked dirty is not returned, or another was changed in place.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class Count(int):
 
     shape: dtypes.Size
 
+    @overload
+    def __call__(self, dim: None = None) -> dtypes.Size: ...
+    @overload
+    def __call__(self, dim: int) -> int: ...
     def __call__(self, dim: Any = None) -> Any:
         """The shape of the tensor, or the size of one dim."""
         return self.shape if dim is None else self.shape[one_dim("size", dim, len(self.shape))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol, cast
 
 from gradwright import dtypes
 from gradwright.backends.devices import device_of
@@ -11,8 +11,12 @@ from gradwright.face import memory_format
 from gradwright.methods.storage import TypedStorage, UntypedStorage
 
 
-def _never(what: str) -> Any:
-    return property(lambda self: False, doc=f"Whether {what}: never.")
+class _Never(Protocol):
+    def __get__(self, instance: Any, owner: Any) -> bool: ...
+
+
+def _never(what: str) -> _Never:
+    return cast("_Never", property(lambda self: False, doc=f"Whether {what}: never."))
 
 
 class Asked:

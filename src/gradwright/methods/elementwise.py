@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.face import activation as v
 from gradwright.face import arithmetic as a
@@ -12,6 +12,9 @@ from gradwright.face import elementwise as e
 from gradwright.face.forms import aside, inplace, store
 from gradwright.reading import overwrite
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Number, Tensor
 
 
 def _each(name: str, function: Callable[..., Any], *tensors: Any) -> Any:
@@ -35,38 +38,54 @@ class Elementwise:
     mul_, div_ = inplace(mul, overwrite.multiply), inplace(div, overwrite.divide)
     remainder_, floor_divide_ = inplace(remainder), inplace(floor_divide)
     true_divide, fmod, neg, reciprocal, square, pow = e.true_divide, e.fmod, e.neg, e.reciprocal, e.square, e.pow
-    true_divide_, fmod_, neg_, reciprocal_, square_ = map(inplace, (true_divide, fmod, neg, reciprocal, square))
+    true_divide_, fmod_, neg_, reciprocal_, square_ = (
+        inplace(true_divide), inplace(fmod), inplace(neg), inplace(reciprocal), inplace(square),
+    )  # fmt: skip
     subtract, multiply, divide, negative = sub, mul, div, neg
     subtract_, multiply_, divide_, negative_ = sub_, mul_, div_, neg_
     sqrt, rsqrt, exp, exp2, expm1 = e.sqrt, e.rsqrt, e.exp, e.exp2, e.expm1
-    sqrt_, rsqrt_, exp_, exp2_, expm1_, pow_ = map(inplace, (sqrt, rsqrt, exp, exp2, expm1, pow))
+    sqrt_, rsqrt_, exp_, exp2_, expm1_, pow_ = (
+        inplace(sqrt), inplace(rsqrt), inplace(exp), inplace(exp2), inplace(expm1), inplace(pow),
+    )  # fmt: skip
     log, log1p, log2, log10, sigmoid, relu = e.log, e.log1p, e.log2, e.log10, e.sigmoid, e.relu
-    log_, log1p_, log2_, log10_, sigmoid_, relu_ = map(inplace, (log, log1p, log2, log10, sigmoid, relu))
+    log_, log1p_, log2_, log10_, sigmoid_, relu_ = (
+        inplace(log), inplace(log1p), inplace(log2), inplace(log10), inplace(sigmoid), inplace(relu),
+    )  # fmt: skip
 
     sin, cos, tan, asin, acos, atan, atan2 = e.sin, e.cos, e.tan, e.asin, e.acos, e.atan, e.atan2
-    sin_, cos_, tan_, asin_, acos_, atan_, atan2_ = map(inplace, (sin, cos, tan, asin, acos, atan, atan2))
+    sin_, cos_, tan_, asin_, acos_, atan_, atan2_ = (
+        inplace(sin), inplace(cos), inplace(tan), inplace(asin), inplace(acos), inplace(atan),
+        inplace(atan2),
+    )  # fmt: skip
     sinh, cosh, tanh, asinh, acosh, atanh = e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh
-    sinh_, cosh_, tanh_, asinh_, acosh_, atanh_ = map(inplace, (sinh, cosh, tanh, asinh, acosh, atanh))
+    sinh_, cosh_, tanh_, asinh_, acosh_, atanh_ = (
+        inplace(sinh), inplace(cosh), inplace(tanh), inplace(asinh), inplace(acosh), inplace(atanh),
+    )  # fmt: skip
     arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh = asin, acos, atan, atan2, asinh, acosh, atanh
     arcsin_, arccos_, arctan_, arctan2_ = asin_, acos_, atan_, atan2_
     arcsinh_, arccosh_, arctanh_ = asinh_, acosh_, atanh_
 
     abs, sign, sgn, floor, ceil, round, trunc = e.abs, e.sign, e.sgn, e.floor, e.ceil, e.round, e.trunc
-    abs_, sign_, sgn_, floor_, ceil_, round_, trunc_ = map(inplace, (abs, sign, sgn, floor, ceil, round, trunc))
+    abs_, sign_, sgn_, floor_, ceil_, round_, trunc_ = (
+        inplace(abs), inplace(sign), inplace(sgn), inplace(floor), inplace(ceil), inplace(round),
+        inplace(trunc),
+    )  # fmt: skip
     absolute, absolute_, fix, fix_ = abs, abs_, trunc, trunc_
     clamp, clamp_min, clamp_max, masked_fill = e.clamp, e.clamp_min, e.clamp_max, e.masked_fill
-    clamp_, clamp_min_, clamp_max_, masked_fill_ = map(inplace, (clamp, clamp_min, clamp_max, masked_fill))
+    clamp_, clamp_min_, clamp_max_, masked_fill_ = (
+        inplace(clamp), inplace(clamp_min), inplace(clamp_max), inplace(masked_fill),
+    )  # fmt: skip
     clip, clip_, maximum, minimum = clamp, clamp_, e.maximum, e.minimum
 
     eq, ne, lt, le, gt, ge = e.eq, e.ne, e.lt, e.le, e.gt, e.ge
-    eq_, ne_, lt_, le_, gt_, ge_ = map(inplace, (eq, ne, lt, le, gt, ge))
+    eq_, ne_, lt_, le_, gt_, ge_ = inplace(eq), inplace(ne), inplace(lt), inplace(le), inplace(gt), inplace(ge)
     not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
     not_equal_, less_, less_equal_, greater_, greater_equal_ = ne_, lt_, le_, gt_, ge_
     logical_and, logical_or, logical_xor, logical_not = e.logical_and, e.logical_or, e.logical_xor, e.logical_not
-    logical_and_, logical_or_, logical_xor_ = map(inplace, (logical_and, logical_or, logical_xor))
+    logical_and_, logical_or_, logical_xor_ = inplace(logical_and), inplace(logical_or), inplace(logical_xor)
     logical_not_ = inplace(logical_not)
     bitwise_and, bitwise_or, bitwise_xor, bitwise_not = e.bitwise_and, e.bitwise_or, e.bitwise_xor, e.bitwise_not
-    bitwise_and_, bitwise_or_, bitwise_xor_ = map(inplace, (bitwise_and, bitwise_or, bitwise_xor))
+    bitwise_and_, bitwise_or_, bitwise_xor_ = inplace(bitwise_and), inplace(bitwise_or), inplace(bitwise_xor)
     bitwise_not_ = inplace(bitwise_not)
     bitwise_left_shift, bitwise_right_shift = a.bitwise_left_shift, a.bitwise_right_shift
     bitwise_left_shift_, bitwise_right_shift_ = inplace(bitwise_left_shift), inplace(bitwise_right_shift)
@@ -74,11 +93,15 @@ class Elementwise:
     isposinf, isneginf = a.isposinf, a.isneginf
 
     lerp, addcmul, addcdiv, hypot, copysign, dist = a.lerp, a.addcmul, a.addcdiv, a.hypot, a.copysign, a.dist
-    lerp_, addcmul_, addcdiv_, hypot_, copysign_ = map(inplace, (lerp, addcmul, addcdiv, hypot, copysign))
+    lerp_, addcmul_, addcdiv_, hypot_, copysign_ = (
+        inplace(lerp), inplace(addcmul), inplace(addcdiv), inplace(hypot), inplace(copysign),
+    )  # fmt: skip
     frac, deg2rad, rad2deg, nan_to_num, heaviside = a.frac, a.deg2rad, a.rad2deg, a.nan_to_num, a.heaviside
-    frac_, deg2rad_, rad2deg_, nan_to_num_, heaviside_ = map(inplace, (frac, deg2rad, rad2deg, nan_to_num, heaviside))
+    frac_, deg2rad_, rad2deg_, nan_to_num_, heaviside_ = (
+        inplace(frac), inplace(deg2rad), inplace(rad2deg), inplace(nan_to_num), inplace(heaviside),
+    )  # fmt: skip
     gcd, lcm, ldexp, nextafter, frexp, positive = a.gcd, a.lcm, a.ldexp, a.nextafter, a.frexp, a.positive
-    gcd_, lcm_, ldexp_, nextafter_ = map(inplace, (gcd, lcm, ldexp, nextafter))
+    gcd_, lcm_, ldexp_, nextafter_ = inplace(gcd), inplace(lcm), inplace(ldexp), inplace(nextafter)
     fmax, fmin, logaddexp, logaddexp2, float_power = a.fmax, a.fmin, a.logaddexp, a.logaddexp2, e.float_power
 
     def float_power_(self, exponent: Any) -> Any:
@@ -100,7 +123,7 @@ class Elementwise:
         """Replace each element by what a function makes of it and those of two other tensors; not differentiable."""
         return _each("map2_", callable, self, x, y)
 
-    def where(self, condition: Any, other: Any) -> Any:
+    def where(self: Any, condition: Tensor, other: Tensor | Number) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
         return e.where(condition, self, other)
 
@@ -112,8 +135,8 @@ class Elementwise:
     __lshift__, __rshift__ = bitwise_left_shift, bitwise_right_shift
     __ilshift__, __irshift__ = bitwise_left_shift_, bitwise_right_shift_
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self: Any, other: Any) -> Any:
         return a.bitwise_left_shift(other, self)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self: Any, other: Any) -> Any:
         return a.bitwise_right_shift(other, self)

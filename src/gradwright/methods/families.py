@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.face import complex as z
 from gradwright.face import diagonal as d
@@ -23,7 +23,10 @@ from gradwright.face.algebra import lapack as k
 from gradwright.face.algebra import linalg as m
 from gradwright.face.algebra import products as p
 from gradwright.face.algebra import spectral
-from gradwright.face.forms import inplace
+from gradwright.face.forms import attribute, inplace
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class Families:
@@ -32,7 +35,7 @@ class Families:
     __slots__ = ()
 
     # shapes and views
-    T, mT, H, mH = map(property, (s.T, s.mT, s.H, s.mH))  # noqa: N815
+    T, mT, H, mH = map(attribute, (s.T, s.mT, s.H, s.mH))  # noqa: N815
     reshape, view, view_as, reshape_as = s.reshape, s.view, s.view_as, s.reshape_as
     permute, transpose, swapaxes, swapdims, t, adjoint = s.permute, s.transpose, s.swapaxes, s.swapdims, s.t, s.adjoint
     movedim, moveaxis, clone, contiguous = s.movedim, s.moveaxis, s.clone, v.contiguous
@@ -66,11 +69,11 @@ class Families:
     index_put_, masked_scatter_, put_ = i.index_put_, inplace(i.masked_scatter), inplace(i.put)
     gather, index_select = w.gather, w.index_select
     scatter, scatter_add, scatter_reduce = w.scatter, w.scatter_add, w.scatter_reduce
-    scatter_, scatter_add_, scatter_reduce_ = map(inplace, (w.scatter, w.scatter_add, w.scatter_reduce))
+    scatter_, scatter_add_, scatter_reduce_ = inplace(w.scatter), inplace(w.scatter_add), inplace(w.scatter_reduce)
     index_add, index_copy, index_fill, index_reduce = w.index_add, w.index_copy, w.index_fill, w.index_reduce
-    index_add_, index_copy_, index_fill_, index_reduce_ = map(
-        inplace, (w.index_add, w.index_copy, w.index_fill, w.index_reduce)
-    )
+    index_add_, index_copy_, index_fill_, index_reduce_ = (
+        inplace(w.index_add), inplace(w.index_copy), inplace(w.index_fill), inplace(w.index_reduce),
+    )  # fmt: skip
 
     # reductions, order, scans
     sum, nansum, mean, nanmean, prod = r.sum, r.nansum, r.mean, r.nanmean, r.prod
@@ -89,7 +92,9 @@ class Families:
     # linear algebra
     matmul, mm, mv, bmm, dot, outer, ger = m.matmul, m.mm, m.mv, m.bmm, m.dot, m.outer, m.ger
     addmm, addmv, addr, addbmm, baddbmm = m.addmm, m.addmv, m.addr, m.addbmm, m.baddbmm
-    addmm_, addmv_, addr_, addbmm_, baddbmm_ = map(inplace, (m.addmm, m.addmv, m.addr, m.addbmm, m.baddbmm))
+    addmm_, addmv_, addr_, addbmm_, baddbmm_ = (
+        inplace(m.addmm), inplace(m.addmv), inplace(m.addr), inplace(m.addbmm), inplace(m.baddbmm),
+    )  # fmt: skip
     vdot, inner, kron, cross = p.vdot, p.inner, p.kron, p.cross
     det, slogdet, logdet, inverse, pinverse = k.det, k.slogdet, k.logdet, k.inverse, k.pinverse
     matrix_exp, matrix_power, triangular_solve = k.matrix_exp, k.matrix_power, k.triangular_solve
@@ -100,11 +105,15 @@ class Families:
     # special functions
     stft, istft = spectral.stft, spectral.istft
     erf, erfc, erfinv, lgamma, digamma, mvlgamma = f.erf, f.erfc, f.erfinv, f.lgamma, f.digamma, f.mvlgamma
-    erf_, erfc_, erfinv_, lgamma_, digamma_, mvlgamma_ = map(inplace, (erf, erfc, erfinv, lgamma, digamma, mvlgamma))
+    erf_, erfc_, erfinv_, lgamma_, digamma_, mvlgamma_ = (
+        inplace(erf), inplace(erfc), inplace(erfinv), inplace(lgamma), inplace(digamma), inplace(mvlgamma),
+    )  # fmt: skip
     igamma, igammac, i0, sinc, logit, xlogy = f.igamma, f.igammac, f.i0, f.sinc, f.logit, f.xlogy
-    igamma_, igammac_, i0_, sinc_, logit_, xlogy_ = map(inplace, (igamma, igammac, i0, sinc, logit, xlogy))
+    igamma_, igammac_, i0_, sinc_, logit_, xlogy_ = (
+        inplace(igamma), inplace(igammac), inplace(i0), inplace(sinc), inplace(logit), inplace(xlogy),
+    )  # fmt: skip
 
-    def polygamma(self, n: int) -> Any:
+    def polygamma(self: Any, n: int) -> Tensor:
         """The n-th derivative of the digamma function."""
         return f.polygamma(n, self)
 
@@ -113,4 +122,4 @@ class Families:
     # complex numbers
     angle, conj, conj_physical, isreal, is_complex = z.angle, z.conj, z.conj_physical, z.isreal, z.is_complex
     resolve_conj, resolve_neg, conj_physical_ = z.resolve_conj, z.resolve_neg, inplace(z.conj_physical)
-    real, imag = property(z.real), property(z.imag)
+    real, imag = attribute(z.real), attribute(z.imag)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradwright.backends import library
 from gradwright.backends.devices import CPU, cuda, device, device_of
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, MemoryFormat, Tensor
 
 
 def readable(array: Any) -> Any:
@@ -45,11 +48,12 @@ class Placed:
         at = device_of(self.array)
         return -1 if at.index is None else at.index
 
-    def cpu(self, *, memory_format: Any = None) -> Any:
+    def cpu(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """On the CPU, as a NumPy array; itself if it is there."""
         return self.to(CPU, memory_format=memory_format)
 
-    def cuda(self, device: Any = None, non_blocking: bool = False, *, memory_format: Any = None) -> Any:
+    def cuda(self, device: DeviceLike = None, non_blocking: bool = False, *,
+             memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
         """On the current CUDA device, or on that of this number; itself if it is there.
 
         RuntimeError where there is none.

@@ -209,7 +209,7 @@ class Subclasses:
     def _of(cls, x: Any) -> Any:
         """The same memory and history as an instance of the class."""
         with DisableTorchFunctionSubclass():
-            out = alias(x)
+            out: Any = alias(x)
         out.__class__ = cls
         return out
 

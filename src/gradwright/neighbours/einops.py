@@ -72,8 +72,10 @@ def teach(backends: ModuleType) -> None:
     backends.GradwrightBackend = GradwrightBackend  # type: ignore[attr-defined]  # classes keep no hold on subclasses
 
 
-_REDUCTIONS = {"min": reduce.amin, "max": reduce.amax, "sum": reduce.sum, "mean": reduce.mean, "prod": reduce.prod,
-               "any": reduce.any, "all": reduce.all}  # fmt: skip
+_REDUCTIONS: dict[str, Any] = {
+    "min": reduce.amin, "max": reduce.amax, "sum": reduce.sum, "mean": reduce.mean, "prod": reduce.prod,
+    "any": reduce.any, "all": reduce.all,
+}  # fmt: skip
 
 
 class _Awaiting(MetaPathFinder, Loader):

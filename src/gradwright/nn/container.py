@@ -6,9 +6,12 @@ import itertools
 import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 def position(index: Any, n: int) -> int:
@@ -156,7 +159,7 @@ class Sequential(_Listed):
         self._renumber(self * other)
         return self
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` put through every module in turn."""
         for module in self:
             input = module(input)

@@ -10,10 +10,13 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright import creation, linalg, random
 from gradwright.engine.grad_mode import no_grad
+
+if TYPE_CHECKING:
+    from gradwright._typing import Generator, Tensor
 
 _GAINS = dict.fromkeys(
     ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"), 1
@@ -56,20 +59,20 @@ def _fans(tensor: Any) -> tuple[int, int]:
 
 
 @no_grad()
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """U(a, b). RuntimeError if a > b."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """N(mean, std**2). RuntimeError if std < 0."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
-def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-                  generator: Any = None) -> Any:  # fmt: skip
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Generator | None = None) -> Tensor:  # fmt: skip
     """N(mean, std**2), cut off outside of [a, b] (which are values, and not multiples of std).
 
     Warns where hardly anything of the distribution lies in there. RuntimeError if a > b.
@@ -86,23 +89,23 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
 
 
 @no_grad()
-def constant_(tensor: Any, val: float) -> Any:
+def constant_(tensor: Tensor, val: float) -> Tensor:
     """``val``."""
     return tensor.fill_(val)
 
 
-def ones_(tensor: Any) -> Any:
+def ones_(tensor: Tensor) -> Tensor:
     """1."""
     return constant_(tensor, 1.0)
 
 
-def zeros_(tensor: Any) -> Any:
+def zeros_(tensor: Tensor) -> Tensor:
     """0."""
     return constant_(tensor, 0.0)
 
 
 @no_grad()
-def eye_(tensor: Any) -> Any:
+def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix, cut off or filled up with 0. ValueError unless there are 2 dims."""
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -110,7 +113,7 @@ def eye_(tensor: Any) -> Any:
 
 
 @no_grad()
-def dirac_(tensor: Any, groups: int = 1) -> Any:
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weight of a convolution that hands on as many of its channels as it can; of each group, the same.
 
     1 in the middle of the kernel from channel k to channel k, else 0. ValueError unless there are 3, 4 or 5 dims, or
@@ -129,13 +132,13 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     return tensor
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """U(-a, a) with a = gain sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). ValueError below 2 dims."""
     a = gain * math.sqrt(6 / (sum(_fans(tensor)) or 1))
     return uniform_(tensor, -a, a, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """N(0, gain**2 * 2 / (fan_in + fan_out)) (Glorot and Bengio 2010). ValueError below 2 dims."""
     return normal_(tensor, 0.0, gain * math.sqrt(2 / (sum(_fans(tensor)) or 1)), generator)
 
@@ -151,8 +154,8 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
-def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                     generator: Any = None) -> Any:  # fmt: skip
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Generator | None = None) -> Tensor:  # fmt: skip
     """U(-b, b) with b = gain sqrt(3 / fan) (He et al. 2015).
 
     Args:
@@ -168,14 +171,14 @@ def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlineari
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                    generator: Any = None) -> Any:  # fmt: skip
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Generator | None = None) -> Tensor:  # fmt: skip
     """N(0, gain**2 / fan) (He et al. 2015); arguments and errors are those of `kaiming_uniform_`."""
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
 
 
 @no_grad()
-def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """``gain`` times a random (semi-)orthogonal matrix, of the dims after the first taken as one (Saxe et al. 2013).
 
     ValueError below 2 dims.
@@ -194,7 +197,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
 
 
 @no_grad()
-def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """N(0, std**2), but 0 at random places: a fraction ``sparsity``, rounded up, of each column (Martens 2010).
 
     ValueError unless there are 2 dims.
@@ -208,7 +211,10 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     return tensor
 
 
-def _deprecated(fill: Callable[..., Any]) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _deprecated(fill: F) -> F:
     name = fill.__name__.rstrip("_")
 
     @functools.wraps(fill)
@@ -219,7 +225,7 @@ def _deprecated(fill: Callable[..., Any]) -> Callable[..., Any]:
 
     deprecated.__name__ = name
     deprecated.__doc__ = f"`{fill.__name__}` under its old name, with a FutureWarning."
-    return deprecated
+    return deprecated  # type: ignore[return-value]
 
 
 uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)

@@ -6,14 +6,20 @@ conversion (`convert`), hooks (`hooks`), the state_dict (`state`) and what a fai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from gradwright.nn import faults, hooks
 from gradwright.nn.convert import Converted
 from gradwright.nn.registry import Registry, extra
 from gradwright.nn.state import State
+
+if TYPE_CHECKING:
+    from gradwright._typing import Forwards
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Module(State, Converted):
@@ -65,18 +71,24 @@ class Module(State, Converted):
 
     # -- calling --
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; a subclass defines it."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]  # a subclass's has the arguments that it has, and a call has those of its forward
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            if self._hooks is None and not _everywhere:
-                return self.forward(*args, **kwargs)
-            return hooks.run(self, args, kwargs)
-        except faults.FAULTS as error:
-            faults.blame(error, self, args, kwargs)
-            raise
+        def __call__(self: Forwards[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
+    else:
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any:
+            """What the module computes; a subclass defines it."""
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            try:
+                if self._hooks is None and not _everywhere:
+                    return self.forward(*args, **kwargs)
+                return hooks.run(self, args, kwargs)
+            except faults.FAULTS as error:
+                faults.blame(error, self, args, kwargs)
+                raise
 
     def _takes(self) -> str:
         """The shape of its argument, for the note on an exception: "(N, 3, ...)"; "" if it does not say."""

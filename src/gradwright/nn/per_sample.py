@@ -14,7 +14,8 @@ from gradwright.transform.vmap import vmap
 
 
 def per_sample_gradients(module: Any, loss: Callable[..., Any], inputs: Any, *targets: Any,
-                         randomness: str = "different", chunk_size: int | None = None) -> dict[str, Any]:  # fmt: skip
+                         randomness: str = "different", chunk_size: int | None = None) -> dict[str,
+                         Tensor]:  # fmt: skip
     """For each parameter by its name, the gradients of the losses of all examples: (examples, *shape of the parameter).
 
     They are those that a loop of ``loss(module(x[k : k + 1]), y[k : k + 1]).backward()`` finds, in one pass by `vmap`:

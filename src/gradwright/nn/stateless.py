@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright.engine.strict import warn
 from gradwright.errors import kind
@@ -14,6 +14,11 @@ from gradwright.xp import stack
 
 _MISSING: Any = object()
 
+
+if TYPE_CHECKING:
+    from gradwright.nn.module import Module
+
+M = TypeVar("M", bound="Module")
 
 def functional_call(
     module: Any,
@@ -181,7 +186,7 @@ def _stacked(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def replace_all_batch_norm_modules_(root: Any) -> Any:
+def replace_all_batch_norm_modules_(root: M) -> M:
     """Let all batch norms in ``root`` go without running statistics, which vmap could not update; returns ``root``."""
     for module in root.modules():
         if isinstance(module, _BatchNorm) and module.track_running_stats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from gradwright.creation import zeros_like
 from gradwright.engine.grad_mode import enable_grad, no_grad
@@ -12,6 +12,7 @@ from gradwright.face.join import cat, split
 from gradwright.optim.idle import warn_if_idle
 from gradwright.optim.optimizer import Optimizer, check, number
 
+R = TypeVar("R")
 
 class LBFGS(Optimizer):
     """Limited-memory BFGS, for deterministic functions: each step minimises along several directions.
@@ -65,7 +66,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:
+    def step(self, closure: Callable[[], R]) -> R:  # type: ignore[override]
         """Minimise along up to ``max_iter`` directions; returns the loss that ``closure`` gave first."""
         (group,) = self.param_groups
         lr, search = number(group["lr"]), group["line_search_fn"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
@@ -38,6 +38,8 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser; see `Optimizer`."""
     return RemovableHandle(_after_any_step, hook)
 
+
+R = TypeVar("R")
 
 class _Required:
     """The default of an option that every group must give."""
@@ -197,7 +199,7 @@ class Optimizer:
 
     # -- steps --
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], R] | None = None) -> R | None:
         """Change the parameters once.
 
         With a ``closure``, which computes the loss anew, that is called first (with gradients on), and what it returns
@@ -379,7 +381,7 @@ def check_kind(fused: Any, foreach: Any, differentiable: Any) -> None:
 class Stepping(Optimizer):
     """An optimiser that takes one group after another: a subclass defines `_advance`."""
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], R] | None = None) -> R | None:
         recorded = bool(self.defaults.get("differentiable"))
         return inside(partial(set_recording, recorded), resumed, self._stepped, closure)
 

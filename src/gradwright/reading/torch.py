@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -206,7 +206,10 @@ def number_as(function: str, value: Any, dtype: Any) -> Any:
 ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
 
-def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def numpy_names(function: F) -> F:
     """``function``, which then takes the names in `ALIASES` too; TypeError if an argument is given under both names."""
 
     @wraps(function)
@@ -218,7 +221,7 @@ def numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
                 kwargs[ALIASES[name]] = kwargs.pop(name)
         return function(*args, **kwargs)
 
-    return call
+    return call  # type: ignore[return-value]
 
 
 def number_beside(function: str, value: Any, x: Any) -> Any:

@@ -6,13 +6,17 @@ Each takes the number of points M, its own parameters by name, ``sym`` (symmetri
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradwright import dtypes
 from gradwright.engine.numbers import number
 from gradwright.face import windows as _w
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
@@ -31,12 +35,12 @@ def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout:
     return _w.made(M, not sym, formula, d, device, requires_grad)
 
 
-def bartlett(M: int, *, sym: bool = True, **options: Any) -> Any:
+def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """A triangle, 1 - |2 k / (m - 1) - 1|."""
     return _made("bartlett", M, _w.bartlett, sym, **options)
 
 
-def general_cosine(M: int, *, a: Any, sym: bool = True, **options: Any) -> Any:
+def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: Any) -> Tensor:
     """sum_i (-1)**i a_i cos(2 pi i k / (m - 1))."""
     if not isinstance(a, (tuple, list)):
         raise TypeError("Coefficients must be a list/tuple")
@@ -45,37 +49,37 @@ def general_cosine(M: int, *, a: Any, sym: bool = True, **options: Any) -> Any:
     return _made("general_cosine", M, _w.cosines(*a), sym, **options)
 
 
-def blackman(M: int, *, sym: bool = True, **options: Any) -> Any:
+def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """0.42 - 0.5 cos(2 pi k / (m - 1)) + 0.08 cos(4 pi k / (m - 1))."""
     return _made("blackman", M, _w.cosines(0.42, 0.5, 0.08), sym, **options)
 
 
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Any:
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
     """Alpha - (1 - alpha) cos(2 pi k / (m - 1))."""
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
 
 
-def hamming(M: int, *, sym: bool = True, **options: Any) -> Any:
+def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """0.54 - 0.46 cos(2 pi k / (m - 1))."""
     return general_hamming(M, sym=sym, **options)
 
 
-def hann(M: int, *, sym: bool = True, **options: Any) -> Any:
+def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """0.5 - 0.5 cos(2 pi k / (m - 1))."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
-def nuttall(M: int, *, sym: bool = True, **options: Any) -> Any:
+def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """The sum of four cosines with Nuttall's coefficients of least sidelobes."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
 
 
-def cosine(M: int, *, sym: bool = True, **options: Any) -> Any:
+def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """sin(pi (k + 1/2) / m)."""
     return _made("cosine", M, lambda k, m: np.sin(np.pi * (k + 0.5) / m), sym, **options)
 
 
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Any:
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """e**(-((k - (m - 1) / 2) / std)**2 / 2). ValueError unless std > 0."""
     std = number("gaussian", "std", std)
     if std <= 0:
@@ -83,14 +87,14 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> A
     return _made("gaussian", M, lambda k, m: np.exp(-0.5 * ((k - (m - 1) / 2) / std) ** 2), sym, **options)
 
 
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Any:
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
     """I0(beta sqrt(1 - (2 k / (m - 1) - 1)**2)) / I0(beta). ValueError if beta < 0."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return _made("kaiser", M, _w.kaiser(beta), sym, **options)
 
 
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Any:
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """e**(-|k - center| / tau), centred at (m - 1) / 2 unless another centre is given, which needs ``sym=False``.
 
     ValueError unless tau > 0.

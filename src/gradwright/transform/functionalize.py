@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.levels import LevelArray
 from gradwright.transform.arguments import like, mapped
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
-def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def functionalize(func: F, *, remove: str = "mutations") -> F:
     """``func``, for programs that say this before they transform it.
 
     A write in place is recorded as an operation that makes new values, and each transform knows what it writes to, so
@@ -30,14 +35,14 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         out = func(*args, **kwargs)
         return out if remove == "mutations" else mapped(_apart, out)
 
-    return functional
+    return functional  # type: ignore[return-value]
 
 
 def _apart(t: Any) -> Any:
     return t if t._view is None else t.clone()
 
 
-def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     """The tensor that one of a transform stands for: its value, or its whole batch; to look at, not to compute with.
 
     Of all transforms that it belongs to, or, unless ``recurse``, of the innermost alone. Any other is returned itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, ParamSpec
 
 from gradwright import backends
 from gradwright.engine.apply import apply
@@ -20,9 +20,10 @@ from gradwright.transform.forward import Pushed, check_primals
 from gradwright.transform.mapped import Asked
 from gradwright.transform.reverse import Pulled, checked
 
+P = ParamSpec("P")
 
-def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
-           chunk_size: int | None = None, _preallocate_and_copy: bool = False) -> Callable[..., Any]:  # fmt: skip
+def jacrev(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False,
+           chunk_size: int | None = None, _preallocate_and_copy: bool = False) -> Callable[P, Any]:  # fmt: skip
     """The function that computes the Jacobian of ``func``, by one backward pass over a batch of cotangents.
 
     Args:
@@ -88,8 +89,8 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
     return [pulled.outward(t) for t in made] if follows else made
 
 
-def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, has_aux: bool = False, *,
-           randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
+def jacfwd(func: Callable[P, Any], argnums: int | tuple[int, ...] | None = 0, has_aux: bool = False, *,
+           randomness: str = "error") -> Callable[P, Any]:  # fmt: skip
     """The function that computes the Jacobian of ``func`` by forward mode, over a batch of tangents.
 
     It suits functions with more outputs than inputs. ``randomness`` is that of `vmap`. See `jacrev` for the rest.
@@ -128,7 +129,7 @@ def jacfwd(func: Callable[..., Any], argnums: int | tuple[int, ...] | None = 0, 
     return jacobian
 
 
-def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def hessian(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0) -> Callable[P, Any]:
     """The function that computes the matrix of second derivatives of ``func``: ``jacfwd(jacrev(func))``.
 
     >>> import gradwright as gw

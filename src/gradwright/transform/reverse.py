@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec
 
 from gradwright import dtypes
 from gradwright.engine import calls
@@ -120,6 +120,8 @@ class Pulled:
                 for x, g in zip(self._inputs.leaves, found, strict=True)]  # fmt: skip
 
 
+P = ParamSpec("P")
+
 def _has_more(t: Any) -> bool:
     """Whether a tensor has a history, or may have one further outside."""
     return t._node is not None or isinstance(t.array, LevelArray)
@@ -223,7 +225,7 @@ def checked(api: str, out: Any) -> tuple[list[Any], Any]:
     return leaves, spec
 
 
-def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[P, Any]:
     """The function that computes the gradient of ``func``.
 
     Args:
@@ -250,8 +252,8 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
     return gradient
 
 
-def grad_and_value(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0,
-                   has_aux: bool = False) -> Callable[..., Any]:  # fmt: skip
+def grad_and_value(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0,
+                   has_aux: bool = False) -> Callable[P, tuple[Any, Any]]:  # fmt: skip
     """The function that computes the gradient of ``func``, and what it returns: ``(gradient, value)``.
 
     With ``has_aux``, ``(gradient, (value, aux))``. See `grad` for the arguments.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gradwright.engine.mode import inside, resumed
 from gradwright.engine.strict import warn
 from gradwright.errors import kind
 
+P = ParamSpec("P")
 
 def _differentiable(value: Any, what: str) -> Any:
     """The array in ``value``; TypeError unless there are derivatives by numbers of its dtype."""
@@ -33,7 +34,7 @@ def _differentiable(value: Any, what: str) -> Any:
     return array
 
 
-def value_and_grad(f: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def value_and_grad(f: Callable[P, Any], argnums: int | tuple[int, ...] = 0) -> Callable[P, tuple[Any, Any]]:
     """A function of arrays that returns the value of ``f`` and its gradient, as a float and arrays of their library.
 
     ``f`` takes Tensors and returns a Tensor with one element; ``argnums`` says which of its positional arguments to

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from gradwright.contract.trees import (
     TreeSpec,
@@ -24,9 +24,12 @@ from gradwright.transform.draws import plan
 
 RANDOMNESS = ("error", "different", "same")
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
-         chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+
+def vmap(func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+         chunk_size: int | None = None) -> Callable[P, R]:  # fmt: skip
     """``func``, which is written for one example, as a function of a batch of them, all computed at once.
 
     Args:

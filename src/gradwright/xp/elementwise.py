@@ -73,7 +73,7 @@ def _of_two(name: str, *, floating: bool = False) -> Callable[[Any, Any], Any]:
     def slow(x: Any, y: Any) -> Any:
         return apply(made, standard.alike(name, x, y, floating=floating), {})
 
-    quick = binary(made, slow, floating=floating)
+    quick: Any = binary(made, slow, floating=floating)
 
     def call(x1: Any, x2: Any, /) -> Any:
         return quick(x1, x2) if isinstance(x1, TensorBase) else slow(x1, x2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,21 @@ from gradwright.ops import decompose as _ops
 from gradwright.reading.require import require
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import (
+        PLU,
+        QR,
+        CholeskyInfo,
+        Eigen,
+        LDLFactor,
+        LDLFactorInfo,
+        LUFactor,
+        LUFactorInfo,
+        Tensor,
+        USVh,
+    )
+
+
 _CHOLESKY_EX = return_type("linalg_cholesky_ex", "L", "info")
 _EIG = return_type("linalg_eig", "eigenvalues", "eigenvectors")
 _EIGH = return_type("linalg_eigh", "eigenvalues", "eigenvectors")
@@ -38,12 +53,12 @@ _QR = return_type("linalg_qr", "Q", "R")
 _SVD = return_type("linalg_svd", "U", "S", "Vh")
 
 
-def cholesky(A: Any, *, upper: bool = False) -> Any:
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangle L of a positive-definite A = L L^H; if ``upper``, L^H. LinAlgError if there is none."""
     return apply(_ops.cholesky, (square("linalg.cholesky", A),), {"upper": bool(upper), "check": True})
 
 
-def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyInfo:
     """`cholesky` without the error: where a leading minor is not positive, its order in ``info`` and NaN."""
     static = {"upper": bool(upper), "check": check_errors}
     out = apply(_ops.cholesky, (square("linalg.cholesky", A),), static)
@@ -60,7 +75,7 @@ def _factored(name: str, A: Any, pivot: bool) -> list[Any]:
     return apply(_ops.lu_factor, (matrix(name, A),), {})
 
 
-def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorInfo:
     """`lu_factor` without the error: ``info`` numbers the first zero on the diagonal of U."""
     packed, pivots, _ = _factored("linalg.lu_factor_ex", A, pivot)
     info = wrap(backends.namespace(packed.array).linalg.zero_pivot(packed.array))
@@ -73,12 +88,12 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
     return _FACTOR_EX(packed, pivots, info)
 
 
-def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
     """L (without its ones) and U packed in one, and LAPACK's row swaps, from 1. RuntimeError if U is singular."""
     return _FACTOR(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
-def lu(A: Any, *, pivot: bool = True) -> Any:
+def lu(A: Tensor, *, pivot: bool = True) -> PLU:
     """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
     packed, _, rows = _factored("linalg.lu", A, pivot)
     return _LU(permutation(packed, rows.array), *triangles(packed))
@@ -98,7 +113,7 @@ def triangles(packed: Any) -> tuple[Any, Any]:
     return tril(packed[..., :k], -1) + eye(packed, m, k), triu(packed[..., :k, :])
 
 
-def qr(A: Any, mode: str = "reduced") -> Any:
+def qr(A: Tensor, mode: str = "reduced") -> QR:
     """A = Q R, Q^H Q = 1, R upper triangular; Q square if "complete", left out if ``mode`` is "r".
 
     The derivative asks that the first min(m, n) columns of A are linearly independent; with "complete" and more rows
@@ -121,7 +136,7 @@ def _triangle(name: str, UPLO: str) -> str:
     return UPLO.upper()
 
 
-def eigh(A: Any, UPLO: str = "L") -> Any:
+def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
     """Eigenvalues, ascending, and eigenvectors, as columns, of a Hermitian A, of which one triangle is read.
 
     Vectors of equal eigenvalues have no derivative: LinAlgError in a backward pass that comes for one of them, and so
@@ -136,7 +151,7 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
     return _EIGH(*apply(_ops.eigh, (square("linalg.eigh", A),), static))
 
 
-def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """Eigenvalues, ascending, of a Hermitian A, of which one triangle is read; of equal ones as `eigh` says."""
     static = {"uplo": _triangle("linalg.eigvalsh", UPLO)}
     return apply(_ops.eigvalsh, (square("linalg.eigvalsh", A),), static)
@@ -148,7 +163,7 @@ def _finite(name: str, A: Any) -> Any:
     return A
 
 
-def eig(A: Any) -> Any:
+def eig(A: Tensor) -> Eigen:
     """Eigenvalues and eigenvectors, as columns of length 1, both complex; of equal eigenvalues as `eigh` says.
 
     LinAlgError in a backward pass, too, if equal eigenvalues share a vector (A is defective).
@@ -156,7 +171,7 @@ def eig(A: Any) -> Any:
     return _EIG(*apply(_ops.eig, (_finite("linalg.eig", A),), {}))
 
 
-def eigvals(A: Any) -> Any:
+def eigvals(A: Tensor) -> Tensor:
     """Eigenvalues, complex; of equal ones as `eig` says."""
     return apply(_ops.eigvals, (_finite("linalg.eigvals", A),), {})
 
@@ -168,7 +183,7 @@ def _no_driver(name: str, driver: Any) -> None:
         )
 
 
-def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> USVh:
     """A = U diag(S) Vh, singular values descending; of equal ones, zeros among them, as `eigh` says.
 
     A function of the singular values, U diag(S f(S^2)) Vh, is A @ matrix_function(A.mH @ A, f). Vectors past the
@@ -179,13 +194,13 @@ def svd(A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
     return _SVD(*apply(_ops.svd, (matrix("linalg.svd", A),), {"full_matrices": bool(full_matrices)}))
 
 
-def svdvals(A: Any, *, driver: Any = None) -> Any:
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """Singular values, descending; of equal ones as `eigh` says."""
     _no_driver("linalg.svdvals", driver)
     return apply(_ops.svdvals, (matrix("linalg.svdvals", A),), {})
 
 
-def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorInfo:
     """`ldl_factor` without the error: ``info`` numbers the first zero on the diagonal of D."""
     packed, pivots, info = apply(
         _ops.ldl_factor, (square("torch.linalg.ldl_factor_ex", A),), {"hermitian": bool(hermitian)}
@@ -197,12 +212,12 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     return _LDL_EX(packed, pivots, info)
 
 
-def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
+def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactor:
     """A = L D L^T (L^H if ``hermitian``) packed in one, D of blocks of 1 or 2, and LAPACK's pivots. Needs SciPy."""
     return _LDL(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
 
 
-def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
     """The solution of A X = B from `ldl_factor`'s result. Needs SciPy.
 
     RuntimeError for pivots that are none of its: LAPACK would read and write outside the matrices.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from gradwright.face.shape import permute
 from gradwright.ops import linalg as _linalg
 from gradwright.reading.torch import tensor_list
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["einsum"]
 
 _LETTERS = ascii_uppercase + ascii_lowercase
 
 
-def einsum(equation: Any, *operands: Any) -> Any:
+def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
     """Sum of products over named dims: ``einsum("ij,jk->ik", a, b)``; ``...`` stands for any leading dims.
 
     Without ``->`` the result has the ``...`` dims and then, in alphabetical order, the letters that occur once. Dims

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends
 from gradwright.engine.base import wrap
@@ -12,12 +12,15 @@ from gradwright.face.algebra.solve import solve_triangular
 from gradwright.face.diagonal import diag_embed, tril, triu
 from gradwright.face.returns import return_type
 
+if TYPE_CHECKING:
+    from gradwright._typing import ATau, Tensor
+
 __all__ = ["geqrf", "orgqr", "ormqr"]
 
 _GEQRF = return_type("geqrf", "a", "tau")
 
 
-def geqrf(input: Any) -> Any:
+def geqrf(input: Tensor) -> ATau:
     """R with the vectors v of Q = H_1 H_2 ... beneath it, and their factors tau. It has no derivative; `qr` has one."""
     x = matrix("geqrf", input, "input")
     if followed(x):
@@ -39,7 +42,7 @@ def _reflectors(name: str, x: Any, tau: Any) -> tuple[Any, Any]:
     return v, solve_triangular(system, diag_embed(tau), upper=True, unitriangular=True)
 
 
-def householder_product(A: Any, tau: Any) -> Any:
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns, as many as A has, of Q = H_1 H_2 ... H_k."""
     m, n = matrix("linalg.householder_product", A).array.shape[-2:]
     if m < n:
@@ -52,7 +55,7 @@ def householder_product(A: Any, tau: Any) -> Any:
 orgqr = householder_product
 
 
-def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q C (C Q if not ``left``), with Q^H in place of Q if ``transpose``, where C is ``other``."""
     matrix("torch.ormqr", input, "input")
     matrix("torch.ormqr", other, "other", 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.backends.generator import shared
@@ -13,6 +13,9 @@ from gradwright.face.algebra.matrices import adjoint, eye, matrix, same_dtype, s
 from gradwright.face.algebra.solve import det, logdet, matrix_exp, matrix_power, slogdet
 from gradwright.face.returns import return_type
 from gradwright.reading.common import beside
+
+if TYPE_CHECKING:
+    from gradwright._typing import PLU, QR, USV, Tensor, Triangular
 
 __all__ = [
     "cholesky", "cholesky_inverse", "cholesky_solve", "det", "inverse", "logdet", "lu", "lu_solve", "lu_unpack",
@@ -27,12 +30,12 @@ _UNPACKED = return_type("lu_unpack", "P", "L", "U")
 inverse = s.inv
 
 
-def cholesky(input: Any, upper: bool = False) -> Any:
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The lower triangle L of a positive-definite A = L L^H; if ``upper``, L^H. LinAlgError if there is none."""
     return d.cholesky(square("cholesky", input, "input"), upper=upper)
 
 
-def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
+def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with A X = ``input``, from the Cholesky factor of A."""
     if input.array.ndim < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {input.array.ndim} dimensions instead")
@@ -43,12 +46,13 @@ def cholesky_solve(input: Any, L: Any, upper: bool = False) -> Any:
     return s.solve_triangular(higher, s.solve_triangular(lower, input, upper=False), upper=True)
 
 
-def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the matrix whose Cholesky factor this is."""
     return cholesky_solve(eye(L, square("cholesky_inverse", L).array.shape[-1]), L, upper)
 
 
-def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False,
+                     unitriangular: bool = False) -> Triangular:  # fmt: skip
     """X with T X = b, or T^T X = b, where T is a triangle of A; and a copy of A."""
     for name, x in (("b", b), ("A", A)):
         if x.array.ndim < 2:
@@ -59,18 +63,18 @@ def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False
     return _TRIANGULAR(out, A.clone())
 
 
-def lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
     """L and U packed in one, and LAPACK's row swaps; with ``get_infos``, 0 or the first zero pivot too."""
     out = d.lu_factor_ex(A, pivot=pivot)
     return _WITH_INFO(*out) if get_infos else tuple(out[:2])
 
 
-def lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X with A X = ``input``, from the LU factors of A."""
     return s.lu_solve(LU_data, LU_pivots, input)
 
 
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> PLU:
     """P, L and U of A = P L U from what `lu` returns; empty what is not asked for."""
     m = matrix("lu_unpack", LU_data, "LU_data").array.shape[-2]
     if unpack_pivots and dtypes.of(LU_pivots.array.dtype) is not dtypes.int32:
@@ -81,12 +85,12 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     return _UNPACKED(P, *(d.triangles(LU_data) if unpack_data else (empty, empty)))
 
 
-def qr(input: Any, some: bool = True) -> Any:
+def qr(input: Tensor, some: bool = True) -> QR:
     """`linalg.qr`, reduced if ``some``, else complete."""
     return _QR(*d.qr(input, "reduced" if some else "complete"))
 
 
-def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> USV:
     """U, S and V of ``input`` = U diag(S) V^H; U and V full if not ``some``, zeros if not ``compute_uv``."""
     x = matrix("linalg.svd", input)
     if compute_uv:
@@ -97,12 +101,13 @@ def svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     return _SVD(u, d.svdvals(x), v)
 
 
-def pinverse(input: Any, rcond: float = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """`linalg.pinv` with another tolerance by default."""
     return s.pinv(input, rcond)
 
 
-def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor,
+                Tensor]:  # fmt: skip
     """The ``q`` largest singular values of A - M, with U and V, from a random subspace iterated ``niter`` times.
 
     Halko, Martinsson and Tropp (2009), "Finding structure with randomness", algorithm 5.1.
@@ -125,7 +130,7 @@ def _random(a: Any, q: int) -> Any:
     return beside(a.array, drawing(shared).standard_normal(shape), a.array.dtype)
 
 
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """`svd_lowrank` of A, the mean of its rows taken off first if ``center``."""
     m, n = matrix("pca_lowrank", A).array.shape[-2:]
     q = min(6, m, n) if q is None else q

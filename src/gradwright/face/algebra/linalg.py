@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -14,6 +14,9 @@ from gradwright.face.algebra.matrices import legacy
 from gradwright.face.elementwise import mul
 from gradwright.ops import linalg as _linalg
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Number, Tensor
 
 __all__ = [
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "bmm", "dot", "einsum", "ger", "matmul", "mm", "mv", "outer",
@@ -57,24 +60,24 @@ def _by_columns(array: Any) -> bool:
     return flags is not None and flags.f_contiguous and not flags.c_contiguous
 
 
-def matmul(input: Any, other: Any) -> Any:
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product over the last two dims; the others broadcast. A vector is a row at left, a column at right."""
     ndims = (getattr(getattr(input, "array", None), "ndim", 2), getattr(getattr(other, "array", None), "ndim", 2))
     op = {(1, 1): _dot, (2, 1): _mv, (2, 2): _mm}.get(ndims, _bmm if max(ndims) > 2 else _mm)
     return _product("matmul", op, input, other, None, "other")
 
 
-def mm(input: Any, mat2: Any) -> Any:
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Product of two matrices."""
     return _product("mm", _mm, input, mat2, (2, 2), "mat2")
 
 
-def mv(input: Any, vec: Any) -> Any:
+def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix and a vector."""
     return _product("mv", _mv, input, vec, (2, 1), "vec")
 
 
-def bmm(input: Any, mat2: Any) -> Any:
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Products of two stacks of matrices of the same length."""
     a, b = tensor_arg("bmm", input), tensor_arg("bmm", mat2, "mat2", 2)
     if a.array.ndim == b.array.ndim == 3 and a.array.shape[0] != b.array.shape[0]:
@@ -82,12 +85,12 @@ def bmm(input: Any, mat2: Any) -> Any:
     return _product("bmm", _bmm, a, b, (3, 3), "mat2")
 
 
-def dot(input: Any, tensor: Any) -> Any:
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Inner product of two vectors."""
     return _product("dot", _dot, input, tensor, (1, 1), "tensor")
 
 
-def outer(input: Any, vec2: Any) -> Any:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Outer product of two vectors."""
     a, b = tensor_arg("outer", input), tensor_arg("outer", vec2, "vec2", 2)
     if a.array.ndim != 1 or b.array.ndim != 1:
@@ -121,19 +124,19 @@ def _alike(name: str, input: Any, product: Any) -> Any:
     return input
 
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat1 mat2, of matrices."""
     product = _product("addmm", _mm, mat1, mat2, (2, 2), "mat2")
     return _added("addmm", _alike("addmm", input, product), product, beta, alpha)
 
 
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha mat vec, of a matrix and a vector."""
     product = _product("addmv", _mv, mat, vec, (2, 1), "vec")
     return _added("addmv", _alike("addmv", input, product), product, beta, alpha)
 
 
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha vec1 vec2^T, of vectors."""
     a, b = tensor_arg("addr", vec1, "vec1", 2), tensor_arg("addr", vec2, "vec2", 3)
     product = outer(a, b)
@@ -144,19 +147,19 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
     return _added("addr", input, product, beta, alpha)
 
 
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha batch1 batch2, of stacks of matrices."""
     product = bmm(batch1, batch2)
     return _added("baddbmm", _alike("baddbmm", input, product), product, beta, alpha)
 
 
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """beta input + alpha times the sum of the products of two stacks of matrices."""
     product = bmm(batch1, batch2).sum(0, dtype=batch1.dtype)
     return _added("addbmm", _alike("addbmm", input, product), product, beta, alpha)
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y = input weight^T + bias: input (..., in), weight (out, in), bias (out,) or None."""
     x, weight = tensor_arg("linear", input), tensor_arg("linear", weight, "weight", 2)
     shapes = x.array.shape, weight.array.shape

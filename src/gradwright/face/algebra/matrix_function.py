@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -18,8 +18,11 @@ from gradwright.face.elementwise import log, sqrt
 from gradwright.ops import matrix_function as _ops
 from gradwright.reading.require import require
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
-def matrix_function(A: Any, f: Callable[[Any], Any]) -> Any:
+
+def matrix_function(A: Tensor, f: Callable[[Any], Any]) -> Tensor:
     """f(A) = V diag(f(L)) V^H of a Hermitian A = V diag(L) V^H, which keeps its derivatives where eigenvalues repeat.
 
     ``f`` takes a real tensor and returns one of its shape, each entry made of its own entry: `gradwright.sqrt`,
@@ -48,7 +51,7 @@ def matrix_function(A: Any, f: Callable[[Any], Any]) -> Any:
     return _of("linalg.matrix_function", A, f)
 
 
-def matrix_sqrt(A: Any) -> Any:
+def matrix_sqrt(A: Tensor) -> Tensor:
     """The square root of a positive-semidefinite A: `matrix_function` of sqrt. LinAlgError if A is indefinite.
 
     Of a singular A the derivative is infinite where a loss reaches the root in the null space, and finite elsewhere.
@@ -56,7 +59,7 @@ def matrix_sqrt(A: Any) -> Any:
     return _of("linalg.matrix_sqrt", A, sqrt)
 
 
-def matrix_log(A: Any) -> Any:
+def matrix_log(A: Tensor) -> Tensor:
     """The Hermitian logarithm of a positive-definite A: `matrix_function` of log. LinAlgError if there is none."""
     return _of("linalg.matrix_log", A, log)
 

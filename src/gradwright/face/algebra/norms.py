@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
@@ -16,6 +17,9 @@ from gradwright.face.reduce import amax, amin
 from gradwright.face.shape import movedim
 from gradwright.ops import reduce as _reduce
 from gradwright.reading.torch import dims, one_dim, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, DType, Tensor
 
 _INF = float("inf")
 
@@ -35,7 +39,7 @@ def _numbers(name: str, x: Any, dtype: Any) -> Any:
     return to_dtype(x, target)
 
 
-def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros."""
     x = _numbers("linalg.vector_norm", x, dtype)
     if isinstance(ord, (str, type(None))):
@@ -67,7 +71,8 @@ def _extreme(x: Any, ord: Any, dim: int, keepdim: bool = False) -> Any:
     return (amax if ord > 0 else amin)(x, dim, keepdim)
 
 
-def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+def matrix_norm(A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+                dtype: DType = None) -> Tensor:  # fmt: skip
     """Norm of the matrices in two dims.
 
     "fro"; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest; 1 and -1, the largest and
@@ -86,32 +91,32 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         values = svdvals(movedim(A, axes, (-2, -1)))
         out = values.sum(-1) if ord == "nuc" else _extreme(values, ord, -1)
     else:
-        summed, chosen = axes if abs(ord) == 1 else axes[::-1]
+        summed, chosen = axes if ord in (1, -1) else axes[::-1]
         out = _extreme(_abs(A).sum(summed, keepdim=True), ord, chosen, True).squeeze(axes)
     return out.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else out
 
 
-def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def norm(A: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *,
+         dtype: DType = None) -> Tensor:  # fmt: skip
     """`vector_norm` over one dim, or over all if no ``ord`` is named; else `matrix_norm` over two."""
     tensor_arg("linalg.norm", A, "A")
-    if dim is not None and not isinstance(dim, (tuple, list)):
-        dim = (dim,)
+    axes: Any = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
-    if dim is None and A.array.ndim not in (1, 2):
+        return vector_norm(A, 2, axes, keepdim, dtype=dtype)
+    if axes is None and A.array.ndim not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.array.ndim}D."
         )
-    if dim is not None and len(dim) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {[*dim]}")
-    if (A.array.ndim if dim is None else len(dim)) == 1:
+    if axes is not None and len(axes) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {[*axes]}")
+    if (A.array.ndim if axes is None else len(axes)) == 1:
         if isinstance(ord, str):
             raise RuntimeError(f"linalg.norm: Order {ord} not supported for vectors.")
-        return vector_norm(A, ord, dim, keepdim, dtype=dtype)
-    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        return vector_norm(A, ord, axes, keepdim, dtype=dtype)
+    return matrix_norm(A, ord, (-2, -1) if axes is None else axes, keepdim, dtype=dtype)
 
 
-def cond(A: Any, p: Any = None) -> Any:
+def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """Condition number |A| |A^-1| in a norm of `matrix_norm`; with 2 (the default) or -2 of any matrix."""
     if p in (None, 2, -2):
         values = svdvals(matrix("linalg.cond", A))
@@ -126,7 +131,8 @@ def cond(A: Any, p: Any = None) -> Any:
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def matrix_rank(A: Tensor, tol: float | Tensor | None = None, hermitian: bool = False, *,
+                atol: float | Tensor | None = None, rtol: float | Tensor | None = None) -> Tensor:  # fmt: skip
     """How many singular values exceed max(atol, rtol times the largest); `pinv` has the defaults. ``tol`` is atol."""
     low, high = tolerances(matrix("linalg.matrix_rank", A), atol if tol is None else tol, rtol)
     return rank(_abs(eigvalsh(A.detach())) if hermitian else svdvals(A.detach()), low, high)

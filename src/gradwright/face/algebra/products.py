@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.errors import size
@@ -17,23 +17,26 @@ from gradwright.face.scan import cumprod
 from gradwright.face.shape import permute
 from gradwright.reading.torch import one_dim, tensor_arg, tensor_list
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["chain_matmul", "cross", "inner", "kron", "tensordot", "vander", "vdot"]
 
 
-def vdot(input: Any, other: Any) -> Any:
+def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Inner product of two vectors, the first one conjugated."""
     a = tensor_arg("vdot", input)
     return dot(a.conj() if dtypes.kind(a.array.dtype) == "c" and a.array.ndim == 1 else a, other)
 
 
-def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products along ``dim``, ``x`` conjugated; the other dims broadcast."""
     a, b = tensor_arg("linalg.vecdot", x, "x"), tensor_arg("linalg.vecdot", y, "y", 2)
     same_dtype("linalg.vecdot", a, b, "x and y")
     return (mul(a.conj() if dtypes.kind(a.array.dtype) == "c" else a, b)).sum(dim, dtype=a.dtype)
 
 
-def inner(input: Any, other: Any) -> Any:
+def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dim of both; of two numbers, or a number and a tensor, their product."""
     a, b = tensor_arg("inner", input), tensor_arg("inner", other, "other", 2)
     same_dtype("inner()", a, b, "input and other")
@@ -64,7 +67,7 @@ def _paired(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     return pairs[0], pairs[1]
 
 
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: int | Tensor | Sequence[int] | Sequence[Sequence[int]] = 2) -> Tensor:
     """Sums of products over the last ``dims`` dims of ``a`` and the first of ``b``, or over two lists of dims."""
     a, b = tensor_arg("tensordot", a, "a"), tensor_arg("tensordot", b, "b", 2)
     left, right = _paired(a, b, dims)
@@ -88,7 +91,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return mm(x, y).reshape(shape)
 
 
-def kron(input: Any, other: Any) -> Any:
+def kron(input: Tensor, other: Tensor) -> Tensor:
     """The blocks input[i] * other, of tensors of any number of dims."""
     a, b = tensor_arg("kron", input), tensor_arg("kron", other, "other", 2)
     n = max(a.array.ndim, b.array.ndim)
@@ -107,7 +110,7 @@ def _crossed(name: str, a: Any, b: Any, dim: int) -> Any:
     return roll(a * roll(b, -1, axis) - roll(a, -1, axis) * b, -1, axis)
 
 
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Cross products of the vectors along ``dim``: the first dim of length 3 if none is named."""
     a, b = tensor_arg("cross", input), tensor_arg("cross", other, "other", 2)
     if dim is None:
@@ -117,7 +120,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return _crossed("linalg.cross", a, b, dim)
 
 
-def vector_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
+def vector_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products of the vectors along ``dim``, of length 3; the other dims broadcast."""
     return _crossed("linalg.cross", tensor_arg("cross", input), tensor_arg("cross", other, "other", 2), dim)
 
@@ -136,7 +139,7 @@ def _order(sizes: Sequence[int]) -> list[list[int]]:
     return split
 
 
-def multi_dot(tensors: Any) -> Any:
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices, in the cheapest order; the first and the last may be vectors."""
     xs = tensor_list("multi_dot", tensors)
     if len(xs) < 2:
@@ -163,7 +166,7 @@ def multi_dot(tensors: Any) -> Any:
     return out.reshape(out.array.shape[int(ends[0]) : 2 - int(ends[1])])
 
 
-def chain_matmul(*matrices: Any) -> Any:
+def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of matrices, in the cheapest order."""
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
         matrices = tuple(matrices[0])
@@ -173,7 +176,7 @@ def chain_matmul(*matrices: Any) -> Any:
     return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
 
 
-def powers(x: Any, N: int | None = None) -> Any:
+def powers(x: Tensor, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 (by default as many as entries) of the entries of ``x``, in a new last dim."""
     x = tensor_arg("linalg.vander", x, "x")
     x = x if x.array.ndim else x.reshape(1)
@@ -187,7 +190,7 @@ def powers(x: Any, N: int | None = None) -> Any:
     return cat([ones, cumprod(x.expand(*shape, n - 1), -1)], -1) if n > 1 else ones[..., :n]
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The Vandermonde matrix of a vector: its powers from N - 1 to 0, or from 0 if ``increasing``."""
     if tensor_arg("vander", x, "x").array.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -22,18 +23,21 @@ from gradwright.reading.require import everywhere
 from gradwright.reading.torch import tensor_arg, to_dtype
 from gradwright.xp.linalg import threshold
 
+if TYPE_CHECKING:
+    from gradwright._typing import InverseInfo, LeastSquares, ResultInfo, SignLogDet, Tensor
+
 _INV_EX = return_type("linalg_inv_ex", "inverse", "info")
 _SOLVE_EX = return_type("linalg_solve_ex", "result", "info")
 _SLOGDET = return_type("linalg_slogdet", "sign", "logabsdet")
 _LSTSQ = return_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
 
 
-def inv(A: Any) -> Any:
+def inv(A: Tensor) -> Tensor:
     """A^-1. LinAlgError if A is singular."""
     return apply(_ops.inv, (square("linalg.inv", A),), {"check": True})
 
 
-def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseInfo:
     """`inv` without the error: NaN where A is singular, and the number of its first zero pivot in ``info``."""
     out = apply(_ops.inv, (square("linalg.inv", A),), {"check": check_errors})
     return _INV_EX(out, _pivot_info(A, out))
@@ -78,18 +82,18 @@ def _solved(A: Any, B: Any, left: bool, check: bool) -> Any:
     return out.squeeze(-1) if vector else out if left else out.mT
 
 
-def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A X = B (X A = B if not ``left``); B may be a vector. LinAlgError if A is singular."""
     return _solved(A, B, left, True)
 
 
-def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> ResultInfo:
     """`solve` without the error: NaN where A is singular, and the number of its first zero pivot in ``info``."""
     out = _solved(A, B, left, check_errors)
     return _SOLVE_EX(out, _pivot_info(A, out))
 
 
-def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with T X = B (X T = B if not ``left``), where T is one triangle of A, with ones on its diagonal if so said."""
     _equation("linalg.solve_triangular", A, B, left)
     a, b = (A, B) if left else (A.mT, B.mT)
@@ -98,7 +102,7 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     return out if left else out.mT
 
 
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
     """X with A X = B (A^H X = B if ``adjoint``, X A = B if not ``left``) from `lu_factor`'s result."""
     if not left:
         return _adjoint(lu_solve(LU, pivots, _adjoint(B), adjoint=not adjoint))
@@ -115,30 +119,30 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     return solve_triangular(U, X, upper=True)
 
 
-def det(A: Any) -> Any:
+def det(A: Tensor) -> Tensor:
     """Determinant; its derivative, the cofactors, is right for singular matrices too."""
     return apply(_ops.det, (square("linalg.det", A),), {})
 
 
-def slogdet(A: Any) -> Any:
+def slogdet(A: Tensor) -> SignLogDet:
     """Sign (phase) of the determinant, and the logarithm of its absolute value: 0 and -inf if A is singular."""
     return _SLOGDET(*apply(_ops.slogdet, (square("linalg.slogdet", A),), {}))
 
 
-def logdet(input: Any) -> Any:
+def logdet(input: Tensor) -> Tensor:
     """Logarithm of the determinant: NaN if it is negative, -inf if it is 0."""
     sign, size = slogdet(square("logdet", input, "input"))
     return sign.log() + size if sign.is_complex() else where(sign < 0, float("nan"), size)
 
 
-def matrix_exp(A: Any) -> Any:
+def matrix_exp(A: Tensor) -> Tensor:
     """e**A; of halves too."""
     half = dtypes.of(tensor_arg("linalg.matrix_exp", A).array.dtype) in (dtypes.float16, dtypes.bfloat16)
     x = square("linalg.matrix_exp", to_dtype(A, dtypes.float32) if half else A)
     return to_dtype(apply(_ops.matrix_exp, (x,), {}), A.array.dtype)
 
 
-def matrix_power(A: Any, n: float) -> Any:
+def matrix_power(A: Tensor, n: float) -> Tensor:
     """A multiplied by itself n times; of the inverse of A if n < 0. For a float n of Hermitian A, by its eigenvalues.
 
     The derivative is right where eigenvalues repeat. LinAlgError if v**n is not finite at one of them.
@@ -161,7 +165,7 @@ def matrix_power(A: Any, n: float) -> Any:
     return where(zeros(A, *A.array.shape, dtype=dtypes.boolean), A, eye(A, A.array.shape[-1]))
 
 
-def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+def tolerances(A: Any, atol: float | Tensor | None, rtol: float | Tensor | None) -> tuple[Any, Any]:
     """What singular values count as 0: by default eps times the longer side, relative to the largest."""
     eps = float(backends.namespace(A.array).finfo(A.array.dtype).eps) * max(A.array.shape[-2:])
     rtol = (eps if atol is None else 0.0) if rtol is None else rtol
@@ -178,7 +182,8 @@ def rank(values: Any, low: Any, high: Any) -> Any:
     return wrap(space.count_nonzero(sizes > least[..., None], axis=-1))
 
 
-def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+def pinv(A: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False, *, atol: float | Tensor | None = None,
+         rtol: float | Tensor | None = None) -> Tensor:  # fmt: skip
     """Pseudo-inverse; singular values of at most max(atol, rtol times the largest) count as 0.
 
     By default atol is 0, and rtol (or ``rcond``) is eps times the longer side if no atol is given, else 0.
@@ -191,7 +196,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
 _DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
 
 
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
     """The X of least |A X - B|, and of least size if there are several; B may be one vector for each A.
 
     With it: the squared residuals (if A has more rows than columns and full rank, and the driver is not "gelsy"), the
@@ -223,7 +228,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     return _LSTSQ(X.squeeze(-1) if vector else X, residuals, counts, spectrum)
 
 
-def tensorinv(A: Any, ind: int = 2) -> Any:
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dims to its first ``ind`` ones."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind' but got {ind}")
@@ -236,7 +241,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     return inv(A.reshape(prod(last), prod(first))).reshape(*last, *first)
 
 
-def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B; ``dims`` of A are moved to its end first."""
     if dims is not None:
         A = movedim(A, tuple(dims), tuple(range(-len(dims), 0)))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes, xp
 from gradwright.face.complex import view_as_real
 from gradwright.ops import fft as _fft
 from gradwright.reading.require import require
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = ["istft", "stft"]
 
@@ -88,9 +91,10 @@ def _fitted(x: Any, n: int) -> Any:
     return _fft.resized(xp, x, (n,), (x.array.ndim - 1,))
 
 
-def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
-         center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
-         return_complex: bool | None = None, align_to_window: bool | None = None) -> Any:  # fmt: skip
+def stft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+         window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+         onesided: bool | None = None, return_complex: bool | None = None,
+         align_to_window: bool | None = None) -> Tensor:  # fmt: skip
     """Short-time transform: X[f, t] = sum_k window[k] input[t hop + k] e**(-2 pi i f k / n_fft).
 
     ``input`` is (length,) or (batch, length); the result (..., frequencies, frames). With ``center``, frames are
@@ -129,9 +133,9 @@ def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     return out if return_complex or (complex_ and return_complex is None) else view_as_real(out)
 
 
-def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,
-          center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
-          return_complex: bool = False) -> Any:  # fmt: skip
+def istft(input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+          window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+          length: int | None = None, return_complex: bool = False) -> Tensor:  # fmt: skip
     """Inverse of `stft`: the frames transformed back, windowed, added up and divided by the sum of window**2.
 
     ``input`` is (..., frequencies, frames). The result has ``length`` entries, or those that all frames cover.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
@@ -21,6 +21,9 @@ from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import special as _special
 from gradwright.random import rand_like
 from gradwright.reading.torch import one_dim, tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import DType, Tensor
 
 __all__ = [
     "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
@@ -40,7 +43,7 @@ def _run(op: Any, name: str, input: Any, inplace: bool = False, **static: Any) -
     return _applied(op, floating_arg(name, input), inplace, static)
 
 
-def relu(input: Any, inplace: bool = False) -> Any:
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), entry by entry; derivative 1 where x > 0, else 0, at the kink too.
 
     >>> import gradwright as gw
@@ -55,31 +58,31 @@ def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float = 1.0,
     return _run(_ops.elu, name, input, inplace, alpha=alpha, scale=scale, input_scale=input_scale)
 
 
-def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x above 0, alpha (e**x - 1) below."""
     return _elu("elu", input, inplace, alpha)
 
 
-def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x above 0, alpha (e**(x/alpha) - 1) below: `elu` without its kink."""
     if alpha == 0:
         raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu("celu", input, inplace, alpha, 1.0, 1.0 / alpha)
 
 
-def selu(input: Any, inplace: bool = False) -> Any:
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` scaled so that mean 0 and variance 1 persist from layer to layer."""
     return _elu("selu", input, inplace, _SELU_ALPHA, _SELU_SCALE)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x above 0, negative_slope x elsewhere."""
     return _run(_ops.leaky_relu, "leaky_relu", input, inplace, slope=negative_slope)
 
 
 def rrelu(
-    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
-) -> Any:
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """x above 0; elsewhere r x, in training with r drawn from [lower, upper) for each entry, else with its mean."""
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} and {upper}")
@@ -90,14 +93,14 @@ def rrelu(
     return store(input, x * factor) if inplace else x * factor
 
 
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x kept between two numbers; slope 0 at the bounds."""
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val, but got {min_val} and {max_val}")
     return _clipped("hardtanh", input, min_val, max_val, inplace)
 
 
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """x kept between 0 and 6; slope 0 at both."""
     return _clipped("relu6", input, 0.0, 6.0, inplace)
 
@@ -113,7 +116,7 @@ def _clipped(name: str, input: Any, low: float, high: float, inplace: bool) -> A
     return _applied(_ops.hardtanh, x, inplace, dict(zip(("min", "max"), bounds, strict=True)))
 
 
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x above the threshold, else ``value``."""
     x = tensor_arg("threshold", input)
     kind = dtypes.kind(x.array.dtype)
@@ -123,29 +126,29 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     return _applied(_ops.threshold, x, inplace, static)
 
 
-def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """x/6 + 1/2 kept between 0 and 1."""
     return _run(_ops.hardsigmoid, "hardsigmoid", input, inplace)
 
 
-def hardswish(input: Any, inplace: bool = False) -> Any:
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x `hardsigmoid` (x)."""
     return _run(_ops.hardswish, "hardswish", input, inplace)
 
 
-def silu(input: Any, inplace: bool = False) -> Any:
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x `sigmoid` (x)."""
     if tensor_arg("silu", input).is_complex():
         return _applied(_ops.silu, input, inplace, {})
     return _run(_ops.silu, "silu", input, inplace)
 
 
-def mish(input: Any, inplace: bool = False) -> Any:
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh(log(1 + e**x))."""
     return _run(_ops.mish, "mish", input, inplace)
 
 
-def gelu(input: Any, approximate: str = "none") -> Any:
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Phi(x), with the normal distribution function Phi; ``approximate="tanh"`` is a nearly equal formula."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"gelu(): approximate argument must be either none or tanh, but got {approximate!r}")
@@ -158,12 +161,12 @@ def gelu(input: Any, approximate: str = "none") -> Any:
 _scaled = _arithmetic.multiply.variant("GeluBackward0")
 
 
-def logsigmoid(input: Any) -> Any:
+def logsigmoid(input: Tensor) -> Tensor:
     """log `sigmoid` (x), without overflow."""
     return _run(_ops.log_sigmoid, "logsigmoid", input)
 
 
-def softshrink(input: Any, lambd: float = 0.5) -> Any:
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by lambd, and to 0 if it is nearer."""
     x = floating_arg("softshrink", input)
     if lambd < 0:
@@ -171,17 +174,17 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return apply_one(_ops.softshrink, x, {"lambd": lambd})
 
 
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh x."""
     return tensor_arg("tanhshrink", input) - tanh(input)
 
 
-def softsign(input: Any) -> Any:
+def softsign(input: Tensor) -> Tensor:
     """x / (1 + abs x)."""
     return tensor_arg("softsign", input) / (absolute(input) + 1)
 
 
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a `sigmoid` (b), where a and b are the two halves of ``input`` along ``dim``."""
     x = floating_arg("glu", input)
     if not x.array.ndim:
@@ -194,7 +197,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     return a * sigmoid(b)
 
 
-def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType = None) -> Tensor:
     """y_i = exp(x_i) / sum_j exp(x_j) along ``dim``, shaped like ``input``; ``dtype`` converts it first.
 
     Raises IndexError if there is no such ``dim``. Leaving it out warns, as PyTorch does, and takes dim 0 of a tensor
@@ -208,12 +211,12 @@ def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any
     return reduce.softmax(input, _chosen("softmax", input, dim, _stacklevel), dtype=dtype)
 
 
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType = None) -> Tensor:
     """`softmax` of -input; arguments as there."""
     return reduce.softmax(-tensor_arg("softmin", input), _chosen("softmin", input, dim, _stacklevel), dtype=dtype)
 
 
-def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType = None) -> Tensor:
     """y_i = x_i - log sum_j exp(x_j) along ``dim``: the logarithm of `softmax`, without overflow; arguments as there.
 
     >>> import gradwright as gw
@@ -232,7 +235,7 @@ def _chosen(name: str, input: Any, dim: int | None, stacklevel: int) -> int:
     return 0 if tensor_arg(name, input).ndim in (0, 1, 3) else 1
 
 
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """`softmax` of (logits + Gumbel noise)/tau: a relaxed draw from the categories along ``dim``.
 
     ``hard`` gives one-hot values, with the gradient of the relaxed ones. ``eps`` has no effect.

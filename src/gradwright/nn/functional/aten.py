@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.nn.functional import conv as _conv
 from gradwright.nn.functional import pool as _pool
@@ -28,6 +29,9 @@ from gradwright.nn.functional.pool import (
 from gradwright.nn.functional.resize import resized
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Ints, Tensor
+
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_max_pool1d", "affine_grid_generator", "avg_pool1d", "channel_shuffle", "conv1d",
     "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
@@ -36,8 +40,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-                output_padding: Any, groups: int) -> Any:  # fmt: skip
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
+                dilation: Sequence[int], transposed: bool, output_padding: Sequence[int],
+                groups: int) -> Tensor:  # fmt: skip
     """`nn.functional.conv1d`, `conv2d` or `conv3d`, as the weight has axes; with ``transposed`` their adjoints."""
     n = tensor_arg("convolution", weight, "weight", 2).ndim - 2
     if n not in (1, 2, 3):
@@ -49,18 +54,19 @@ def convolution(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, d
     return getattr(_conv, f"conv{n}d")(input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`nn.functional.conv1d` with time first: input (T, N, C), weight (k, C, O), result (T', N, O)."""
     y = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
     return y.permute(2, 0, 1)
 
 
-def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Ints) -> Any:
     """`nn.functional.adaptive_max_pool1d` with ``return_indices=True``."""
     return _pool.adaptive_max_pool1d(input, output_size, return_indices=True)
 
 
-def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,
+                 align_corners: bool) -> Tensor:  # fmt: skip
     """`nn.functional.grid_sample` with numbers for modes: bilinear, nearest, bicubic; zeros, border, reflection."""
     return grid_sample(input, grid, MODES[interpolation_mode], PADDINGS[padding_mode], align_corners)
 
@@ -68,7 +74,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 grid_sampler_2d = grid_sampler_3d = grid_sampler
 
 
-def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """`nn.functional.affine_grid`."""
     return affine_grid(theta, size, align_corners)
 

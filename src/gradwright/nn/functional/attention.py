@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.creation import full
@@ -18,15 +18,17 @@ from gradwright.face.join import cat, chunk
 from gradwright.nn.functional.dropout import dropout
 from gradwright.ops.activation import masked_softmax
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 _MINUS = float("-inf")
 
 
-def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: float | None = None, enable_gqa: bool = False,
-) -> Any:  # fmt: skip
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+                                 dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
+                                 enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """softmax(scale q k^T + mask) v for q (..., l, d), k (..., s, d), v (..., s, e): (..., l, e).
 
     ``scale`` is 1/sqrt(d) unless given. A boolean mask (..., l, s) is True where a query may see a key; another is
@@ -94,14 +96,17 @@ def _projected(inputs: tuple[Any, ...], apart: Any, packed: Any, bias: Any) -> A
     return [linear(x, w, b) for x, w, b in zip(inputs, each, biases, strict=True)]
 
 
-def multi_head_attention_forward(
-    query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any, in_proj_bias: Any,
-    bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float, out_proj_weight: Any, out_proj_bias: Any,
-    training: bool = True, key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
-    use_separate_proj_weight: bool = False, q_proj_weight: Any = None, k_proj_weight: Any = None,
-    v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
-    is_causal: bool = False, batch_first: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
+                                 in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None,
+                                 bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor,
+                                 out_proj_bias: Tensor | None, training: bool = True,
+                                 key_padding_mask: Tensor | None = None, need_weights: bool = True,
+                                 attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False,
+                                 q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+                                 v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
+                                 static_v: Tensor | None = None, average_attn_weights: bool = True,
+                                 is_causal: bool = False, batch_first: bool = False) -> tuple[Tensor,
+                                 Tensor | None]:  # fmt: skip
     """Attention in ``num_heads`` parts of the width, between projections: query (l, n, width) gives (l, n, width).
 
     Keys and values are (s, n, ...); all three may leave out n. The second result is the weights (n, l, s), averaged
@@ -139,7 +144,9 @@ def multi_head_attention_forward(
     q, k, v = _projected((query, key, value), apart, packed, in_proj_bias)
     padding, mask = _added(key_padding_mask, q, "key_padding_mask"), _added(attn_mask, q, "attn_mask")
     extra = 0
-    if bias_k is not None:
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("of bias_k and bias_v only one is given")
+    if bias_k is not None and bias_v is not None:
         row = (batch, 1, width) if batch_first else (1, batch, width)
         k, v = (cat([x, b.expand(row)], time) for x, b in ((k, bias_k), (v, bias_v)))
         extra += 1

@@ -5,7 +5,7 @@ A batch of one may leave out n. ``reduction`` and its old forms are as in `loss`
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -24,6 +24,9 @@ from gradwright.op import Op
 from gradwright.ops import loss as _loss
 from gradwright.reading.require import known_within, within
 from gradwright.reading.torch import tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = [
     "cross_entropy", "linear_cross_entropy", "multi_margin_loss", "multilabel_margin_loss",
@@ -72,10 +75,8 @@ def _check_weight(weight: Any, classes: int) -> None:
                            f"weight tensor of shape: {size(weight.array.shape)}")  # fmt: skip
 
 
-def nll_loss(
-    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """-w x at the class of each target, for log-probabilities x and the weight w of that class (1 without ``weight``).
 
     The mean is over the weights. A target of ``ignore_index`` counts for nothing.
@@ -120,10 +121,9 @@ def _chosen_weights(weight: Any, target: Any, held: Any) -> Any:
     return w if held is None else e.where(held, w, 0.0)
 
 
-def cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
-    reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                  ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """`nll_loss` of the logarithm of `softmax` over the classes: the cross entropy of scores and targets.
 
     A target of the input's own size holds the probability of each class. ``label_smoothing`` (0 to 1) mixes that much
@@ -174,10 +174,9 @@ def _against_probabilities(logs: Any, t: Any, axis: int, weight: Any, ignore: in
     return reduced(losses, how)
 
 
-def linear_cross_entropy(
-    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
-    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
-) -> Any:  # fmt: skip
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
     """`cross_entropy` of what `linear` makes of input, linear_weight and linear_bias.
 
     Shapes: input (n, in) or (in,), linear_weight (classes, ..., in). ``options`` has no effect.
@@ -213,10 +212,9 @@ def _rows(x: Any) -> Any:
     return x if x.array.ndim == 2 else x.reshape(1, -1)
 
 
-def multi_margin_loss(
-    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+                      size_average: bool | None = None, reduce: bool | None = None,
+                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """sum_i w max(0, margin - x_t + x_i)**p / classes over the classes i other than the target t; p is 1 or 2."""
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("multi_margin_loss", input), tensor_arg("multi_margin_loss", target, "target", 2)
@@ -243,8 +241,8 @@ def multi_margin_loss(
     return reduced(losses if x.array.ndim == 2 else losses.reshape(t.shape if t.ndim and t is target else ()), how)
 
 
-def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
-                           reduction: str = "mean") -> Any:  # fmt: skip
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                           reduction: str = "mean") -> Tensor:  # fmt: skip
     """sum_ij max(0, 1 - x_j + x_i)/classes over the targets j and the other classes i.
 
     A row of ``target``, of the size of ``input``, lists classes, up to the first -1.
@@ -268,10 +266,9 @@ def multilabel_margin_loss(input: Any, target: Any, size_average: bool | None = 
     return reduced(losses if x.array.ndim == 2 else losses.reshape(()), how)
 
 
-def multilabel_soft_margin_loss(
-    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Any:  # fmt: skip
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                size_average: bool | None = None, reduce: bool | None = None,
+                                reduction: str = "mean") -> Tensor:  # fmt: skip
     """-t log s - (1 - t) log(1 - s) with s = sigmoid(x), its mean over the classes (the last dim)."""
     how = mode(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))

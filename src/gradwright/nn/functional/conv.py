@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.backends.windows import Lattice
@@ -12,6 +12,9 @@ from gradwright.errors import size as text
 from gradwright.nn.functional.geometry import batched, per_axis
 from gradwright.ops import conv as _conv
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Ints, Tensor
 
 __all__ = [
     "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold",
@@ -97,8 +100,8 @@ def _convolve(n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: 
     return y.squeeze(0) if single else y
 
 
-def conv1d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Any:  # fmt: skip
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+           dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """Cross-correlation of signals: input (N, C, L) or (C, L), weight (O, C / groups, k), result (N, O, L').
 
     y[n, o, i] = bias[o] + sum_c,k weight[o, c, k] x[n, c, i stride + k dilation - padding], x being 0 outside, and
@@ -111,14 +114,14 @@ def conv1d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: 
     return _convolve(1, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv2d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Any:  # fmt: skip
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+           dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """Cross-correlation of images: input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW); see `conv1d`."""
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv3d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-           groups: int = 1) -> Any:  # fmt: skip
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
+           dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
     """Cross-correlation of volumes: input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, *k); see `conv1d`."""
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
@@ -152,8 +155,8 @@ def _transpose(n: int, input: Any, weight: Any, bias: Any, stride: Any, padding:
     return y.squeeze(0) if single else y
 
 
-def conv_transpose1d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
     """The adjoint of `conv1d` by its input: (N, C, L) or (C, L), weight (C, O / groups, k), result (N, O, L').
 
     L' = (L - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
@@ -165,14 +168,14 @@ def conv_transpose1d(input: Any, weight: Any, bias: Any = None, stride: Any = 1,
     return _transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def conv_transpose2d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
     """The adjoint of `conv2d` by its input: weight (C, O / groups, kH, kW); see `conv_transpose1d`."""
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def conv_transpose3d(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-                     output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Any:  # fmt: skip
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
+                     output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
     """The adjoint of `conv3d` by its input: weight (C, O / groups, kD, kH, kW); see `conv_transpose1d`."""
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -186,7 +189,7 @@ def _image_lattice(function: str, kernel_size: Any, dilation: Any, padding: Any,
     )  # fmt: skip
 
 
-def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
     """The windows of an image as columns: (N, C, H, W) -> (N, C kH kW, number of windows), the batch axis optional.
 
     >>> import gradwright as gw
@@ -209,7 +212,8 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     return y.squeeze(0) if single else y
 
 
-def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def fold(input: Tensor, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0,
+         stride: Ints = 1) -> Tensor:  # fmt: skip
     """The adjoint of `unfold`: (N, C kH kW, number of windows) -> (N, C, *output_size); what overlaps adds up.
 
     >>> import gradwright as gw

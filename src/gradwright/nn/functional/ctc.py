@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.creation import arange, as_tensor, full
@@ -15,15 +16,17 @@ from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.reading.require import within
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["ctc_loss"]
 
 _NEVER = -1e30  # the logarithm of a probability of 0, finite so that its gradient is
 
 
-def ctc_loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
-    zero_infinity: bool = False,
-) -> Any:  # fmt: skip
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int],
+             target_lengths: Tensor | Sequence[int], blank: int = 0, reduction: str = "mean",
+             zero_infinity: bool = False) -> Tensor:  # fmt: skip
     """-log of the probability of a target sequence, summed over its alignments, for log-probabilities (t, n, classes).
 
     Targets are (n, longest), or (sum of lengths,); (t, classes) and (length,) are a batch of one without n. The mean is

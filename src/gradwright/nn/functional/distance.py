@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright import backends, dtypes
 from gradwright.creation import ones
@@ -12,10 +12,13 @@ from gradwright.face.elementwise import mul
 from gradwright.face.reduce import norm
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 
 
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Cosine of the angle between vectors along ``dim``, whose lengths count as at least eps; the sizes broadcast."""
     a, b = tensor_arg("cosine_similarity", x1, "x1"), tensor_arg("cosine_similarity", x2, "x2", 2)
     product = mul(a, b)
@@ -26,13 +29,13 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return (a * b).sum(dim)
 
 
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dim."""
     difference = tensor_arg("pairwise_distance", x1, "x1") - tensor_arg("pairwise_distance", x2, "x2", 2)
     return norm(difference + eps, p, -1, keepdim)
 
 
-def pdist(input: Any, p: float = 2) -> Any:
+def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norms of the differences of all pairs of rows i < j of a matrix (n, d), in row-major order."""
     x = tensor_arg("pdist", input)
     if x.array.ndim != 2:
@@ -44,7 +47,7 @@ def pdist(input: Any, p: float = 2) -> Any:
     return norm(x[i] - x[j], p, 1)
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """y_k = x1^T W_k x2 + b_k for x1 (..., n), x2 (..., m), W (out, n, m): (..., out)."""
     a, b = tensor_arg("bilinear", input1, "input1"), tensor_arg("bilinear", input2, "input2", 2)
     w = tensor_arg("bilinear", weight, "weight", 3)

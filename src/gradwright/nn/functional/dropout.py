@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.numbers import number
@@ -14,6 +14,9 @@ from gradwright.face.elementwise import mul
 from gradwright.face.forms import store
 from gradwright.random import rand
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -42,19 +45,19 @@ def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, c
     return store(x, out) if inplace else out
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Entries set to 0 with probability p, the others divided by 1 - p."""
     return dropped("dropout", input, p, training, inplace, channels=False, alpha=False)
 
 
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels of an input (n, channels, length), or without n."""
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
     return _channelwise("dropout1d", input, p, training, inplace, 3)
 
 
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels, (n, channels, height, width). Three dims count as (n, channels, length)."""
     if input.ndim != 4:
         more = "assuming that channel-wise 1D dropout behavior is desired" if input.ndim == 3 else "use dropout instead"
@@ -62,7 +65,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return dropped("dropout2d", input, p, training, inplace, channels=True, alpha=False)
 
 
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels, (n, channels, depth, height, width), or without n."""
     if input.ndim not in (4, 5):
         warnings.warn(f"dropout3d: Received a {input.ndim}-D input, which is deprecated: use dropout", stacklevel=2)
@@ -77,11 +80,11 @@ def _channelwise(name: str, input: Any, p: float, training: bool, inplace: bool,
     return store(input, out) if inplace else out
 
 
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for `selu`: entries set to its lower limit, and all scaled so that mean 0 and variance 1 persist."""
     return dropped("alpha_dropout", input, p, training, inplace, channels=False, alpha=True)
 
 
-def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels (dim 1)."""
     return dropped("feature_alpha_dropout", input, p, training, inplace, channels=True, alpha=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright.errors import kind
 from gradwright.errors import size as text
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 def per_axis(function: str, argument: str, value: Any, n: int, least: int | None = None) -> tuple[int, ...]:
     """One int for all ``n`` axes, or one each, as a tuple.
@@ -31,7 +35,7 @@ def per_axis(function: str, argument: str, value: Any, n: int, least: int | None
     return ints * n if len(ints) == 1 else ints
 
 
-def batched(function: str, input: Any, n: int) -> tuple[Any, bool]:
+def batched(function: str, input: Tensor, n: int) -> tuple[Any, bool]:
     """``input`` with a batch axis, and whether it came without: (C, *size) or (N, C, *size), ``n`` axes in size.
 
     Raises TypeError if it is no tensor, RuntimeError for another number of axes.
@@ -46,7 +50,7 @@ def batched(function: str, input: Any, n: int) -> tuple[Any, bool]:
     return (x, False) if ndim == n + 2 else (x.unsqueeze(0), True)
 
 
-def family(name: str, make: Callable[[int], Callable[..., Any]], axes: Sequence[int] = (1, 2, 3)) -> list[Any]:
+def family(name: str, make: Callable[[int], F], axes: Sequence[int] = (1, 2, 3)) -> list[F]:
     """The functions that ``make(n)`` returns for each number of axes, named and documented."""
     made = []
     for n in axes:

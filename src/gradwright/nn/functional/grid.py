@@ -6,12 +6,15 @@ import warnings
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import creation, dtypes
 from gradwright.errors import size as text
 from gradwright.face.join import cat
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -30,7 +33,7 @@ def _aligned(align_corners: bool | None) -> bool:
     return bool(align_corners)
 
 
-def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid for `grid_sample` that maps a result of ``size`` (N, C, *out) through theta: (N, *out, n).
 
     theta: (N, n, n + 1), one affine map (matrix and shift) each, for n = 2 or 3 axes.
@@ -52,7 +55,8 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = No
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     out = tuple(size[2:])
-    axes, like = [], {"dtype": theta.dtype, "device": theta.device}
+    axes: list[Any] = []
+    like: dict[str, Any] = {"dtype": theta.dtype, "device": theta.device}
     for i, m in reversed(list(enumerate(out))):
         ends = (m - 1) / m if not align else 1.0
         line = creation.linspace(-ends, ends, m, **like) if m > 1 else creation.zeros(1, **like)
@@ -130,8 +134,8 @@ def _entries(at: Any, m: int, mode: str, padding_mode: str, align: bool) -> list
     return found
 
 
-def grid_sample(input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
-                align_corners: bool | None = None) -> Any:  # fmt: skip
+def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
+                align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """``input`` (N, C, *size), of 2 or 3 axes n, read at the points of ``grid`` (N, *out, n): (N, C, *out).
 
     The last axis of the grid holds x, y(, z): x runs along the last axis of the input, from -1 to 1. These are the

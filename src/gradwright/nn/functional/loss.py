@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.creation import ones_like
@@ -25,6 +25,9 @@ from gradwright.nn.functional.reduction import mode, reduced
 from gradwright.ops import loss as _ops
 from gradwright.reading.require import require, within
 from gradwright.reading.torch import result_type, tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "gaussian_nll_loss",
@@ -60,8 +63,8 @@ def _weighted(losses: Any, input: Any, weight: Any, reduction: str, over: Any) -
     return total / over if reduction == "mean" else total
 
 
-def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
-             reduction: str = "mean", weight: Any = None) -> Any:  # fmt: skip
+def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The squared error (x - y)**2.
 
     Sizes that differ broadcast, with a warning. ``weight``, of the input's size, multiplies each entry's loss; a mean
@@ -78,16 +81,16 @@ def mse_loss(input: Any, target: Any, size_average: bool | None = None, reduce: 
     return _weighted(e.square(x - y), x, weight, how, None if weight is None else weight.sum())
 
 
-def l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
-            reduction: str = "mean", weight: Any = None) -> Any:  # fmt: skip
+def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+            reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """The absolute error, abs(x - y); ``weight`` as in `mse_loss`."""
     how = mode(reduction, size_average, reduce)
     x, y = _pair("l1_loss", input, target)
     return _weighted(e.abs(x - y), x, weight, how, None if weight is None else weight.sum())
 
 
-def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
-                   reduction: str = "mean", beta: float = 1.0) -> Any:  # fmt: skip
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
     """d**2/(2 beta) for a difference d of at most beta, abs d - beta/2 beyond; beta = 0 is `l1_loss`."""
     beta = number("smooth_l1_loss", "beta", beta)
     if beta < 0:
@@ -97,7 +100,8 @@ def smooth_l1_loss(input: Any, target: Any, size_average: bool | None = None, re
     return reduced(losses if beta in (0, 1) else losses / beta, reduction, size_average, reduce)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond; ``weight`` multiplies each."""
     delta = number("huber_loss", "delta", delta)
     if delta <= 0:
@@ -116,8 +120,8 @@ def _same_size(name: str, input: Any, target: Any) -> tuple[Any, Any]:
     return x, y
 
 
-def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_average: bool | None = None,
-                         reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """-t log x - (1 - t) log(1 - x) for probabilities x; each logarithm is at least -100.
 
     Raises RuntimeError for an x outside [0, 1], ValueError if the sizes differ.
@@ -132,10 +136,9 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, size_avera
     return reduced(losses if weight is None else losses * weight, how)
 
 
-def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean", pos_weight: Any = None,
-) -> Any:  # fmt: skip
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     size_average: bool | None = None, reduce: bool | None = None,
+                                     reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """`binary_cross_entropy` of sigmoid(x), without overflow; ``pos_weight`` multiplies its first term."""
     how = mode(reduction, size_average, reduce)
     x, t = _same_size("binary_cross_entropy_with_logits", input, target)
@@ -146,8 +149,8 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * weight, how)
 
 
-def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
-           reduction: str = "mean", log_target: bool = False) -> Any:  # fmt: skip
+def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+           reduction: str = "mean", log_target: bool = False) -> Tensor:  # fmt: skip
     """t (log t - x) for log-probabilities x; with ``log_target`` t is given by its logarithm.
 
     ``reduction="batchmean"`` divides the sum by the length of dim 0: that is the Kullback-Leibler divergence.
@@ -174,9 +177,9 @@ def kl_div(input: Any, target: Any, size_average: bool | None = None, reduce: bo
 
 
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: bool | None = None,
+    input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """e**x - t x for the logarithm x of a Poisson rate, or x - t log(x + eps) for the rate itself.
 
     ``full`` adds Stirling's approximation of log t!, for t > 1.
@@ -191,8 +194,8 @@ def poisson_nll_loss(
     return reduced(losses, how)
 
 
-def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Any:  # fmt: skip
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """(log v + (x - t)**2/v)/2 for the variance v, at least eps; ``full`` adds log(2 pi)/2.
 
     ``var`` is a number, or a tensor of the input's size, or without its last dim or with one of length 1. Raises
@@ -213,8 +216,8 @@ def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, how)
 
 
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_average: bool | None = None,
-                         reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
+                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """x where the target is 1, max(0, margin - x) where it is -1."""
     how = mode(reduction, size_average, reduce)
     x, t = _pair("hinge_embedding_loss", input, target)
@@ -222,8 +225,9 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, size_aver
     return reduced(far + e.where(t != -1, x, 0.0), how)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
-                        reduce: bool | None = None, reduction: str = "mean") -> Any:  # fmt: skip
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                        size_average: bool | None = None, reduce: bool | None = None,
+                        reduction: str = "mean") -> Tensor:  # fmt: skip
     """max(0, margin - t (x1 - x2)): t = 1 wants the first larger, -1 the second. Raises RuntimeError if dims differ."""
     how = mode(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -234,8 +238,8 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     return reduced((margin - target * (input1 - input2)).clamp(min=0), how)
 
 
-def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None,
-                     reduction: str = "mean") -> Any:  # fmt: skip
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+                     reduction: str = "mean") -> Tensor:  # fmt: skip
     """log(1 + e**(-t x)), without overflow. RuntimeError for a target that does not broadcast to the input's size."""
     x, t = _pair("soft_margin_loss", input, target)
     y = x * t
@@ -247,9 +251,9 @@ def soft_margin_loss(input: Any, target: Any, size_average: bool | None = None, 
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0, size_average: bool | None = None,
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """1 - c where the target is 1, max(0, c - margin) where it is -1, with the cosine c of two vectors (..., d)."""
     how = mode(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
@@ -267,9 +271,9 @@ def cosine_embedding_loss(
 
 
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """max(0, margin + distance to the positive - distance to the negative), with `pairwise_distance`.
 
     ``swap`` takes the negative's distance to the positive where that is smaller.
@@ -282,9 +286,9 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any, positive: Any, negative: Any, *, distance_function: Callable[[Any, Any], Any] | None = None,
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with any distance; without one, `pairwise_distance`."""
     how = mode(reduction)
     if margin <= 0:

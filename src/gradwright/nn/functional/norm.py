@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply, apply_one
@@ -19,6 +19,9 @@ from gradwright.face import reduce
 from gradwright.face.activation import floating_arg
 from gradwright.ops import norm as _ops
 from gradwright.reading.torch import tensor_arg, to_dtype
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
 
@@ -88,10 +91,9 @@ def _several(counted: Sequence[int], shape: tuple[int, ...], what: str) -> None:
         raise ValueError(f"Expected more than 1 {what} when training, got input size {size(shape)}")
 
 
-def batch_norm(
-    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None, training: bool = False,
-    momentum: float = 0.1, eps: float = 1e-5,
-) -> Any:  # fmt: skip
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+               bias: Tensor | None = None, training: bool = False, momentum: float = 0.1,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Each channel (dim 1) brought to mean 0 and variance 1 over the others, then weight y + bias.
 
     In training with the statistics of this input, which the running ones, if there are any, follow in place (with the
@@ -131,10 +133,9 @@ def batch_statistics(x: Any, running_mean: Any, running_var: Any, momentum: floa
     return y, mean, var
 
 
-def instance_norm(
-    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
-) -> Any:  # fmt: skip
+def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+                  weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Each channel (dim 1) of each instance (dim 0) brought to mean 0 and variance 1, then weight y + bias.
 
     The running statistics, if there are any, follow their means over the batch in place; they are used instead if
@@ -154,7 +155,8 @@ def instance_norm(
     return affine(y, per_channel(weight, ndim), per_channel(bias, ndim))
 
 
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Each group of channels (dim 1) of each instance brought to mean 0 and variance 1, then weight y + bias.
 
     Raises RuntimeError if the channels do not divide into groups.
@@ -196,7 +198,8 @@ def trailing(name: str, x: Any, normalized_shape: Any, **parameters: Any) -> tup
     return tuple(range(len(shape) - len(wanted), len(shape)))
 
 
-def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
     """The last dims, of sizes ``normalized_shape``, brought to mean 0 and variance 1, then weight y + bias."""
     x = floating_arg("layer_norm", input)
     axis = trailing("layer_norm", x, normalized_shape, weight=weight, bias=bias)
@@ -204,7 +207,8 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     return affine(standardized(x, axis, eps, _layer)[0], weight, bias)
 
 
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
+             eps: float | None = None) -> Tensor:  # fmt: skip
     """x / sqrt(mean x**2 + eps) over the last dims, of sizes ``normalized_shape``, times weight.
 
     ``eps=None`` is the spacing of the dtype at 1.
@@ -216,7 +220,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     return affine(apply_one(_ops.rms_normalize, x, {"axis": axis, "eps": eps}), weight, None)
 
 
-def normalize(input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Any:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """x divided by its p-norm along ``dim``, or by eps where that is larger."""
     x = tensor_arg("normalize", input)
     y = x / reduce.norm(x, p, dim, True).clamp(min=eps)

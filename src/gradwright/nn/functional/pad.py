@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from gradwright.errors import size as text
 from gradwright.face.join import cat
@@ -11,10 +11,13 @@ from gradwright.face.rearrange import constant_pad_nd, flip
 from gradwright.nn.functional.pool import avg_pool3d
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["local_response_norm", "pad"]
 
 
-def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """``input`` with ``pad`` = (before, after) of the last axis, then of the one before it, ...; negative ones cut off.
 
     Modes: "constant" (``value``, or 0); "reflect" (mirrored at the outermost entries, which are not repeated);
@@ -105,7 +108,7 @@ def _wrapped(x: Any, axis: int, before: int, after: int) -> Any:
 _PADDED = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
 
 
-def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha m)**beta, m the mean of x**2 over ``size`` neighbouring channels; input (N, C, *size).
 
     Raises ValueError for an input of fewer than 3 axes.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.errors import kind
 from gradwright.errors import size as text
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = ["channel_shuffle", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle"]
 
@@ -24,7 +27,7 @@ def _blocks(function: str, input: Any, factor: int, name: str) -> tuple[Any, tup
     return x, shape[:-3], *shape[-3:]
 
 
-def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r r, H, W) -> (*, C, H r, W r), r being ``upscale_factor``: r r channels fill a square of pixels.
 
     >>> import gradwright as gw
@@ -44,7 +47,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return split.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2).reshape(*lead, c // (r * r), h * r, w * r)
 
 
-def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of `pixel_shuffle`: (*, C, H r, W r) -> (*, C r r, H, W), r being ``downscale_factor``."""
     r = downscale_factor
     x, lead, c, h, w = _blocks("pixel_unshuffle", input, r, "downscale_factor")
@@ -59,7 +62,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return split.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3).reshape(*lead, c * r * r, h // r, w // r)
 
 
-def channel_shuffle(input: Any, groups: int) -> Any:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """(N, C, *): the channels, laid out as ``groups`` rows, read by columns.
 
     >>> import gradwright as gw

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import inf, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import creation, dtypes, random
 from gradwright.backends.windows import Lattice
@@ -18,6 +18,19 @@ from gradwright.ops import pool as _pool
 from gradwright.ops import scatter as _scatter
 from gradwright.reading.require import within
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import (
+        AdaptiveAvgPool,
+        AdaptiveMaxPool,
+        AvgPool,
+        FractionalMaxPool,
+        LPPool,
+        MaxPool,
+        MaxPoolWithIndices,
+        MaxUnpool,
+    )
+
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -84,7 +97,7 @@ def _pooled(function: str, input: Any, n: int) -> tuple[Any, tuple[int, ...]]:
     return input, shape[-n:]
 
 
-def _max_pool(n: int) -> Callable[..., Any]:
+def _max_pool(n: int) -> MaxPool:
     def max_pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
                  ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
         """The largest entry of each window over {n} axes; of equal ones the first has the slope.
@@ -101,7 +114,7 @@ def _max_pool(n: int) -> Callable[..., Any]:
     return max_pool
 
 
-def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
+def _with_indices(pool: Callable[..., Any]) -> MaxPoolWithIndices:
     def with_indices(input: Any, *args: Any, **kwargs: Any) -> Any:
         return pool(input, *args, **{**kwargs, "return_indices": True})
 
@@ -110,7 +123,7 @@ def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
     return with_indices
 
 
-def _avg_pool(n: int) -> Callable[..., Any]:
+def _avg_pool(n: int) -> AvgPool:
     def avg_pool(input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
                  count_include_pad: bool = True, divisor_override: int | None = None) -> Any:  # fmt: skip
         """The mean of each window over {n} axes; ``stride`` is the size of the window if it is not given.
@@ -145,7 +158,7 @@ def _lengths(size: Any, lattice: Lattice, padding: Any, with_padding: bool) -> A
     return tuple(found) if any(isinstance(f, tuple) for f in found) else prod(found)
 
 
-def _lp_pool(n: int) -> Callable[..., Any]:
+def _lp_pool(n: int) -> LPPool:
     def lp_pool(input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
         """The p-norm of each window over {n} axes, without absolute values: (sum x**p)**(1/p); ``norm_type`` is p."""
         entries = prod(per_axis(f"lp_pool{n}d", "kernel_size", kernel_size, n))
@@ -185,7 +198,7 @@ def _even(size: tuple[int, ...], count: tuple[int, ...]) -> Lattice | None:
     return Lattice(kernel, kernel, (1,) * len(size), ((0, 0),) * len(size))
 
 
-def _adaptive_avg_pool(n: int) -> Callable[..., Any]:
+def _adaptive_avg_pool(n: int) -> AdaptiveAvgPool:
     def adaptive_avg_pool(input: Any, output_size: Any) -> Any:
         """Means over windows that cover the input evenly: over {n} axes, to ``output_size`` (None: as it is)."""
         function = f"adaptive_avg_pool{n}d"
@@ -198,7 +211,7 @@ def _adaptive_avg_pool(n: int) -> Callable[..., Any]:
     return adaptive_avg_pool
 
 
-def _adaptive_max_pool(n: int) -> Callable[..., Any]:
+def _adaptive_max_pool(n: int) -> AdaptiveMaxPool:
     def adaptive_max_pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         """The largest entries of windows that cover the input evenly: over {n} axes, to ``output_size``.
 
@@ -208,7 +221,8 @@ def _adaptive_max_pool(n: int) -> Callable[..., Any]:
         x, size, count = _adaptive(function, input, output_size, n)
         lattice = _even(size, count)
         if lattice is not None:
-            return _max_pool(n)(x, lattice.kernel, return_indices=return_indices)
+            pool: Any = _max_pool(n)
+            return pool(x, lattice.kernel, return_indices=return_indices)
         axes = []
         for m, c in zip(size, count, strict=True):
             windows = _shares(m, c)
@@ -239,7 +253,7 @@ def _largest(x: Any, axes: list[Any], n: int) -> tuple[Any, Any]:
     return flat.gather(1, where).reshape(*lead, *count), where.reshape(*lead, *count)
 
 
-def _fractional_max_pool(n: int) -> Callable[..., Any]:
+def _fractional_max_pool(n: int) -> FractionalMaxPool:
     def fractional_max_pool(input: Any, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                             return_indices: bool = False, _random_samples: Any = None) -> Any:  # fmt: skip
         """The largest entries of windows whose distances are random, over {n} axes (Graham, arXiv:1412.6071).
@@ -286,7 +300,7 @@ def _fractional_max_pool(n: int) -> Callable[..., Any]:
     return fractional_max_pool
 
 
-def _max_unpool(n: int) -> Callable[..., Any]:
+def _max_unpool(n: int) -> MaxUnpool:
     def max_unpool(input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0,
                    output_size: Any = None) -> Any:  # fmt: skip
         """Zeros with the entries of ``input`` at their places ``indices``, as `max_pool{n}d` returned them.

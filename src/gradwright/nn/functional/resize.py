@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 from ctypes import c_float
 from functools import lru_cache
 from math import floor, pi, sin
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply
 from gradwright.ops.resize import Taps
 from gradwright.ops.resize import resample as _resample
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, Tensor
 
 __all__ = ["interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
@@ -143,9 +146,9 @@ def _sizes(x: Any, size: Any, scale_factor: Any) -> tuple[list[int], list[float 
     return [s.__index__() for s in many], [None] * n
 
 
-def interpolate(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-                antialias: bool = False) -> Any:  # fmt: skip
+def interpolate(input: Tensor, size: Dims = None, scale_factor: float | Sequence[float] | list[float] | None = None,
+                mode: str = "nearest", align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:  # fmt: skip
     """``input`` (N, C, *size) with its last axes resampled, to ``size`` or by ``scale_factor``.
 
     Modes: "nearest" (as OpenCV rounds), "nearest-exact", "area" (means) for 1 to 3 axes; "linear" for one, "bilinear"
@@ -211,20 +214,21 @@ def _deprecated(name: str) -> None:
     warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
 
 
-def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-             align_corners: bool | None = None) -> Any:  # fmt: skip
+def upsample(input: Tensor, size: int | list[int] | None = None, scale_factor: float | None = None,
+             mode: str = "nearest", align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """`interpolate`, under its old name; warns."""
     _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(input: Tensor, size: int | list[int] | None = None, scale_factor: float | None = None) -> Tensor:
     """`interpolate` by nearest entries; warns that this name is old."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(input: Tensor, size: int | list[int] | None = None,
+                      scale_factor: float | list[float] | None = None) -> Tensor:  # fmt: skip
     """`interpolate` by straight lines, corners aligned; warns that this name is old."""
     _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

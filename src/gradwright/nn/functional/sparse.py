@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.creation import arange
@@ -16,12 +16,15 @@ from gradwright.face.scatter import index_select
 from gradwright.reading.require import within
 from gradwright.reading.torch import tensor_arg
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
 _MODES = ("sum", "mean", "max")
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Whole numbers of shape (*) as vectors (*, num_classes) that are 1 there and 0 elsewhere, in int64.
 
     ``num_classes=-1`` takes one more than the largest. Raises RuntimeError for negative or too large ones.
@@ -82,10 +85,8 @@ def _rows(indices: Any, weight: Any, scale_grad_by_freq: bool, used: Any) -> Any
     return rows.reshape(*indices.array.shape, weight.array.shape[1])
 
 
-def embedding(
-    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Any:  # fmt: skip
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
     """The rows of ``weight`` (n, d) at whole numbers of shape (*): (*, d).
 
     The row ``padding_idx`` gets no gradient. ``max_norm`` scales down, in place, the rows that are used and longer;
@@ -102,11 +103,10 @@ def embedding(
     return where((i == padding).unsqueeze(-1), rows.detach(), rows)
 
 
-def embedding_bag(
-    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
-    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
-) -> Any:  # fmt: skip
+def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+                  norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                  per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+                  padding_idx: int | None = None) -> Tensor:  # fmt: skip
     """The sum, mean or maximum of each bag of rows of ``weight`` (n, d): (bags, d). An empty bag gives 0.
 
     ``input`` holds indices: (bags, length), or one line of them that ``offsets`` cuts into bags (with

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.creation import empty
@@ -19,6 +19,9 @@ from gradwright.nn.functional.dropout import alpha_dropout, dropout, dropped, fe
 from gradwright.nn.functional.norm import affine, per_channel, rms_norm, standardized
 from gradwright.random import rand
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = [
     "alpha_dropout", "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu",
     "celu_", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "dropout", "dropout_", "embedding",
@@ -30,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _ordered(function: Callable[..., Any], parameters: str) -> Callable[..., Any]:
+def _ordered(function: Callable[..., Tensor], parameters: str) -> Callable[..., Tensor]:
     """``function`` with its parameters in this order; a reduction may be a number."""
     names = parameters.split()
 
@@ -57,7 +60,7 @@ dropout_, alpha_dropout_ = inplace(dropout), inplace(alpha_dropout)
 feature_alpha_dropout_ = inplace(feature_alpha_dropout)
 
 
-def feature_dropout(input: Any, p: float, train: bool) -> Any:
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Whole channels (dim 1) set to 0 with probability p, the others divided by 1 - p."""
     return dropped("feature_dropout", input, p, train, False, channels=True, alpha=False)
 
@@ -65,47 +68,46 @@ def feature_dropout(input: Any, p: float, train: bool) -> Any:
 feature_dropout_ = inplace(feature_dropout)
 
 
-def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, and which entries were kept."""
     kept = rand(input.shape, device=input.device) >= (p if train is not False else 0)
     return mul(input, kept.to(input.dtype) * (1 / (1 - p) if train is not False and p < 1 else 1.0)), kept
 
 
-def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-              sparse: bool = False) -> Any:  # fmt: skip
+def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Tensor:  # fmt: skip
     """`nn.functional.embedding` with the table first; a negative ``padding_idx`` is none."""
     return _sparse.embedding(indices, weight, None if padding_idx < 0 else padding_idx, None, 2.0, scale_grad_by_freq)
 
 
-def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5,
-               cudnn_enable: bool = True) -> Any:  # fmt: skip
+def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5, cudnn_enable: bool = True) -> Tensor:  # fmt: skip
     """`nn.functional.layer_norm`."""
     return _norm.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
-               cudnn_enabled: bool = True) -> Any:  # fmt: skip
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5, cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
     """`nn.functional.group_norm`."""
     return _norm.group_norm(input, num_groups, weight, bias, eps)
 
 
-def batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-    eps: float, cudnn_enabled: bool = True,
-) -> Any:  # fmt: skip
+def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+               running_var: Tensor | None, training: bool, momentum: float, eps: float,
+               cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
     """`nn.functional.batch_norm` with weight and bias first."""
     return _norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-def instance_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
-    eps: float, cudnn_enabled: bool = True,
-) -> Any:  # fmt: skip
+def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+                  running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float,
+                  cudnn_enabled: bool = True) -> Tensor:  # fmt: skip
     """`nn.functional.instance_norm` with weight and bias first."""
     return _norm.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
-def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None,
+                      eps: float) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`layer_norm`, the mean, and 1/sqrt(var + eps); these two as constants."""
     axis = _norm.trailing("native_layer_norm", input, normalized_shape, weight=weight, bias=bias)
     y, mean, var = standardized(input, axis, eps)
@@ -113,17 +115,16 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
 
 
 def native_group_norm(
-    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
-) -> tuple[Any, Any, Any]:
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, and the mean and 1/sqrt(var + eps) of each group, (N, group)."""
     y, mean, var = _norm.grouped(input, group, weight, bias, eps)
     return y, mean.reshape(N, group), (var + eps).rsqrt().reshape(N, group)
 
 
-def native_batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-    eps: float,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+                      running_var: Tensor | None, training: bool, momentum: float, eps: float) -> tuple[Tensor,
+                      ...]:  # fmt: skip
     """`batch_norm`, and the mean and 1/sqrt(var + eps) of each channel, as constants; empty if not in training."""
     if not training:
         y = _norm.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -133,7 +134,7 @@ def native_batch_norm(
     return y, mean.detach().reshape(-1), (var.detach() + eps).rsqrt().reshape(-1)
 
 
-def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any, **named: Any) -> tuple[Any, Any, Any]:
+def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any, **named: Any) -> tuple[Tensor, ...]:
     """`native_batch_norm`; the running statistics may be left out."""
     if rest and isinstance(rest[0], bool):
         rest = (None, None, *rest)
@@ -142,7 +143,7 @@ def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *rest: Any, **n
 
 def _batch_norm_with_update(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Tensor, ...]:
     """`native_batch_norm` in training, and an empty tensor."""
     results = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     return *results, empty(0, dtype=dtypes.uint8, device=input.device)

@@ -8,11 +8,14 @@ grad.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class Sigmoid(Module):
@@ -23,7 +26,7 @@ class Sigmoid(Module):
     tensor([0.5000, 0.5000])
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
@@ -35,7 +38,7 @@ class LogSigmoid(Module):
     tensor([-1.0000e+03, -6.9315e-01])
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
@@ -50,7 +53,7 @@ class Hardsigmoid(Module):
 
     inplace: bool = field(default=False, repr=False)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
 
 
@@ -62,7 +65,7 @@ class Tanh(Module):
     tensor([0., 0.])
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
@@ -74,7 +77,7 @@ class Tanhshrink(Module):
     tensor([0.2384])
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
@@ -89,7 +92,7 @@ class SiLU(Module):
 
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
@@ -104,7 +107,7 @@ class Hardswish(Module):
 
     inplace: bool = field(default=False, repr=False)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
 
@@ -119,7 +122,7 @@ class Mish(Module):
 
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
@@ -136,7 +139,7 @@ class GELU(Module):
 
     approximate: str = "none"
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, self.approximate)
 
 
@@ -151,7 +154,7 @@ class Softplus(Module):
     beta: float = 1.0
     threshold: float = 20.0
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
 
 
@@ -163,7 +166,7 @@ class Softsign(Module):
     tensor([-0.5000,  0.7500])
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
@@ -178,7 +181,7 @@ class Softshrink(Module):
 
     lambd: float = 0.5
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
@@ -194,7 +197,7 @@ class Hardshrink(Softshrink):
     tensor([-1.,  0.,  2.])
     """
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
@@ -211,5 +214,5 @@ class GLU(Module):
 
     dim: int = -1
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -16,7 +19,7 @@ class _AdaptiveAvgPool(Module):
     _function: ClassVar[Callable[..., Any]]
     output_size: Any
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The means of ``input`` over as many windows as ``output_size`` says."""
         return self._function(input, self.output_size)
 
@@ -27,7 +30,7 @@ class _AdaptiveMaxPool(Module):
     output_size: Any
     return_indices: bool = field(default=False, repr=False)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The largest entries of ``input`` in as many windows; with ``return_indices`` a pair, with their places."""
         return self._function(input, self.output_size, self.return_indices)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.face.join import cat
 from gradwright.nn import functional as F
@@ -13,6 +13,9 @@ from gradwright.nn.module import Module
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.parametric import check_whole
 from gradwright.reading.require import within
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class AdaptiveOutput(NamedTuple):
@@ -82,7 +85,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             if isinstance(module, Linear):
                 module.reset_parameters()
 
-    def forward(self, input_: Any, target_: Any) -> AdaptiveOutput:
+    def forward(self, input_: Tensor, target_: Tensor) -> AdaptiveOutput:
         """The log-probabilities of the targets, and the loss."""
         self._check(input_, target_)
         input, target = (input_, target_) if target_.dim() else (input_.unsqueeze(0), target_.unsqueeze(0))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.nn import functional as F
 from gradwright.nn import init
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -99,10 +103,9 @@ class MultiheadAttention(Parametric):
 
     _reset_parameters = reset_parameters
 
-    def forward(
-        self, query: Any, key: Any, value: Any, key_padding_mask: Any = None, need_weights: bool = True,
-        attn_mask: Any = None, average_attn_weights: bool = True, is_causal: bool = False,
-    ) -> tuple[Any, Any]:  # fmt: skip
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """The result, of the query's shape, and the weights of the keys, (n, t, s).
 
         Args:

@@ -10,13 +10,17 @@ Called, each raises ValueError for other numbers of dims, RuntimeError for sizes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright import dtypes
 from gradwright.errors import kind
 from gradwright.nn.functional.recurrent import GATES, State, cell
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 
 
 class RNNCellBase(Parametric):
@@ -111,7 +115,7 @@ class RNNCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state of ``hx``."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}; expected 'tanh' or 'relu'")
@@ -143,7 +147,7 @@ class LSTMCell(RNNCellBase):
     mode = "LSTM"
     _states = 2
 
-    def forward(self, input: Any, hx: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The next (h, c) of ``hx``, which is such a pair."""
         if hx is not None and (not isinstance(hx, (tuple, list)) or len(hx) != 2):
             got = kind(hx) if not isinstance(hx, (tuple, list)) else f"{len(hx)} of them"
@@ -172,6 +176,6 @@ class GRUCell(RNNCellBase):
 
     mode = "GRU"
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state of ``hx``."""
         return self._step(input, None if hx is None else (hx,))[0]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.errors import size as text
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 _SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -101,7 +105,7 @@ class _Conv(_ConvNd):
             pairs = [(0, 0) if isinstance(p, str) else (p, p) for p in self.padding]
         return [p for pair in reversed(pairs) for p in pair]
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, in_channels, *size) or (in_channels, *size), to as many channels as there are weights."""
         convolve = _CONV[self._axes]
         padding: Any = self.padding
@@ -193,7 +197,7 @@ class _ConvTranspose(_ConvNd):
         self._set(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
                   padding_mode, device, dtype)  # fmt: skip
 
-    def forward(self, input: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """``input`` (N, in_channels, *size) or (in_channels, *size); the output has ``output_size`` if that is given.
 
         Raises ValueError for an ``output_size`` that no ``output_padding`` gives.

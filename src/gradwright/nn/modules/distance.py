@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -22,7 +25,7 @@ class CosineSimilarity(Module):
     dim: int = field(default=1, repr=False)
     eps: float = field(default=1e-8, repr=False)
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """`functional.cosine_similarity` of ``x1`` and ``x2``."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
@@ -43,6 +46,6 @@ class PairwiseDistance(Module):
         self.eps = eps
         self.keepdim = keepdim
 
-    def forward(self, x1: Any, x2: Any) -> Any:
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         """`functional.pairwise_distance` of ``x1`` and ``x2``."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -20,7 +23,7 @@ class _Dropout(Module):
         if not 0 <= self.p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` with some of it dropped in training; in evaluation ``input`` itself."""
         return self._function(input, self.p, self.training, self.inplace)
 
@@ -79,7 +82,7 @@ class Dropout3d(_Dropout):
 
 
 class _AlphaDropout(_Dropout):
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` with some of it dropped in training; in evaluation ``input`` itself. Never in place."""
         return self._function(input, self.p, self.training)  # as in PyTorch, which does not pass `inplace` on
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from gradwright import creation
 from gradwright.engine.grad_mode import no_grad
@@ -12,6 +12,9 @@ from gradwright.nn import init
 from gradwright.nn.module import Module
 from gradwright.nn.modules.parametric import check_whole
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class _Table(Module):
@@ -114,7 +117,7 @@ class Embedding(_Table):
         rows, length = embeddings.shape
         return cls(rows, length, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The rows at ``input``."""
         return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
                            self.scale_grad_by_freq, self.sparse)  # fmt: skip
@@ -182,7 +185,7 @@ class EmbeddingBag(_Table):
         made.weight.requires_grad_(not freeze)
         return made
 
-    def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """One row for each bag: a row of ``input``, or what lies between two ``offsets``."""
         return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode,

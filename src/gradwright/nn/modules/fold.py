@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -32,7 +35,7 @@ class Unfold(Module):
     padding: Any = 0
     stride: Any = 1
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.unfold` of ``input``."""
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
@@ -56,6 +59,6 @@ class Fold(Module):
     padding: Any = 0
     stride: Any = 1
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.fold` of ``input``."""
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.face.algebra.linalg import linear
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class Linear(Parametric):
@@ -55,7 +58,7 @@ class Linear(Parametric):
         """Draw weight and bias anew; without input features the bias is 0."""
         self._draw_within(self.in_features)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (..., in_features) to (..., out_features)."""
         return linear(input, self.weight, self.bias)
 
@@ -110,7 +113,7 @@ class Bilinear(Parametric):
         """Draw weight and bias anew."""
         self._draw_within(self.in1_features)
 
-    def forward(self, input1: Any, input2: Any) -> Any:
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """(..., in1_features) and (..., in2_features) to (..., out_features)."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
@@ -135,6 +138,6 @@ class Identity(Module):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` itself."""
         return input

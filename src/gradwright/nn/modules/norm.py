@@ -103,7 +103,7 @@ class _BatchNorm(_Channels):
         super().__init__()
         self._set(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, num_features, *size), each channel with mean 0 and variance 1, then weight y + bias."""
         self._check_input_dim(input)
         tracks = self.training and self.track_running_stats
@@ -184,7 +184,7 @@ class _InstanceNorm(_Channels):
         super().__init__()
         self._set(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, num_features, *size) or without N, each channel of each instance with mean 0 and variance 1."""
         self._check_input_dim(input)
         single = input.ndim == self._ndims[0]
@@ -291,7 +291,7 @@ class LayerNorm(_Trailing):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self.normalized_shape, "bias": self.normalized_shape}
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.layer_norm` of ``input``."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps or 0.0)
 
@@ -326,7 +326,7 @@ class RMSNorm(_Trailing):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self.normalized_shape}
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.rms_norm` of ``input``."""
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
@@ -362,7 +362,7 @@ class GroupNorm(_Affine):
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": (self.num_channels,), "bias": (self.num_channels,)}
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.group_norm` of ``input``."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -21,7 +24,7 @@ class _Pad(Module):
     def __post_init__(self) -> None:
         self.padding = per_axis(self._get_name(), "padding", self.padding, 2 * self._axes)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, C, *size) or (C, *size) with its pads."""
         return F.pad(input, self.padding, self._mode)
 
@@ -116,7 +119,7 @@ class ReplicationPad3d(_ReplicationPad):
 class _CircularPad(_Pad):
     _mode = "circular"
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, C, *size) or (C, *size) with its pads; ValueError for another number of axes."""
         n = self._axes
         if input.ndim not in (n + 1, n + 2):
@@ -167,7 +170,7 @@ class _ConstantPad(_Pad):
     _mode = "constant"
     value: float
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` with ``value`` around it."""
         return F.pad(input, self.padding, self._mode, self.value)
 

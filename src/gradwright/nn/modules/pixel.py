@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -23,7 +26,7 @@ class PixelShuffle(Module):
 
     upscale_factor: int
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.pixel_shuffle` of ``input``."""
         return F.pixel_shuffle(input, self.upscale_factor)
 
@@ -41,7 +44,7 @@ class PixelUnshuffle(Module):
 
     downscale_factor: int
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.pixel_unshuffle` of ``input``."""
         return F.pixel_unshuffle(input, self.downscale_factor)
 
@@ -59,6 +62,6 @@ class ChannelShuffle(Module):
 
     groups: int
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.channel_shuffle` of ``input``."""
         return F.channel_shuffle(input, self.groups)

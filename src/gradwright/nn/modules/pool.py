@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class _Pool(Module):
@@ -30,7 +33,7 @@ class _MaxPool(_Pool):
     def __post_init__(self) -> None:
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The largest entry of each window of ``input``; with ``return_indices`` a pair, of them and their places."""
         return self._function(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
@@ -98,7 +101,7 @@ class _MaxUnpool(_Pool):
         for name, value in given.items():
             setattr(self, name, per_axis(self._get_name(), name, value, self._axes))
 
-    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """Zeros of ``output_size`` with the entries of ``input`` at their places ``indices``."""
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -164,7 +167,7 @@ class _AvgPool(_Pool):
     def __post_init__(self) -> None:
         self.stride = self.kernel_size if self.stride is None else self.stride
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The mean of each window of ``input``."""
         return self._function(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
@@ -236,7 +239,7 @@ class _LPPool(_Pool):
     stride: Any = None
     ceil_mode: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The p-norm of each window of ``input``."""
         return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
@@ -309,7 +312,7 @@ class _FractionalMaxPool(_Pool):
             if not all(0 < r < 1 for r in self.output_ratio):
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """The largest entry of each window of ``input``; with ``return_indices`` a pair, of them and their places."""
         return self._function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
                               _random_samples=self._random_samples)  # fmt: skip

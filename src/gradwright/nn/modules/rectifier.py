@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import InitVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -26,7 +29,7 @@ class ReLU(Module):
 
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
@@ -57,7 +60,7 @@ class Hardtanh(Module):
         if not self.min_val < self.max_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
 
@@ -88,7 +91,7 @@ class Threshold(Module):
     value: float
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
 
@@ -104,7 +107,7 @@ class LeakyReLU(Module):
     negative_slope: float = 0.01
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
 
@@ -121,7 +124,7 @@ class RReLU(Module):
     upper: float = 1 / 3
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
@@ -159,7 +162,7 @@ class PReLU(Parametric):
         """Set the weights to ``init``."""
         self.weight.detach().fill_(self.init)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -178,7 +181,7 @@ class ELU(Module):
     alpha: float = 1.0
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
 
@@ -193,7 +196,7 @@ class CELU(Module):
     alpha: float = 1.0
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
 
@@ -209,5 +212,5 @@ class SELU(Module):
 
     inplace: bool = False
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.face.join import cat, stack
@@ -24,6 +24,10 @@ from gradwright.nn.layer import known_as
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.utils.rnn import PackedSequence
 from gradwright.reading.torch import tensor_arg
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 
 
 class RNNBase(Parametric):
@@ -139,7 +143,7 @@ class RNNBase(Parametric):
                  "bidirectional": False}  # fmt: skip
         return ", ".join(shown + [f"{n}={getattr(self, n)}" for n, value in usual.items() if getattr(self, n) != value])
 
-    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+    def forward(self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Any]:
         """The output, a `PackedSequence` if the input is one, and the last states; both as told in the module."""
         packed = isinstance(input, PackedSequence)
         data, lengths, order, back = input if packed else (input, None, None, None)

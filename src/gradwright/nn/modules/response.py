@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -23,7 +26,7 @@ class LocalResponseNorm(Module):
     beta: float = 0.75
     k: float = 1.0
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """`functional.local_response_norm` of ``input``."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
@@ -49,7 +52,7 @@ class CrossMapLRN2d(Module):
     beta: float = 0.75
     k: float = 1
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, C, H, W), each entry divided by what stands around it in other channels."""
         if input.ndim != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")

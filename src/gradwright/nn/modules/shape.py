@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.errors import kind
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 @layer
@@ -21,7 +24,7 @@ class Flatten(Module):
     start_dim: int = 1
     end_dim: int = -1
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input.flatten(start_dim, end_dim)``."""
         return input.flatten(self.start_dim, self.end_dim)
 
@@ -51,6 +54,6 @@ class Unflatten(Module):
                     f"unflattened_size must be tuple of ints, but found element of type {kind(n)} at pos {at}"
                 )
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Tensor) -> Tensor:
         """``input.unflatten(dim, unflattened_size)``."""
         return input.unflatten(self.dim, self.unflattened_size)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.creation import full
 from gradwright.nn import functional as F
@@ -33,6 +33,9 @@ from gradwright.nn.modules.dropout import Dropout
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.norm import LayerNorm
 from gradwright.nn.modules.parametric import check_whole
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 Activation = str | Callable[[Any], Any]
 
@@ -92,7 +95,8 @@ class TransformerEncoderLayer(_Layer):
 
     _attentions = ("self_attn",)
 
-    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool = False) -> Tensor:  # fmt: skip
         """``src`` (t, n, d_model) to the same shape; ``is_causal`` says that ``src_mask`` is the causal one."""
         x = self._past(self.norm1, src, self._sa_block, src_mask, src_key_padding_mask, is_causal)
         return self._past(self.norm2, x, self._ff_block)
@@ -113,10 +117,9 @@ class TransformerDecoderLayer(_Layer):
 
     _attentions = ("self_attn", "multihead_attn")
 
-    def forward(
-        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
-    ) -> Any:  # fmt: skip
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """``tgt`` (t, n, d_model), beside a ``memory`` (s, n, d_model), to the same shape.
 
         ``memory_mask`` is (t, s). ``tgt_is_causal`` and ``memory_is_causal`` say that a mask is the causal one.
@@ -169,9 +172,8 @@ class TransformerEncoder(_Stack):
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
 
-    def forward(
-        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
-    ) -> Any:
+    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                is_causal: bool | None = None) -> Tensor:  # fmt: skip
         """``src`` (t, n, d_model) to the same shape; ``is_causal`` says that ``mask`` is the causal one."""
         return self._through(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
 
@@ -192,10 +194,9 @@ class TransformerDecoder(_Stack):
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__(decoder_layer, num_layers, norm)
 
-    def forward(
-        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
-        memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
-    ) -> Any:  # fmt: skip
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """``tgt`` (t, n, d_model) beside ``memory``, as in `TransformerDecoderLayer`."""
         return self._through(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
@@ -250,11 +251,11 @@ class Transformer(Module):
 
     _reset_parameters = reset_parameters
 
-    def forward(
-        self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
-        src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
-        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
-    ) -> Any:  # fmt: skip
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None = None, tgt_mask: Tensor | None = None,
+                memory_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
+                tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
+                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
+                memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """``src`` (s, n, d_model) and ``tgt`` (t, n, d_model) to the shape of ``tgt``; ``memory_mask`` is (t, s).
 
         Raises RuntimeError if the batches or the last sizes do not fit.

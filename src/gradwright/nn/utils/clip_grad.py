@@ -18,8 +18,8 @@ from gradwright.tensor import Tensor
 
 
 @no_grad()
-def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                   foreach: bool | None = None) -> Any:  # fmt: skip
+def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
+                   foreach: bool | None = None) -> Tensor:  # fmt: skip
     """The norm of all tensors' elements together, as a 0-d tensor: (sum_i abs(x_i)**p)**(1/p).
 
     Args:
@@ -56,7 +56,8 @@ def _length(arrays: list[Any]) -> Any:
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor,
+                          foreach: bool | None = None) -> None:  # fmt: skip
     """Multiply all gradients by max_norm / (total_norm + 1e-6), unless that is 1 or more.
 
     Args:
@@ -72,8 +73,8 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any, for
             grad.mul_(coefficient)
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                    foreach: bool | None = None) -> Any:  # fmt: skip
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Scale the gradients down, all by one factor, if their norm is greater than ``max_norm``.
 
     Args:
@@ -104,7 +105,7 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
 
 @no_grad()
-def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Cut every element of the gradients off at -clip_value and clip_value.
 
     Args:
@@ -128,8 +129,8 @@ def _each_once(tensors: Any) -> list[Any]:
     return list({id(t): t for t in several}.values())
 
 
-def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                   foreach: bool | None = None) -> Any:  # fmt: skip
+def clip_grad_norm(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """`clip_grad_norm_` under its old name, with a FutureWarning."""
     text = ("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.")
     warnings.warn(text, FutureWarning, stacklevel=2)

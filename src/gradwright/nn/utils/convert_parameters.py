@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from gradwright.errors import kind
 from gradwright.face.join import cat
 from gradwright.tensor import Tensor
 
 
-def parameters_to_vector(parameters: Iterable[Any]) -> Any:
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The elements of all parameters, one after another, as a tensor of one dim. Differentiable.
 
     >>> from gradwright import nn
@@ -20,7 +19,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
     return cat([p.reshape(-1) for p in parameters])
 
 
-def vector_to_parameters(vec: Any, parameters: Iterable[Any]) -> None:
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Give each parameter its part of ``vec``, whose memory it then shares: the reverse of `parameters_to_vector`.
 
     Raises TypeError if ``vec`` is no tensor, RuntimeError if it has more or fewer elements than the parameters.

@@ -89,7 +89,7 @@ class PackedSequence(_Packed):
         return False
 
 
-def invert_permutation(permutation: Any) -> Any:
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes this one; None of None."""
     return None if permutation is None else permutation.argsort()
 
@@ -164,8 +164,8 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return (padded.transpose(0, 1) if batch_first else padded), lengths
 
 
-def pad_sequence(sequences: Iterable[Any], batch_first: bool = False, padding_value: float = 0.0,
-                 padding_side: str = "right") -> Any:  # fmt: skip
+def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Tensor:  # fmt: skip
     """Stack tensors (T_k, *) of different lengths, padded to that of the longest.
 
     Args:
@@ -197,7 +197,7 @@ def pad_sequence(sequences: Iterable[Any], batch_first: bool = False, padding_va
     return stack([padded(s) for s in held], 0 if batch_first else 1)
 
 
-def unpad_sequence(padded_sequences: Any, lengths: Any, batch_first: bool = False) -> list[Any]:
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Undo `pad_sequence`: the first ``lengths[k]`` elements of each sequence in (T, N, *), as a list."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     with no_grad():
@@ -210,7 +210,7 @@ def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> Pack
     return pack_padded_sequence(pad_sequence(sequences), [len(s) for s in sequences], enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences: PackedSequence) -> list[Any]:
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Undo `pack_sequence`: the tensors, in their first order, as a list."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Generic
 
 from gradwright.utils.data.collate import default_collate, default_convert
-from gradwright.utils.data.dataset import IterableDataset, T_co, batch_of, samples
+from gradwright.utils.data.dataset import Indexed, IterableDataset, T_co, batch_of, samples
 from gradwright.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from gradwright.utils.data.worker import END, Job, ProcessWorker, Team, ThreadWorker
 
@@ -118,7 +118,7 @@ class DataLoader(Generic[T_co]):
     _initialized = False
 
     def __init__(
-        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+        self, dataset: Indexed[T_co], batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
         batch_sampler: Any = None, num_workers: int = 0, collate_fn: Any = None, pin_memory: bool = False,
         drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
         generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
@@ -160,7 +160,8 @@ class DataLoader(Generic[T_co]):
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         batched = batch_sampler is not None
 
-        self.dataset, self.sampler, self.batch_sampler = dataset, sampler, batch_sampler
+        held: Any = dataset
+        self.dataset, self.sampler, self.batch_sampler = held, sampler, batch_sampler
         self.batch_size, self.drop_last = batch_size, drop_last
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
         self.num_workers, self.worker_init_fn, self.timeout = num_workers, worker_init_fn, timeout
@@ -176,7 +177,7 @@ class DataLoader(Generic[T_co]):
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T_co]:
         seed = draw_seed(self.generator)
         return self._with_workers(seed) if self.num_workers else self._alone()
 

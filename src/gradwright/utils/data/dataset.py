@@ -8,7 +8,7 @@ import math
 import operator
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,16 @@ from gradwright.engine.base import TensorBase, wrap
 from gradwright.errors import kind
 from gradwright.utils.data.collate import default_collate
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 T_co = TypeVar("T_co", covariant=True)
+
+
+class Indexed(Protocol[T_co]):
+    """What has samples by number."""
+
+    def __getitem__(self, index: Any, /) -> T_co: ...
 
 
 class Dataset(Generic[T_co]):
@@ -34,7 +43,7 @@ class Dataset(Generic[T_co]):
     ``a + b`` is the `ConcatDataset` of both.
     """
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other: Dataset[Any]) -> ConcatDataset[Any]:
@@ -89,7 +98,7 @@ def batch_of(dataset: Any, indices: Sequence[Any], noting: Any = None) -> Any:
     return at_once(indices) if at_once else default_collate(samples(dataset, indices, noting))
 
 
-class TensorDataset(Dataset[tuple[Any, ...]]):
+class TensorDataset(Dataset["tuple[Tensor, ...]"]):
     """Rows of tensors: sample ``i`` is ``(a[i], b[i], ...)``.
 
     Raises TypeError for what is no tensor, AssertionError if their first dims differ.
@@ -100,7 +109,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     (4, (tensor(1.), tensor(1)))
     """
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         for t in tensors:
             if not isinstance(t, TensorBase):
                 raise TypeError(f"TensorDataset: expected tensors, but got {kind(t)}: write torch.as_tensor(...)")
@@ -109,7 +118,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
             raise AssertionError(f"Size mismatch between tensors: they have {sizes} rows; expected equal numbers")
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
 
     def __getbatch__(self, indices: Sequence[Any]) -> list[Any]:
@@ -179,7 +188,7 @@ class ConcatDataset(Dataset[T_co]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx: int) -> Any:
+    def __getitem__(self, idx: int) -> T_co:
         if idx < -len(self):
             raise ValueError("absolute value of index should not exceed dataset length")
         idx = idx + len(self) if idx < 0 else idx
@@ -215,7 +224,7 @@ class Subset(Dataset[T_co]):
         self.dataset = dataset
         self.indices = indices
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: Any) -> T_co:
         return self.dataset[[self.indices[i] for i in idx] if isinstance(idx, list) else self.indices[idx]]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:

@@ -84,7 +84,7 @@ class RandomSampler(Sampler[int]):
 
 def draw_seed(generator: Any) -> int:
     """A random seed."""
-    return random.randint(2**62, (), generator=generator).item()
+    return int(random.randint(2**62, (), generator=generator).item())
 
 
 class SubsetRandomSampler(Sampler[int]):

@@ -282,7 +282,7 @@ def richardson(all_of: Sequence[Differences], steps: Matrix, output: int, dtype:
 
     ``rough``: how far the output is from smooth, entry by entry, where rounding to its dtype is not all.
     """
-    ladder = np.array([d.slopes[output] for d in all_of])
+    ladder: Any = np.array([d.slopes[output] for d in all_of])
     with np.errstate(all="ignore"):
         sizes = [np.maximum(np.abs(here(d.up[output])), np.abs(here(d.down[output]))) for d in all_of]
         noises = [(4 * rounding(dtype) * size + rough) / (d.ahead + d.behind)[:, None]

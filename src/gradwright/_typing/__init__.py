@@ -1,0 +1,82 @@
+"""Names for annotations. Nothing imports this when a program runs: modules do so under ``TYPE_CHECKING`` alone."""
+
+from gradwright._typing.functions import (
+    Binary,
+    Forwards,
+    Frequencies,
+    FullLike,
+    Like,
+    Listed,
+    MaskedReduction,
+    MaskedScan,
+    Polynomial,
+    Property,
+    RandomLike,
+    Shift,
+    Sized,
+    Stacking,
+    Transform,
+    Transforms,
+    TriangleIndices,
+    Unary,
+    Window,
+)
+from gradwright._typing.names import (
+    DeviceLike,
+    Dims,
+    DType,
+    Index,
+    Ints,
+    MemoryFormat,
+    Number,
+    Operand,
+    Roots,
+    TensorLike,
+)
+from gradwright._typing.pooling import (
+    AdaptiveAvgPool,
+    AdaptiveMaxPool,
+    AvgPool,
+    FractionalMaxPool,
+    LPPool,
+    MaxPool,
+    MaxPoolWithIndices,
+    MaxUnpool,
+)
+from gradwright._typing.results import (
+    PLU,
+    QR,
+    USV,
+    ATau,
+    CholeskyInfo,
+    Eigen,
+    Histogram,
+    HistogramDD,
+    InverseInfo,
+    LDLFactor,
+    LDLFactorInfo,
+    LeastSquares,
+    LUFactor,
+    LUFactorInfo,
+    MantissaExponent,
+    MinMax,
+    ResultInfo,
+    SignLogDet,
+    Triangular,
+    USVh,
+    ValuesIndices,
+)
+from gradwright.dtypes import Size
+from gradwright.random import Generator
+from gradwright.tensor import Tensor
+
+__all__ = [
+    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "Binary", "CholeskyInfo", "DType", "DeviceLike", "Dims",
+    "Eigen", "Forwards", "FractionalMaxPool", "Frequencies", "FullLike", "Generator", "Histogram", "HistogramDD",
+    "Index", "Ints", "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LUFactor", "LUFactorInfo",
+    "LeastSquares", "Like", "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool",
+    "MaxPoolWithIndices", "MaxUnpool", "MemoryFormat", "MinMax", "Number", "Operand", "PLU", "Polynomial", "Property",
+    "QR", "RandomLike", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
+    "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "ValuesIndices",
+    "Window",
+]  # fmt: skip

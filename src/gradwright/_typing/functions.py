@@ -1,0 +1,183 @@
+"""The kinds of functions that are made from declarations, by what a call of one looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+from gradwright._typing.names import DeviceLike, Dims, DType, Ints, MemoryFormat, Number, Operand
+from gradwright.random import Generator
+from gradwright.tensor import Tensor
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Unary(Protocol):
+    """A function of one tensor, and a method without arguments."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor) -> Tensor: ...
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Unary: ...
+    @overload
+    def __get__(self, instance: Any, owner: Any) -> Callable[[], Tensor]: ...
+
+
+class Binary(Protocol):
+    """A function of two tensors, of which one may be a number, and a method with one argument."""
+
+    __name__: str
+
+    def __call__(self, input: Operand, other: Operand) -> Tensor: ...
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Binary: ...
+    @overload
+    def __get__(self, instance: Any, owner: Any) -> Callable[[Operand], Tensor]: ...
+
+
+class Polynomial(Protocol):
+    """A function of a tensor and a degree, of which one may be a number."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor | Number, n: Tensor | int) -> Tensor: ...
+
+
+class Transform(Protocol):
+    """A Fourier transform along one dim."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor: ...
+
+
+class Transforms(Protocol):
+    """A Fourier transform along several dims."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, s: Sequence[int] | None = None, dim: Dims = None,
+                 norm: str | None = None) -> Tensor: ...  # fmt: skip
+
+
+class Frequencies(Protocol):
+    """The frequencies of a Fourier transform."""
+
+    __name__: str
+
+    def __call__(self, n: int, d: float = 1.0, *, dtype: DType = None, device: DeviceLike = None,
+                 requires_grad: bool = False) -> Tensor: ...  # fmt: skip
+
+
+class Shift(Protocol):
+    """A function that moves the zero frequency."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, dim: Dims = None) -> Tensor: ...
+
+
+class Forwards(Protocol[P, R_co]):
+    """What has a method forward."""
+
+    @property
+    def forward(self) -> Callable[P, R_co]: ...
+
+
+class Property(Protocol):
+    """A tensor as an attribute of a tensor."""
+
+    def __get__(self, instance: Any, owner: Any) -> Tensor: ...
+
+
+class Sized(Protocol):
+    """A method with sizes, one by one or in a list."""
+
+    def __call__(self, *sizes: Ints) -> Tensor: ...
+
+
+class Listed(Protocol):
+    """A function of a tensor and sizes, one by one or in a list."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, *sizes: Ints, **named: Ints) -> Tensor: ...
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Listed: ...
+    @overload
+    def __get__(self, instance: Any, owner: Any) -> Sized: ...
+
+
+class Like(Protocol):
+    """A function that makes a tensor of the size of another."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+                 memory_format: MemoryFormat | None = None, layout: Any = None) -> Tensor: ...  # fmt: skip
+
+
+class RandomLike(Protocol):
+    """A function that draws a tensor of the size of another."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, *, generator: Generator | None = None, dtype: DType = None,
+                 device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None,
+                 layout: Any = None) -> Tensor: ...  # fmt: skip
+
+
+class FullLike(Protocol):
+    """`full_like`."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, fill_value: Number, *, dtype: DType = None, device: DeviceLike = None,
+                 requires_grad: bool = False, memory_format: MemoryFormat | None = None,
+                 layout: Any = None) -> Tensor: ...  # fmt: skip
+
+
+class TriangleIndices(Protocol):
+    """`tril_indices` and `triu_indices`."""
+
+    __name__: str
+
+    def __call__(self, row: int, col: int, offset: int = 0, *, dtype: DType = None, device: DeviceLike = None,
+                 layout: Any = None) -> Tensor: ...  # fmt: skip
+
+
+class Stacking(Protocol):
+    """A function that joins tensors."""
+
+    __name__: str
+
+    def __call__(self, tensors: Sequence[Tensor]) -> Tensor: ...
+
+
+class Window(Protocol):
+    """A window by its length."""
+
+    __name__: str
+
+    def __call__(self, window_length: int, periodic: bool = True, *parameters: float, dtype: DType = None,
+                 layout: Any = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
+                 **named: float) -> Tensor: ...  # fmt: skip
+
+
+class MaskedReduction(Protocol):
+    """A reduction of the entries where a mask holds."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None,
+                 mask: Tensor | None = None) -> Tensor: ...  # fmt: skip
+
+
+class MaskedScan(Protocol):
+    """A function along a dim of the entries where a mask holds."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor: ...

@@ -1,0 +1,31 @@
+"""Mistakes that a type checker is to find: one on each line that says so."""
+
+import gradwright as gw
+from gradwright import Tensor, nn
+
+x = gw.ones(3)
+net = nn.Linear(3, 2)
+gw.sin("angle")  # mistake: not a tensor
+x.sum(dimension=0)  # mistake: no such argument
+x.reshape("wide")  # mistake: not a size
+x.grad.sum()  # mistake: None before the first backward pass
+net(3)  # mistake: not a tensor
+nn.Linear(3)  # mistake: an argument is missing
+gw.optim.Adam(net.parameters(), learning_rate=0.1)  # mistake: no such argument
+x.relo()  # mistake: no such method
+gw.linalg.solv(x, x)  # mistake: no such function
+x.max(dim=0).value  # mistake: values
+gw.autograd.grad(x.sum(), [x]).clone()  # mistake: a tuple
+gw.cat(x, 0, 1)  # mistake: too many arguments
+gw.zeros(2, dtype=3.0)  # mistake: not a dtype
+gw.fft.fft(x, norm=1)  # mistake: not a name
+nn.functional.mse_loss(x)  # mistake: an argument is missing
+text: str = x.exp()  # mistake: a tensor is no text
+
+
+def shape(t: Tensor) -> str:
+    return t.shape  # mistake: a size is no text
+
+
+gw.nn.Sequental(net)  # mistake: no such class
+x.backward(1.0)  # mistake: not a tensor
