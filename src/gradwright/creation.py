@@ -48,7 +48,7 @@ def finish(array: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
             array = array.astype(dtypes.numpy_dtype(dtype), copy=False)
     t = wrap(array if device is None else place(device).hold(array))
     t._grad = None
-    return t.requires_grad_() if requires_grad else t
+    return t.requires_grad_(requires_grad) if requires_grad else t
 
 
 def _array(data: Any, dtype: Any = None) -> Any:
