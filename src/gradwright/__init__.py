@@ -103,6 +103,12 @@ if _typing.TYPE_CHECKING:
     from gradwright import sparse as sparse
     from gradwright import utils as utils
     from gradwright import viz as viz
+    from gradwright.around.amp import GradScaler as GradScaler
+    from gradwright.around.amp import autocast as autocast
+    from gradwright.around.asked import *
+    from gradwright.around.old import *
+    from gradwright.around.settings import *
+    from gradwright.around.symbols import *
     from gradwright.check.audit import audit as audit
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *

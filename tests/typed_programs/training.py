@@ -96,7 +96,13 @@ gw.save(state, "a.safetensors")
 @gw.compile
 def step(a: Tensor) -> Tensor:
     return a * 2
-print(step(x))
+assert_type(step(x), Tensor)
+step.explain()
+assert_type(gw.compile(net), Net)
+@gw.compile(backend="plan")
+def other(a: Tensor) -> tuple[Tensor, float]:
+    return a * 2, a.sum().item()
+assert_type(other(x)[1], float)
 criterion = nn.CrossEntropyLoss()
 assert_type(criterion(x, y), Tensor)
 for name, p in net.named_parameters():

@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from gradwright.backends.numpy import NUMPY
 from gradwright.building.compiler import find
@@ -18,11 +18,50 @@ from gradwright.transform.program.plan import Plan
 from gradwright.transform.program.telling.explain import METHODS
 from gradwright.transform.program.xla import Xla
 
+if TYPE_CHECKING:
+    from gradwright.nn.module import Module
+
 BACKENDS = ("auto", "plan", "c", "xla", "eager")
 _TORCHS = {"inductor": "auto", "aot_eager": "plan"}
 _CHECKS = ("first", "always", "never")
 
 
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+M = TypeVar("M", bound="Module")
+
+
+class Options(TypedDict, total=False):
+    """The options of `compile`."""
+
+    backend: str
+    exact: bool
+    check: str
+    fullgraph: bool
+    dynamic: bool | None
+    mode: Any
+    options: Any
+    disable: bool
+
+
+class Compiled(Protocol[P, R_co]):
+    """A compiled function: called as the function is, and asked about its programs (see `docs/compiling.md`)."""
+
+    explain: Callable[..., Any]
+    source: Callable[..., str]
+    guards: Callable[..., Any]
+    reset: Callable[[], None]
+    programs: Programs
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+@overload
+def compile(function: M, **options: Unpack[Options]) -> M: ...
+@overload
+def compile(function: Callable[P, R_co], **options: Unpack[Options]) -> Compiled[P, R_co]: ...
+@overload
+def compile(function: None = None, **options: Unpack[Options]) -> Callable[[Callable[P, R_co]], Compiled[P, R_co]]: ...
 def compile(function: Any = None, *, backend: str = "auto", exact: bool = False, check: str = "first",
             fullgraph: bool = False, dynamic: bool | None = None, mode: Any = None, options: Any = None,
             disable: bool = False) -> Any:  # fmt: skip
