@@ -143,6 +143,16 @@ def test_expand() -> None:
     assert c.expand((4,)).probs.shape == (4, 3)
 
 
+class Learnt(D.Normal, gw.nn.Module):
+    def __init__(self) -> None:
+        D.Normal.__init__(self, 0.0, 1.0)
+        self.more = gw.nn.Parameter(gw.ones(2))
+
+
+def test_one_that_is_a_module() -> None:
+    assert [p.shape for p in Learnt().parameters()] == [(2,)]
+
+
 def test_pickled_and_copied() -> None:
     n = pickle.loads(pickle.dumps(D.Normal(gw.zeros(2), 1.0)))  # noqa: S301 - ours
     assert n.batch_shape == (2,)

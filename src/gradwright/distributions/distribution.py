@@ -59,6 +59,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
+        super().__init__()  # of a class that a user derives from this and another
 
     def _hold(self, validate_args: bool | None, **parameters: Any) -> None:
         """Keep numbers and tensors, broadcast to one shape, as attributes; that shape is the batch's."""

@@ -97,6 +97,34 @@ class Cube(D.Transform):
         return (3 * x**2).log()
 
 
+class Shift(D.Transform, gw.nn.Module):
+    """A transform with a parameter."""
+
+    domain = codomain = constraints.real
+    bijective = True
+
+    def __init__(self, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.by = gw.nn.Parameter(gw.tensor(2.0))
+
+    def _call(self, x: Any) -> Any:
+        return x + self.by
+
+    def _inverse(self, y: Any) -> Any:
+        return y - self.by
+
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        return gw.zeros_like(x)
+
+
+def test_one_that_is_a_module() -> None:
+    shift = Shift()
+    d = D.TransformedDistribution(D.Normal(0.0, 1.0), shift)
+    (slope,) = gw.autograd.grad(d.log_prob(gw.tensor(3.0)), list(shift.parameters()))
+    assert slope.item() == 1
+    assert len(list(shift.with_cache().parameters())) == 1
+
+
 def test_one_of_ones_own() -> None:
     d = D.TransformedDistribution(D.Normal(0.0, 1.0), Cube())
     x = gw.tensor(0.5)

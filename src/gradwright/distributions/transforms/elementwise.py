@@ -112,7 +112,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and _equal(self.exponent, other.exponent)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def _call(self, x: Any) -> Any:
         return x**self.exponent
@@ -156,7 +156,7 @@ class AffineTransform(Transform):
             return False
         return _equal(self.loc, other.loc) and _equal(self.scale, other.scale)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def _call(self, x: Any) -> Any:
         return self.loc + self.scale * x

@@ -30,6 +30,10 @@ class Transform:
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
             raise ValueError("cache_size must be 0 or 1")
+        self._remember(cache_size)
+        super().__init__()  # of a class that a user derives from this and another
+
+    def _remember(self, cache_size: int) -> None:
         self._cache_size = cache_size
         self._cached_x_y: tuple[Any, Any] = (None, None)
         self._inv: Any = None
@@ -60,16 +64,11 @@ class Transform:
         if self._cache_size == cache_size:
             return self
         other = copy.copy(self)
-        Transform.__init__(other, cache_size)
+        other._remember(cache_size)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_inv": None}
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x: Any) -> Any:
         """The value of the map at ``x``."""
@@ -118,7 +117,7 @@ class Same(Transform):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
 
 class _InverseTransform(Transform):
@@ -140,7 +139,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._forward == other._forward
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __call__(self, x: Any) -> Any:
         return self._forward._inv_call(x)
@@ -171,7 +170,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     @constraints.dependent_property
     def domain(self) -> Any:
