@@ -20,6 +20,7 @@ from rich.table import Table
 import gradwright
 from benchmarks import (
     beyond,
+    by_jax,
     compiled,
     extension,
     footprint,
@@ -36,7 +37,7 @@ from benchmarks import (
 from benchmarks.runner import Case, Pace, Result, amount, measure
 
 MODULES = (
-    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, compiled, pictures,
+    overhead, indexing, training, networks, beyond, extension, lltm, graph, transforms, compiled, by_jax, pictures,
     memory, footprint,
 )  # fmt: skip
 CASES = [c for module in MODULES for c in vars(module).values() if isinstance(c, Case)]

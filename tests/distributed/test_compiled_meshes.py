@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,3 +162,53 @@ def test_a_mesh_in_the_step() -> None:
     found = [step(gw.ones(8, 2, dtype=gw.float64)).item() for _ in range(6)]
     np.testing.assert_allclose(found, [16 - 16 * 0.08 * k for k in range(6)], rtol=1e-12)
     assert gd.layout(w) == (None,)
+
+
+PROGRAM = """
+import warnings
+
+import gradwright as gw
+from gradwright import distributed as gd
+
+gd.init()
+mesh = gd.mesh()
+w = gd.replicate(gw.ones(4, dtype=gw.float64)).requires_grad_()
+x = gd.shard(gw.arange(8.0).reshape(2, 4).to(gw.float64), "batch")
+
+def step(x):
+    loss = (w * x).sum()
+    loss.backward()
+    with gw.no_grad():
+        w.sub_(0.1 * w.grad)
+    w.grad = None
+    return loss
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    eager = gw.compile(step)
+    print("losses", [eager(x).item() for _ in range(4)])
+    alone = gw.compile(lambda x: x * 2, fullgraph=True)
+    print("alone", [alone(gw.ones(2)).tolist() for _ in range(4)][-1], alone.programs.traced)
+print("warned", *[w.message for w in caught if "compile" in str(w.message)])
+whole = gw.compile(lambda x: x.to(mesh) * 2, fullgraph=True)
+try:
+    for _ in range(3):
+        whole(gw.ones(2))
+except RuntimeError as e:
+    print("error", e)
+"""
+
+
+def test_several_processes_run_such_steps_eagerly_and_say_so(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "gradwright", "launch", "-n", "2", str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200,
+                          env={**os.environ, "XLA_FLAGS": "", "GRADWRIGHT_TIMEOUT": "100"})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for text in (
+        r"losses \[28\.0, 6\.39\d*, -15\.2\d*, -36\.8\d*\]",
+        r"alone \[2\.0, 2\.0\] \[''\]",
+        r"warned .*step runs eagerly from now on: a tensor on jax:batch=2, at .*, lies in several processes",
+        r"error compile\(fullgraph=True\): .* cannot be compiled: .*several processes, each of which would decide",
+    ):
+        assert len(re.findall(text, done.stdout)) == 2, done.stdout

@@ -94,6 +94,10 @@ class Library:
         """Whether this process has all of an array's values."""
         return True
 
+    def is_elsewhere(self, array: Any) -> bool:
+        """Whether other processes compute with an array, too: it lies on devices of theirs."""
+        return False
+
 
 class _ByType(dict[type, Library]):
     """Array types and their libraries; a subclass is looked up once."""

@@ -131,6 +131,10 @@ class Jax(Library):
         """Whether this process has all of an array's values."""
         return processes.reading_together() or array.is_fully_addressable or array.is_fully_replicated
 
+    def is_elsewhere(self, array: Any) -> bool:
+        """Whether it lies on devices of other processes, too."""
+        return not array.is_fully_addressable
+
 
 # -- meshes --
 

@@ -206,6 +206,9 @@ class _Recorder:
         if len(places) > 1 or any(n.library not in (NUMPY, by) for n in program.nodes):
             raise Untraceable(f"it computes on several devices, {' and '.join(map(str, places[:2]))}: a program of "
                               "JAX's arrays runs on one, or on one mesh. Move tensors outside of it")  # fmt: skip
+        if any(by.is_elsewhere(a) for a in arrays):
+            raise Untraceable("it makes tensors that lie in several processes, each of which would decide for itself "
+                              "which program to run")  # fmt: skip
 
     def _history(self, out: Record, kept: list[Any], inputs: list[Traced]) -> None:
         out.spent, out.histories = trace_backward(self.trace, kept, self.arguments)
