@@ -40,7 +40,7 @@ class dtype:
         try:
             import ml_dtypes  # noqa: PLC0415 - an extra, and slow to load
         except ImportError as e:
-            raise ImportError("bfloat16 needs ml_dtypes: pip install 'gradwright[bfloat16]'", name="ml_dtypes") from e
+            raise ImportError("bfloat16 needs ml_dtypes: pip install ml_dtypes", name="ml_dtypes") from e
         self.dtype = np.dtype(ml_dtypes.bfloat16)
         _by_numpy[self.dtype] = self
         return self.dtype

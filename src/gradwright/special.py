@@ -1,4 +1,4 @@
-"""Special functions under the names of `torch.special`. Most need SciPy: ``pip install 'gradwright[special]'``."""
+"""Special functions under the names of `torch.special`. Most need SciPy: ``pip install scipy``."""
 
 from __future__ import annotations
 

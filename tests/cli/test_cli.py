@@ -46,7 +46,7 @@ def test_the_demo_without_rich_names_the_extra(monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, "gradwright.cli.demo", raising=False)
     monkeypatch.delattr(cli, "demo", raising=False)
     assert main(["demo"]) == 2
-    assert capsys.readouterr().err == 'gradwright demo needs the package rich: pip install "gradwright[cli]"\n'
+    assert capsys.readouterr().err == 'gradwright demo needs the package rich: pip install rich\n'
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]])

@@ -16,14 +16,14 @@ from gradwright.backends import Library
 try:
     import jax
 except ImportError as e:
-    raise ImportError("devices of JAX need jax: pip install 'gradwright[jax]'", name="jax") from e
+    raise ImportError("devices of JAX need jax: pip install jax", name="jax") from e
 from gradwright.backends import jax_processes as processes
 
 OLDEST = (0, 10)
 if jax.__version_info__ < OLDEST:
     raise ImportError(
         f"devices of JAX need jax {'.'.join(map(str, OLDEST))} or later, but {jax.__version__} is installed: "
-        "pip install --upgrade 'gradwright[jax]'",
+        "pip install --upgrade jax",
         name="jax",
     )
 

@@ -243,7 +243,7 @@ def _lapack() -> Any:
 
 def _symmetric(name: str, x: Any, hermitian: bool) -> Any:
     if (lapack := _lapack()) is None:
-        raise ImportError("linalg.ldl_factor and ldl_solve need SciPy: pip install 'gradwright[special]'", name="scipy")
+        raise ImportError("linalg.ldl_factor and ldl_solve need SciPy: pip install scipy", name="scipy")
     return lapack.get_lapack_funcs((f"{'he' if hermitian and x.dtype.kind == 'c' else 'sy'}{name}",), (x,))[0]
 
 

@@ -18,7 +18,7 @@ class Special:
             function = getattr(importlib.import_module("scipy.special"), name)
         except ImportError as e:
             raise ImportError(
-                f"the special function {name} needs SciPy: pip install 'gradwright[special]'", name="scipy"
+                f"the special function {name} needs SciPy: pip install scipy", name="scipy"
             ) from e
 
         def call(*args: Any) -> Any:

@@ -14,7 +14,7 @@ try:
     import array_api_strict
 except ImportError as e:
     raise ImportError(
-        "gradwright.backends.strict needs array-api-strict: pip install 'gradwright[dev]'", name="array_api_strict"
+        "gradwright.backends.strict needs array-api-strict: pip install array-api-strict", name="array_api_strict"
     ) from e
 
 namespace = Extended(array_api_strict)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import gradwright
 from gradwright.cli import audit, check, graph, launch, run
 
-_EXTRA = 'gradwright demo needs the package {}: pip install "gradwright[cli]"'
+_EXTRA = 'gradwright demo needs the package {}: pip install rich'
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The special functions at PyTorch's top level. Most need SciPy: ``pip install 'gradwright[special]'``.
+"""The special functions at PyTorch's top level. Most need SciPy: ``pip install scipy``.
 
 `gradwright.special` has the others.
 """

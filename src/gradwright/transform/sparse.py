@@ -51,7 +51,7 @@ class Sparse:
         try:
             from scipy.sparse import csr_array  # noqa: PLC0415 (an extra)
         except ImportError as e:
-            raise ImportError("Sparse.to_scipy(): SciPy is not installed: pip install 'gradwright[special]'") from e
+            raise ImportError("Sparse.to_scipy(): SciPy is not installed: pip install scipy") from e
         values = numbers("Sparse.to_scipy", self.values.detach())
         return csr_array((values, (self.pattern.rows, self.pattern.columns)), shape=self.shape)
 

@@ -118,8 +118,8 @@ def _columns(layers: list[int], edges: _Edges) -> list[float]:
             continue
         return _apart(columns, layers)
     raise LayoutError(
-        f"a picture of a graph needs Graphviz or python-igraph, to say where its nodes stand: pip install "
-        f'"gradwright[viz]", or install Graphviz ({"; ".join(tried)}). Text, JSON, DOT and Mermaid need neither'
+        "a picture of a graph needs Graphviz or python-igraph, to say where its nodes stand: pip install "
+        f"igraph, or install Graphviz ({'; '.join(tried)}). Text, JSON, DOT and Mermaid need neither"
     )
 
 

@@ -270,7 +270,7 @@ def _figure(caller: str, given: Any, width: float, height: float) -> Any:
     try:
         import_module("matplotlib.figure")
     except ModuleNotFoundError as e:
-        raise ImportError(f"{caller} needs matplotlib: pip install 'gradwright[viz]'", name="matplotlib") from e
+        raise ImportError(f"{caller} needs matplotlib: pip install matplotlib", name="matplotlib") from e
     return _picture()(figsize=(width, height), layout="constrained") if given is None else given
 
 

@@ -53,7 +53,7 @@ def make_dot(
         from graphviz import Digraph  # noqa: PLC0415 - optional
     except ModuleNotFoundError as e:
         raise ModuleNotFoundError(
-            'make_dot needs the package graphviz: pip install "gradwright[viz]". Without it there is '
+            'make_dot needs the package graphviz: pip install graphviz. Without it there is '
             "gradwright.viz.graph(...).dot()", name=e.name
         ) from None  # fmt: skip
     dot = Digraph(node_attr=_NODE, graph_attr={"size": "12,12"})

@@ -5,7 +5,7 @@ import pytest
 
 import gradwright as gw
 
-pytest.importorskip("jax", reason="arrays that are not written are JAX's: pip install 'gradwright[jax]'")
+pytest.importorskip("jax", reason="arrays that are not written are JAX's: pip install jax")
 
 D = "jax:0"
 

@@ -10,7 +10,7 @@ from gradwright.transform.program.compiled import CompileWarning
 from tests.engine.random_programs import compiled as random_programs
 from tests.engine.test_random_programs_at_once import drawn
 
-pytest.importorskip("jax", reason="programs over JAX's arrays need it: pip install 'gradwright[jax]'")
+pytest.importorskip("jax", reason="programs over JAX's arrays need it: pip install jax")
 import jax
 
 F = gw.nn.functional

@@ -9,7 +9,7 @@ from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import Departed
 from gradwright.transform.program.tracing.traced import traced
 
-pytest.importorskip("jax", reason="XLA is JAX's: pip install 'gradwright[jax]'")
+pytest.importorskip("jax", reason="XLA is JAX's: pip install jax")
 from gradwright.transform.program.xla import Xla
 
 OPS = [op for op in table.values() if op.samples]

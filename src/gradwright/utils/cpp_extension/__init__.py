@@ -2,7 +2,7 @@
 
 `load` and `load_inline` compile and import; `CppExtension` and `BuildExtension` are for a ``setup.py``. What C++ sees
 is ``gradwright/extension.h``, on nanobind: arrays without copies, Functions with their derivatives, elementwise
-operations as one expression. Needs a C++17 compiler, and nanobind: ``pip install "gradwright[cpp]"``.
+operations as one expression. Needs a C++17 compiler, and nanobind: ``pip install nanobind``.
 """
 
 from importlib import import_module

@@ -66,7 +66,7 @@ def nanobind() -> ModuleType:
         return import_module("nanobind")
     except ModuleNotFoundError as e:
         raise ModuleNotFoundError(
-            'C++ extensions need nanobind, which is not installed: pip install "gradwright[cpp]"', name="nanobind"
+            'C++ extensions need nanobind, which is not installed: pip install nanobind', name="nanobind"
         ) from e
 
 

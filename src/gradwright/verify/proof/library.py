@@ -9,7 +9,7 @@ try:
     import flint
 except ImportError as e:
     raise ImportError(
-        "gradwright.verify.proof needs python-flint: pip install 'gradwright[proof]'", name="flint"
+        "gradwright.verify.proof needs python-flint: pip install python-flint", name="flint"
     ) from e
 
 __all__ = ["flint", "order", "working"]

@@ -50,7 +50,7 @@ def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **sta
     >>> print(prove(gw.tanh, gw.tensor([0.5, -2.0], dtype=gw.float64)))
     tanh: proved at these inputs: error below ...
 
-    Raises ImportError without python-flint: ``pip install 'gradwright[proof]'``.
+    Raises ImportError without python-flint: ``pip install python-flint``.
     """
     f, static = unbound(f, static)
     label = name or name_of(f)
