@@ -153,6 +153,20 @@ def test_one_that_is_a_module() -> None:
     assert [p.shape for p in Learnt().parameters()] == [(2,)]
 
 
+def test_on_another_device() -> None:
+    pytest.importorskip("jax", reason="jax is not installed: nothing lies on its devices")
+    p = gw.tensor([0.2, 0.3, 0.5], device="jax:0", requires_grad=True)
+    eye = gw.eye(3, device=p.device)
+    made = [D.Categorical(p), D.Gamma(p, 1.0), D.Dirichlet(p), D.MultivariateNormal(p, precision_matrix=eye),
+            D.Wishart(5.0, eye), D.LKJCholesky(3, p), D.Binomial(5, p), D.VonMises(p, 1.0), D.StudentT(p)]  # fmt: skip
+    for d in made:
+        x = d.sample((2,))
+        assert x.device == d.log_prob(x).device == p.device, d
+    assert gw.autograd.grad(made[2].rsample()[0].log(), p)[0].device == p.device
+    with pytest.raises(ValueError, match="parameter scale"):
+        D.Normal(p, -1.0)
+
+
 def test_pickled_and_copied() -> None:
     n = pickle.loads(pickle.dumps(D.Normal(gw.zeros(2), 1.0)))  # noqa: S301 - ours
     assert n.batch_shape == (2,)

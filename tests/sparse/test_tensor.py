@@ -116,8 +116,9 @@ def test_from_dense_and_back(torch: Any) -> None:
     (s.to_dense() ** 2).sum().backward()
     assert x.grad.tolist() == [[0, 4], [0, 0], [6, 8]]
     assert x.detach().to_sparse(1).indices().tolist() == [[0, 2]]
+    assert x.to_sparse(layout=gw.sparse_coo).layout is gw.sparse_coo
     with pytest.raises(NotImplementedError, match="the coordinate form alone"):
-        x.to_sparse(layout="torch.sparse_csr")
+        x.to_sparse(layout=gw.sparse_csr)
     with pytest.raises(RuntimeError, match="sparse_dim argument"):
         x.to_sparse(3)
 

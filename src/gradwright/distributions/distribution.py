@@ -301,7 +301,7 @@ class ExponentialFamily(Distribution):
 def breaks(constraint: Any, value: Any) -> bool:
     """Whether an entry is known to break a constraint; inside a transform only what can be seen is."""
     holds = below(constraint.check(value).array)
-    return bool(namespace(holds).may_hold(~holds))
+    return bool(namespace(holds).any(~holds))
 
 
 def _brief(value: Any) -> Any:

@@ -70,7 +70,7 @@ class Asked:
 
     def to_sparse(self, sparse_dim: int | None = None, **unused: Any) -> Any:
         """Its entries that are not 0, a `sparse.SparseTensor` in coordinate form, which keeps the history."""
-        if any(value not in (None, "torch.sparse_coo") for value in unused.values()):
+        if any(value not in (None, memory_format.sparse_coo) for value in unused.values()):
             raise NotImplementedError(f"to_sparse(): there is the coordinate form alone, but got {unused}")
         return import_module("gradwright.sparse.tensor").from_dense(self, sparse_dim)  # not loaded with the rest
 

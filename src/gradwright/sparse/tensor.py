@@ -12,6 +12,7 @@ from gradwright.dtypes import Size
 from gradwright.errors import kind
 from gradwright.face.indexing import nonzero
 from gradwright.face.join import cat, stack
+from gradwright.face.memory_format import sparse_coo
 from gradwright.face.sets import unique
 from gradwright.tensor import Tensor
 
@@ -24,6 +25,7 @@ class SparseTensor:
     """
 
     is_sparse = True
+    layout = sparse_coo
 
     def __init__(self, indices: Any, values: Any, shape: Sequence[int], coalesced: bool = False) -> None:
         self._at, self._held, self.shape, self._sorted = indices, values, Size(shape), coalesced
