@@ -157,6 +157,11 @@ _AROUND = {
     "symbols": "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
     "while_loop",
 }
+_FOREACH = (
+    "abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp expm1 floor frac lerp "
+    "lgamma log log10 log1p log2 maximum minimum mul neg pow reciprocal round rsqrt sigmoid sign sin sinh sqrt sub tan "
+    "tanh trunc"
+)
 _TYPED = (
     "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
     "ShortTensor"
@@ -166,6 +171,8 @@ _LATER = {
     **{name: f"gradwright.{name}" for name in _MODULES},
     **dict.fromkeys(_LAYERS.split(), "gradwright.nn.functional.top"),
     **dict.fromkeys(_CONVOLUTIONS.split(), "gradwright.nn.functional.aten"),
+    **{f"_foreach_{name}{end}": "gradwright.around.foreach" for name in _FOREACH.split() for end in ("", "_")},
+    **{f"_foreach_{name}": "gradwright.around.foreach" for name in ("clone", "copy_", "max", "norm", "zero_")},
     **dict.fromkeys(_TYPED.split(), "gradwright.typed"),
     "DisableTorchFunctionSubclass": "gradwright.methods.subclasses",
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "is_storage"), "gradwright.methods.storage"),

@@ -54,3 +54,14 @@ def test_what_has_been_given_back_is_no_number():
         x.untyped_storage().resize_(5)
     with pytest.raises(TypeError, match=r"^UntypedStorage\(\): expected a tensor"):
         gw.UntypedStorage(4)
+
+
+def test_parts_of_complex_numbers_are_written(torch):
+    for t in (gw, torch):
+        x = t.zeros(2, dtype=t.complex64)
+        x.real = t.tensor([1.0, 2.0])
+        x.imag = t.tensor([3.0, 4.0])
+        assert x.tolist() == [1 + 3j, 2 + 4j]
+        y = t.zeros(2)
+        y.real = t.ones(2)
+        assert y.tolist() == [1.0, 1.0]

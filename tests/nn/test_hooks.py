@@ -328,3 +328,18 @@ def test_hooks_that_were_taken_off_cost_nothing_any_more():
     m.register_state_dict_post_hook(lambda *_: None)
     m(gw.ones(1, 3))
     assert m._hooks
+
+
+def test_programs_see_the_functions_and_take_them_off(torch):
+    for t in (gw, torch):
+        net, calls = t.nn.Linear(1, 1), []
+
+        def before(module, args, calls=calls):
+            calls.append(args)
+
+        net.register_forward_pre_hook(before)
+        assert list(net._forward_pre_hooks.values()) == [before]
+        (key,) = net._forward_pre_hooks
+        del net._forward_pre_hooks[key]
+        net(t.ones(1))
+        assert not calls

@@ -176,9 +176,13 @@ def _is_composite(out: Any, start: int, given: Sequence[Any]) -> bool:
     return any(n._next and n._seq > start and n not in nodes and operation(n) != "ToCopy" for n in last)
 
 
-def attribute(function: Callable[[Any], Tensor]) -> Property:
-    """A function of one tensor as an attribute of tensors."""
-    return cast("Property", property(function))
+def attribute(function: Callable[[Any], Tensor], *, writable: bool = False) -> Property:
+    """A function of one tensor as an attribute of tensors; ``writable``: what is assigned is copied into its result."""
+
+    def write(self: Any, values: Any) -> None:
+        function(self).copy_(values)
+
+    return cast("Property", property(function, write if writable else None))
 
 
 def inplace_operator(method: Callable[..., Any], short: Any = None) -> Binary:

@@ -122,4 +122,4 @@ class Families:
     # complex numbers
     angle, conj, conj_physical, isreal, is_complex = z.angle, z.conj, z.conj_physical, z.isreal, z.is_complex
     resolve_conj, resolve_neg, conj_physical_ = z.resolve_conj, z.resolve_neg, inplace(z.conj_physical)
-    real, imag = attribute(z.real), attribute(z.imag)
+    real, imag = attribute(z.real, writable=True), attribute(z.imag, writable=True)

@@ -138,6 +138,7 @@ from gradwright.nn.modules.transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+from gradwright.nn.parallel import DataParallel
 from gradwright.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from gradwright.nn.parameters import ParameterDict, ParameterList
 
@@ -162,7 +163,7 @@ __all__ = [
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d",
     "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "Upsample",
     "UpsamplingBilinear2d", "UpsamplingNearest2d", "CrossMapLRN2d", "LocalResponseNorm", "Flatten", "Unflatten",
-    "Bilinear",
+    "Bilinear", "DataParallel",
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss",
     "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss",
     "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",

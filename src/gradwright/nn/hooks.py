@@ -6,7 +6,7 @@ A hook that a module's hooks take off or put on while they run counts from the n
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from gradwright.engine.hooks import Registry as HookRegistry
@@ -28,6 +28,29 @@ class Hook(NamedTuple):
 
     def __call__(self, module: Any, args: Any, kwargs: Any, *out: Any) -> Any:
         return self.fn(module, args, kwargs, *out) if self.with_kwargs else self.fn(module, args, *out)
+
+
+class Functions(MutableMapping[int, Any]):
+    """The functions of hooks by number, as programs see them in ``_forward_hooks``: to look at, take off and put on."""
+
+    def __init__(self, hooks: HookRegistry) -> None:
+        self._hooks = hooks
+
+    def __getitem__(self, key: int) -> Any:
+        hook: Any = self._hooks[key]
+        return hook.fn if isinstance(hook, Hook) else hook
+
+    def __setitem__(self, key: int, fn: Any) -> None:
+        self._hooks[key] = Hook(fn)
+
+    def __delitem__(self, key: int) -> None:
+        del self._hooks[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._hooks)
+
+    def __len__(self) -> int:
+        return len(self._hooks)
 
 
 class Hooks:
@@ -57,7 +80,8 @@ everywhere: list[Hooks] = []
 
 
 def _of(kind: str) -> Any:
-    return property(lambda self: getattr(self._hooked(), kind), doc=f"Its hooks of the kind {kind}, by number.")
+    doc = f"Its hooks of the kind {kind}, by number."
+    return property(lambda self: Functions(getattr(self._hooked(), kind)), doc=doc)
 
 
 class Hooked(Registry):

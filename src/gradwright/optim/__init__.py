@@ -1,5 +1,6 @@
 """Optimisers: they change parameters by their gradients, and schedulers change their learning rates."""
 
+from gradwright.later import later
 from gradwright.optim import lr_scheduler
 from gradwright.optim.adafactor import Adafactor
 from gradwright.optim.adagrad import Adadelta, Adagrad, RMSprop, Rprop
@@ -14,3 +15,5 @@ __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler",
 ]  # fmt: skip
+
+__getattr__, __dir__ = later(__name__, {"swa_utils": "gradwright.optim.swa_utils"})

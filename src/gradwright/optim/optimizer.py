@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
@@ -22,6 +22,7 @@ from gradwright.errors import kind
 from gradwright.optim.idle import nodes_made, warn_if_idle
 from gradwright.tensor import Tensor
 
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 _before_any_step, _after_any_step = Registry(), Registry()
 _HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
 # Options that dictionaries saved long ago lack, and what they then meant.

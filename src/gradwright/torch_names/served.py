@@ -22,7 +22,7 @@ SHARED = frozenset({
     "torch.nn.parallel", "torch.nn.parameter",
     "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.fusion",
     "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.rnn",
-    "torch.nn.utils.spectral_norm", "torch.nn.utils.stateless", "torch.nn.utils.weight_norm",
+    "torch.nn.utils.spectral_norm", "torch.nn.utils.weight_norm",
     "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer", "torch.optim.swa_utils",
     "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree", "torch.utils.benchmark",
     "torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data",
@@ -50,6 +50,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "amp", "compiler", "distributed", "fx", "futures", "hub", "jit", "library", "multiprocessing", "ops", "overrides",
     "testing", "types",
 )} | {
+    "torch.nn.utils.stateless": "gradwright.nn.stateless",
     "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
     "torch._C": "gradwright.around.inside",
     "torch._dynamo": "gradwright.around.compiler", "torch._tensor": "gradwright",

@@ -24,21 +24,25 @@ from gradwright.engine.source_line import here
 from gradwright.engine.strict import tell
 from gradwright.function.function import Function
 from gradwright.nn.container import Sequential
+from gradwright.utils.old_checkpoint import (
+    CheckpointPolicy,
+    create_selective_checkpoint_contexts,
+    detach_variable,
+    get_device_states,
+    noop_context_fn,
+    set_device_states,
+)
 from gradwright.utils.recompute import Checkpoint, CheckpointError, Forget, Log, checkpointed
 from gradwright.utils.surroundings import Aside, Surroundings
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "checkpoint", "checkpoint_sequential",
+    "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn",
+    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
 
 _early_stop: ContextVar[bool | None] = ContextVar("early stop, if it has been set", default=None)
 _debug: ContextVar[bool | None] = ContextVar("debug, if it has been set", default=None)
-
-
-def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Two contexts that do nothing: the default ``context_fn`` of `checkpoint`."""
-    return nullcontext(), nullcontext()
 
 
 @contextmanager

@@ -1,0 +1,61 @@
+"""A layer and the batch normalisation after it as one layer, for evaluation."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from gradwright.creation import ones_like, zeros_like
+from gradwright.nn.parameter import Parameter
+
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+
+def _fused(w: Any, b: Any, rm: Any, rv: Any, eps: float, bn_w: Any, bn_b: Any, shape: list[int]) -> tuple[Any, Any]:
+    b = zeros_like(rm) if b is None else b
+    bn_w = ones_like(rm) if bn_w is None else bn_w
+    bn_b = zeros_like(rm) if bn_b is None else bn_b
+    factor = bn_w * (rv + eps).rsqrt()
+    weight = (w * factor.reshape(shape)).to(w.dtype)
+    return (Parameter(weight.detach(), w.requires_grad),
+            Parameter(((b - rm) * factor + bn_b).to(w.dtype).detach(), b.requires_grad))  # fmt: skip
+
+
+def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
+                         transpose: bool = False) -> tuple[Any, Any]:  # fmt: skip
+    """Weight and bias of a convolution that does what a convolution and a batch normalisation after it do."""
+    shape = [1] * conv_w.ndim
+    shape[int(transpose)] = -1
+    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
+
+
+def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any,
+                           bn_b: Any) -> tuple[Any, Any]:  # fmt: skip
+    """Weight and bias of a linear layer that does what a linear layer and a batch normalisation after it do."""
+    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+
+
+def _evaluated(layer: Any, bn: Any) -> Any:
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    return copy.deepcopy(layer)
+
+
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+    """A copy of a convolution that does what it and a batch normalisation after it do in evaluation mode."""
+    out = _evaluated(conv, bn)
+    out.weight, out.bias = fuse_conv_bn_weights(
+        out.weight, out.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
+    return out
+
+
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+    """A copy of a linear layer that does what it and a batch normalisation after it do in evaluation mode."""
+    out = _evaluated(linear, bn)
+    if linear.out_features != bn.num_features and bn.num_features != 1:
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")
+    out.weight, out.bias = fuse_linear_bn_weights(
+        out.weight, out.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
+    return out

@@ -1,0 +1,299 @@
+"""Pruning: a parameter of a module multiplied by a mask of zeros and ones before each call.
+
+``name`` becomes the parameter ``name_orig`` and the buffer ``name_mask``; the module's ``name`` is their product.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from gradwright import linalg, random
+from gradwright.creation import ones_like
+from gradwright.face.join import cat
+from gradwright.face.order import topk
+from gradwright.nn.module import Module
+
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+    "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
+    "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what is pruned: `compute_mask`. Its instances are hooks before the calls of a module."""
+
+    PRUNING_TYPE: str
+    _tensor_name: str
+
+    @abstractmethod
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask for a tensor of which ``default_mask`` is pruned already."""
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    def apply_mask(self, module: Module) -> Any:
+        """The product of the parameter and its mask."""
+        mask, original = (getattr(module, f"{self._tensor_name}_{part}") for part in ("mask", "orig"))
+        return mask.to(original.dtype) * original
+
+    @classmethod
+    def apply(cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Prune a parameter, further if it is pruned already; returns the method."""
+        hooks = module._forward_pre_hooks
+        old = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        if old:
+            container = PruningContainer(hooks.pop(old[0]))
+            container.add_pruning_method(method)
+            method = container
+        original = getattr(module, name)
+        scores = original if importance_scores is None else importance_scores
+        if scores.shape != original.shape:
+            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
+        if not old:
+            parameter = module._parameters.pop(name)
+            module.register_parameter(f"{name}_orig", parameter)
+            default = ones_like(original)
+        else:
+            default = getattr(module, f"{name}_mask").detach().clone()
+        mask = method.compute_mask(scores.detach(), default_mask=default)
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+        """A pruned version of a tensor."""
+        scores = t if importance_scores is None else importance_scores
+        return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the pruned parameter an ordinary one; it stays pruned."""
+        name = self._tensor_name
+        weight = self.apply_mask(module)
+        if name in vars(module):
+            delattr(module, name)
+        original: Any = module._parameters.pop(f"{name}_orig")
+        original.data = weight.detach()
+        del module._buffers[f"{name}_mask"]
+        module.register_parameter(name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods, each of which prunes what the ones before it have left."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, *methods: Any) -> None:
+        self._methods: list[Any] = []
+        for method in methods:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a method for the same parameter; ValueError for another one, TypeError for what is none."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._methods and method._tensor_name != self._tensor_name:
+            raise ValueError("Can only add pruning methods acting on the parameter named "
+                             f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'")
+        self._tensor_name = method._tensor_name
+        self._methods += method._methods if isinstance(method, PruningContainer) else [method]
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._methods[index]
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """What the last method leaves of what is not pruned yet."""
+        method, mask = self._methods[-1], default_mask.to(t.dtype)
+        kept: Any = slice(None)
+        if method.PRUNING_TYPE == "unstructured":
+            kept = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.dim()
+            alive = (mask.movedim(dim, 0).flatten(1).sum(1) != 0).nonzero().flatten()
+            kept = (*[slice(None)] * dim, alive)
+        mask[kept] = method.compute_mask(t[kept], default_mask=mask[kept])
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask there is."""
+        return default_mask
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes what a given mask has zeros for."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The product of both masks."""
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def _number(amount: float, size: int) -> int:
+    """How many: ``amount`` itself, or that fraction of ``size``. ValueError if it is no such number."""
+    if isinstance(amount, bool) or not isinstance(amount, (int, float)):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if amount < 0 or (isinstance(amount, float) and amount > 1):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+    if isinstance(amount, int) and amount > size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    return amount if isinstance(amount, int) else round(amount * size)
+
+
+class _Amount(BasePruningMethod):
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        _number(amount, 1 << 62)
+        self.amount, self.dim = amount, dim
+
+
+class RandomUnstructured(_Amount):
+    """Prunes entries at random: so many, or that fraction of them."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount: float) -> None:
+        super().__init__(amount)
+
+    def _scores(self, t: Any) -> Any:
+        return random.rand(t.numel())
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask without the entries of the least scores."""
+        n, mask = _number(self.amount, t.numel()), default_mask.clone()
+        if n:
+            lowest = topk(self._scores(t), k=n, largest=False).indices
+            flat = mask.reshape(-1)
+            flat[lowest] = 0
+            mask = flat.reshape(mask.shape)
+        return mask
+
+
+class L1Unstructured(RandomUnstructured):
+    """Prunes the entries of least magnitude."""
+
+    def _scores(self, t: Any) -> Any:
+        return t.abs().reshape(-1)
+
+
+class RandomStructured(_Amount):
+    """Prunes slices along ``dim`` at random: so many, or that fraction of them."""
+
+    PRUNING_TYPE = "structured"
+
+    def _scores(self, t: Any) -> Any:
+        return random.rand(t.shape[self.dim])
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask without the slices of the least scores."""
+        if t.dim() < 2:
+            raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of "
+                             f"shape {tuple(t.shape)} with {t.dim()} dims")  # fmt: skip
+        n, mask = _number(self.amount, t.shape[self.dim]), default_mask.clone()
+        if n:
+            mask.movedim(self.dim, 0)[topk(self._scores(t), k=n, largest=False).indices] = 0
+        return mask
+
+
+class LnStructured(RandomStructured):
+    """Prunes the slices along ``dim`` of least norm of order n."""
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _scores(self, t: Any) -> Any:
+        return linalg.vector_norm(t.movedim(self.dim, 0).flatten(1), float(self.n), 1)
+
+
+def identity(module: Module, name: str) -> Module:
+    """Give a parameter a mask of ones."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Module, name: str, amount: float) -> Module:
+    """Prune entries at random."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Any = None) -> Module:
+    """Prune the entries of least magnitude, or of least importance."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
+    """Prune slices along a dim at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> Module:
+    """Prune the slices along a dim of least norm of order n."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
+    """Prune what a mask has zeros for."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method: Any, importance_scores: Any = None,
+                        **kwargs: Any) -> None:  # fmt: skip
+    """Prune parameters of several modules as if they were one; ``parameters`` are pairs of a module and a name."""
+    pairs = list(parameters)
+    scores = importance_scores or {}
+    flat = cat([scores.get(pair, getattr(*pair)).detach().reshape(-1) for pair in pairs])
+    masks = cat([getattr(m, f"{n}_mask", ones_like(getattr(m, n))).reshape(-1) for m, n in pairs])
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+                        f"{pruning_method} of type {method.PRUNING_TYPE}")  # fmt: skip
+    container.add_pruning_method(method)
+    found, start = container.compute_mask(flat, masks), 0
+    for module, name in pairs:
+        part = getattr(module, name)
+        custom_from_mask(module, name, found[start : start + part.numel()].reshape(part.shape))
+        start += part.numel()
+
+
+def remove(module: Module, name: str) -> Module:
+    """Make a pruned parameter an ordinary one, which stays pruned. ValueError if it is not pruned."""
+    for key, hook in list(module._forward_pre_hooks.items()):
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a parameter of a module, or of one in it, is pruned."""
+    return any(isinstance(h, BasePruningMethod) for m in module.modules() for h in m._forward_pre_hooks.values())

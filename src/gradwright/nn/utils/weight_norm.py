@@ -1,0 +1,67 @@
+"""``nn.utils.weight_norm``, the older form of `nn.utils.parametrizations.weight_norm`: a hook before forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradwright.nn.module import Module
+from gradwright.nn.parameter import Parameter
+from gradwright.nn.utils.parametrizations import _norm_except
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
+
+class WeightNorm:
+    """Before each call of a module: weight = g v / norm(v), of its parameters ``weight_g`` and ``weight_v``."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name, self.dim = name, -1 if dim is None else dim
+
+    def compute_weight(self, module: Module) -> Any:
+        """The weight of its length and direction."""
+        g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
+        return v * (g / _norm_except(v, self.dim))
+
+    @staticmethod
+    def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
+        """Part a weight in two, and compute it before each call. RuntimeError if that is done already."""
+        if any(isinstance(hook, WeightNorm) and hook.name == name for hook in module._forward_pre_hooks.values()):
+            raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+        fn = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        del module._parameters[name]
+        module.register_parameter(f"{name}_g", Parameter(_norm_except(weight, fn.dim).detach()))
+        module.register_parameter(f"{name}_v", Parameter(weight.detach()))
+        setattr(module, name, fn.compute_weight(module))
+        module.register_forward_pre_hook(fn)
+        return fn
+
+    def remove(self, module: Module) -> None:
+        """Make the weight one parameter again."""
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[f"{self.name}_g"], module._parameters[f"{self.name}_v"]
+        setattr(module, self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Compute a weight as w = g v / norm(v) before each call, of the parameters ``weight_g`` and ``weight_v``.
+
+    `nn.utils.parametrizations.weight_norm` computes it whenever it is asked for; use that in new programs. ``dim``:
+    each slice along this dim has a length of its own; with None there is one.
+    """
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: Module, name: str = "weight") -> Module:
+    """Undo `weight_norm`: the weight is one parameter again. ValueError if there is none."""
+    for key, hook in list(module._forward_pre_hooks.items()):
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"weight_norm of '{name}' not found in {module}")
