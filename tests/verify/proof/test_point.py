@@ -128,7 +128,7 @@ def test_inputs_that_require_grad_are_those_differentiated_by():
     assert prove(Half, X, X).status == DISPROVED
 
 
-UNKNOWN = {"nextafter", "slogdet", "cofactor", "nonsingular", "pinv", "matrix_exp", "qr", "svdvals"}
+UNKNOWN = {"angle", "nextafter", "slogdet", "cofactor", "nonsingular", "pinv", "matrix_exp", "qr", "svdvals"}
 POLES = {("exponential", 0), ("polygamma", 2)}
 
 
@@ -141,3 +141,47 @@ def test_every_elementwise_rule_is_proved_at_its_samples(name):
             assert name in UNKNOWN or (name, static.get("base", static.get("n"))) in POLES, str(found)
         else:
             assert found.bound < (1e-14 if found.doubles else 1e-40), str(found)
+
+
+def made(forward, backward):
+    class Made(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return forward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return backward(g, ctx.saved_tensors[0])
+
+    return Made
+
+
+@pytest.mark.parametrize(("forward", "backward", "at", "words"), [
+    (lambda x: (x * x).sqrt(), lambda g, x: 0 * g, 0.0, "a pole"),  # |x|, by balls whose slope vanishes
+    (lambda x: (1 - x * x).acos(), lambda g, x: 0 * g, 0.0, "a pole"),
+    (lambda x: gw.where(x * x > 0, 3 * x, x), lambda g, x: g, 0.0, "kink or a jump"),
+    (lambda x: gw.where(x * x == 0, x, 2 * x + 1), lambda g, x: g, 0.0, "kink or a jump"),
+    (lambda x: 3 * x if (x**3 > 0).all() else x, lambda g, x: g, 0.0, "a decision on"),
+    (lambda x: x + x.cos().floor(), lambda g, x: g, 0.0, "rounding to a whole number"),
+    (lambda x: 2 * x, lambda g, x: 2 * g + 0 * (x - 0.5).log(), 0.5, "a pole"),  # 0 times inf is nan in numbers, too
+    (lambda x: 2 * x, lambda g, x: -2 * g.abs(), 0.5, "decides on its cotangent"),
+    (lambda x: 2 * x, lambda g, x: 2 * g.clamp(-10, 10), 0.5, "decides on its cotangent"),
+    (lambda x: 2 * x, lambda g, x: gw.where((g > 3) & (g < 4), g, 2 * g), 0.5, "decides on its cotangent"),
+    (lambda x: 2 * x, lambda g, x: gw.where(g == 0, 0 * g + 1, 2 * g), 0.5, "decides on its cotangent"),
+    (lambda x: x * 2 if x.item() > 0.3 else x, lambda g, x: 2 * g, 0.5, "reads numbers"),
+])  # fmt: skip
+def test_what_is_wrong_in_a_corner_is_not_proved(forward, backward, at, words):
+    found = prove(made(forward, backward), gw.tensor([at], dtype=gw.float64))
+    assert found.status == "not proved", found
+    assert words in str(found)
+
+
+def test_what_decides_at_zero_and_is_linear_is_proved():
+    right = made(lambda x: 2 * x, lambda g, x: gw.where(g == 0, 0 * g, 2 * g))
+    assert prove(right, gw.tensor([0.5], dtype=gw.float64))
+
+
+@pytest.mark.parametrize("x", [gw.zeros(0, dtype=gw.float64), gw.tensor([1, 2])], ids=["empty", "whole numbers"])
+def test_nothing_is_proved_of_nothing(x):
+    assert "nothing to differentiate by" in str(prove(gw.negative, x))

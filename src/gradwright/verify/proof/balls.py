@@ -262,11 +262,26 @@ def _sum(x: Any, y: Any, add: Callable[[Any, Any], Any]) -> Balls:
 def product(x: Any, y: Any, times: Callable[[Any, Any], Any]) -> Balls:
     """What is linear in both arguments, as a product: its slope is the sum of what each slope gives."""
     x, y = balls(x), balls(y)
-    slope = None if x.slope is None else boxed(times(x.slope, y.value))
+    slope = None if x.slope is None else boxed(_times(x.slope, y.value, times))
     if y.slope is not None:
-        other = boxed(times(x.value, y.slope))
+        other = boxed(_times(x.value, y.slope, times))
         slope = other if slope is None else slope + other
-    return Balls(times(x.value, y.value), slope, common(x, y))
+    return Balls(_times(x.value, y.value, times), slope, common(x, y))
+
+
+def _times(x: Any, y: Any, times: Callable[[Any, Any], Any]) -> Any:
+    """A product of arrays of series, unknown where 0 meets what is not finite: see `series.times`."""
+    wild = [~each(series.finite, a).astype(bool) for a in (x, y)]
+    found = times(x, y)
+    if not (wild[0].any() or wild[1].any()):
+        return found
+    still = [each(lambda e: not e.length(), a).astype(float) for a in (x, y)]
+    met = np.asarray(times(still[0], wild[1].astype(float)) + times(wild[0].astype(float), still[1]))
+    made = boxed(found).copy()
+    for at in np.ndindex(met.shape):
+        if met[at]:
+            made[at] = series.unknown()
+    return made
 
 
 def quotient(x: Any, y: Any) -> Balls:
@@ -275,7 +290,7 @@ def quotient(x: Any, y: Any) -> Balls:
     value = each(series.divided, x.value, y.value)
     slope = None if x.slope is None else each(series.divided, x.slope, y.value)
     if y.slope is not None:
-        other = each(series.divided, boxed(value * y.slope), y.value)
+        other = each(series.divided, each(series.times, value, y.slope), y.value)
         slope = boxed(-other) if slope is None else boxed(slope - other)
     return Balls(value, slope, common(x, y))
 

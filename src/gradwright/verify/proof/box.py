@@ -25,7 +25,7 @@ from gradwright.verify.proof.balls import Balls, balls
 from gradwright.verify.proof.directions import Direction, lines, units
 from gradwright.verify.proof.errors_of_rules import compared
 from gradwright.verify.proof.library import working
-from gradwright.verify.proof.point import DOUBLES, FAILURES, cotangent, name_of, read, upper
+from gradwright.verify.proof.point import DOUBLES, FAILURES, confirmed, cotangent, name_of, read, upper
 from gradwright.verify.proof.truths import conditions
 from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
 
@@ -96,7 +96,14 @@ def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order
         return Proof(label, NOT_PROVED, where, reason=str(e).removeprefix("not proved: "))
     except FAILURES as e:
         return Proof(label, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
-    return _judged(label, where, done, left, sides)
+    found = _judged(label, where, done, left, sides)
+    if not found:
+        return found
+    best = min(done, key=lambda one: one.bound).sides  # away from poles and kinks
+    middles = iter([(a + b) / 2 for a, b in best])
+    inside = [np.array([next(middles) for _ in range(p[0].size)]).reshape(p[0].shape) for p in wide.values()]
+    at = dict(zip(wide, inside, strict=True))
+    return confirmed(found, call, [at.get(k, a) for k, a in enumerate(arrays)], moving, bits, around=False)
 
 
 def pair(x: Any) -> tuple[Any, Any] | None:

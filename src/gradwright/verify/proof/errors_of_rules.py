@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from gradwright.engine.node import AccumulateGrad
 from gradwright.errors import NotProvedError
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, boxed, each, spread
+from gradwright.verify.proof.library import flint
 from gradwright.verify.proof.space import BALLS
+from gradwright.verify.proof.truths import conditions
 
 assert BALLS  # its arrays are known
 
@@ -70,6 +73,60 @@ def compared(call: Call, arrays: Sequence[Any], moving: Sequence[int], cotangent
     return [_of_input(call, arrays, i, g, gs, elementwise) for i, g in zip(moving, grads, strict=True)]
 
 
+def decided_around(call: Call, arrays: Sequence[Any], moving: Sequence[int], bits: int) -> None:
+    """Run the formula on balls that are as wide as half of the bits leave them: what it decides, it decides around.
+
+    A condition may touch its bound with no slope, as x**2 > 0 does at 0. What is open around is noted, or raised.
+    """
+    def widened(a: Balls) -> Balls:
+        return Balls(each(lambda e: series.around(e, -bits // 2), a.value), None, a.dtype)
+
+    call(*[wrap(widened(a) if k in moving else a) for k, a in enumerate(arrays)])
+
+
+def linear(call: Call, arrays: Sequence[Any], moving: Sequence[int]) -> None:
+    """Raise NotProvedError if the backward pass decides on its cotangents: then it need not be linear in them.
+
+    Cotangents are balls that hold all numbers of a size up to 2**100. What is decided by signs alone, or at 0, may be:
+    then all of one sign, between 2**-42 and 2**42, must be treated alike, and what is said of -g and 0 be -1 and 0
+    times what is said of g.
+    """
+    leaves = _tensors(arrays, moving, _leaf)
+    outs = [t for t in _found(call(*leaves)) if t._node is not None]
+    inputs = [leaves[i] for i in moving]
+
+    def pulled(make: Callable[[float], Any]) -> tuple[list[Any], str]:
+        """The gradients for cotangents made of random signs, and what was decided on the way."""
+        signs = np.random.default_rng(5)
+        draw = lambda: make(float(signs.choice([-1.0, 1.0])))
+        one = lambda like: series.series([flint.acb(draw(), draw())] if like.dtype.kind == "c" else [draw()])
+        gs = [wrap(Balls(each(lambda _, t=t: one(t.array), t.array.value), None, t.array.dtype)) for t in outs]
+        with conditions() as left:
+            try:
+                found = grad(outs, inputs, gs, allow_unused=True, retain_graph=True)
+            except NotProvedError as e:
+                return [], str(e).removeprefix("not proved: ")
+        return [g.array.value for g in found if g is not None], f"{left[0]} is open" if left else ""
+
+    _, why = pulled(lambda sign: flint.arb(0, 2.0**100))
+    if not why:
+        return
+    reason = f"not proved: backward decides on its cotangent ({why}), so that it need not be linear in it"
+    for sign in (1.0, -1.0):
+        for top in (2.0**42, 2.0**14, 2.0**-14):
+            middle, radius = top * (0.5 + 2.0**-29), top * (0.5 - 2.0**-29)
+            if pulled(partial(_signed, middle * sign, radius))[1]:
+                raise NotProvedError(reason)
+    said, opposite, none = (pulled(partial(_signed, f, 0.0))[0] for f in (1.5, -1.5, 0.0))
+    sums = [boxed(a + b) for a, b in zip(said, opposite, strict=True)]
+    if not all(series.start(e).contains(0) and series.finite(e) for array in (*sums, *none) for e in array.flat):
+        raise NotProvedError(reason)
+
+
+def _signed(middle: float, radius: float, sign: float) -> Any:
+    return flint.arb(sign * middle, radius)
+
+
 def _of_input(call: Call, arrays: Sequence[Any], i: int, found: Any, gs: dict[int, Balls],
               elementwise: bool) -> Compared:  # fmt: skip
     x = arrays[i]
@@ -106,6 +163,6 @@ def _inner(g: Any, out: Balls) -> Any:
     """dL = Re(conj(g) dy), entry by entry."""
     slope = out.slopes()
     if out.dtype.kind != "c":
-        return boxed(g * slope)
+        return boxed(each(series.times, g, slope))
     of = lambda x, part: series.series([getattr(c, part) for c in series.coefficients(x)])
     return each(lambda a, b: of(a, "real") * of(b, "real") + of(a, "imag") * of(b, "imag"), g, slope)

@@ -95,7 +95,7 @@ def atan2(y: Any, x: Any) -> Any:
         else:
             return series.unknown(), series.unknown()
         q = series.divided(top[0], under[0])
-        dq = series.divided(top[1] - q * under[1], under[0])
+        dq = series.divided(top[1] - series.times(q, under[1]), under[0])
         value, slope = series.through(series.ELEMENTARY["atan"], q, dq)
         return value * sign + offset, slope * sign
 

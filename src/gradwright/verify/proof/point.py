@@ -15,7 +15,7 @@ from gradwright.op import Op
 from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import balls
-from gradwright.verify.proof.errors_of_rules import Compared, compared
+from gradwright.verify.proof.errors_of_rules import Compared, compared, decided_around, linear
 from gradwright.verify.proof.library import working
 from gradwright.verify.proof.truths import conditions
 from gradwright.verify.proof.verdict import DISPROVED, NOT_PROVED, PROVED, Proof
@@ -59,7 +59,11 @@ def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **sta
         return Proof(label, NOT_PROVED, "at these inputs", reason=meant)
     call, arrays, moving = read(f, inputs, static)
     elementwise = isinstance(f, Op) and f.kind == "elementwise"
-    return settle(label, "at these inputs", bits, partial(at_points, call, arrays, moving, elementwise))
+    if not sum(arrays[k].size for k in moving):
+        return Proof(label, NOT_PROVED, "at these inputs", reason="there is nothing to differentiate by: give inputs "
+                     "of floating point that are not empty")  # fmt: skip
+    found = settle(label, "at these inputs", bits, partial(at_points, call, arrays, moving, elementwise))
+    return confirmed(found, call, arrays, moving, bits) if found else found
 
 
 def name_of(f: Any) -> str:
@@ -97,6 +101,28 @@ def settle(name: str, where: str, bits: int, work: Callable[[], list[Compared]])
         except FAILURES as e:
             return Proof(name, NOT_PROVED, where, reason=f"balls cannot run it: {type(e).__name__}: {e}")
         return judged(name, where, found, left)
+
+
+def confirmed(proof: Proof, call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int], bits: int,
+              around: bool = True) -> Proof:  # fmt: skip
+    """A proof, if backward is linear in its cotangents, and what the formula decides it decides all around.
+
+    ``around``: whether the latter is to be looked at.
+    """
+    def refused(reason: str) -> Proof:
+        return Proof(proof.name, NOT_PROVED, proof.where, reason=reason, boxes=proof.boxes)
+
+    given = [balls(a) if a.dtype.kind in "fc" else a for a in arrays]
+    with working(bits=bits), conditions() as left:
+        try:
+            if around:
+                decided_around(call, given, moving, bits)
+            linear(call, given, moving)
+        except NotProvedError as e:
+            return refused(str(e).removeprefix("not proved: "))
+        except FAILURES as e:
+            return refused(f"balls cannot run it: {type(e).__name__}: {e}")
+    return refused(_with_open("the inputs lie on a kink or a jump", left)) if left and around else proof
 
 
 def at_points(call: Callable[..., Any], arrays: Sequence[Any], moving: Sequence[int],

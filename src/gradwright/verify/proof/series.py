@@ -57,6 +57,15 @@ def hull(x: Any, y: Any) -> Any:
     return x if x is y else series([a.union(b) for a, b in zip(coefficients(x), coefficients(y), strict=True)])
 
 
+def around(x: Any, power: int) -> Any:
+    """The ball about what a number is with a radius of 2**``power``, or that part of it if it is large."""
+    a = start(x)
+    widths = arb(2) ** power * (1 + abs(a).upper() if a.is_finite() else 1)
+    if isinstance(a, acb):
+        return acb_series([acb(arb(a.real.mid(), widths.upper()), arb(a.imag.mid(), widths.upper()))])
+    return arb_series([arb(a.mid(), widths.upper())])
+
+
 def whole_power(x: Any, n: int) -> Any:
     """x**n by products: python-flint's own power takes a logarithm, which a ball around 0 has not."""
     out: Any = None
@@ -73,8 +82,17 @@ def unknown() -> Any:
     return arb_series([arb.nan()] * (order() + 1))
 
 
+def times(x: Any, y: Any) -> Any:
+    """x y; python-flint takes 0 times what is not finite for 0, and it is unknown."""
+    if (not x.length() and not finite(y)) or (not y.length() and not finite(x)):
+        return unknown()
+    return x * y
+
+
 def divided(x: Any, y: Any) -> Any:
-    """x / y; unknown if y may be 0."""
+    """x / y; unknown if y may be 0, or is."""
+    if not x.length() and not finite(y):
+        return unknown()
     try:
         return x / y
     except (ValueError, ZeroDivisionError):
@@ -87,10 +105,10 @@ def through(f: Taylor, x: Any, slope: Any = None) -> tuple[Any, Any]:
     found = f(start(x), n if slope is None else n + 1)
     risen = None if slope is None else [c * k for k, c in enumerate(found)][1:]
     if n == 1:
-        return series(found[:1]), None if risen is None else series(risen) * slope
+        return series(found[:1]), None if risen is None else times(series(risen), slope)
     rest = x - start(x)
     rest = series([0, *coefficients(rest)[1:]])
-    return series(found[:n])(rest), None if risen is None else series(risen)(rest) * slope
+    return series(found[:n])(rest), None if risen is None else times(series(risen)(rest), slope)
 
 
 def of_library(name: str) -> Taylor:
