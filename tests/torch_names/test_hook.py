@@ -69,6 +69,8 @@ def imported(statement: str) -> dict:
     ("from torch.distributions.kl import register_kl", "register_kl", "gradwright.distributions:register_kl"),
     ("from torch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli", "LogitRelaxedBernoulli",
      "gradwright.distributions.relaxed:LogitRelaxedBernoulli"),
+    ("from torch.distributions.utils import _standard_normal", "_standard_normal",
+     "gradwright.distributions.draws:standard_normal"),
     ("from torch.distributions.utils import _sum_rightmost", "_sum_rightmost",
      "gradwright.distributions.utils:sum_rightmost"),
     ("from torch.utils.cpp_extension import load_inline", "load_inline", "gradwright.utils.cpp_extension:load_inline"),

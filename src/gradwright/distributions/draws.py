@@ -12,7 +12,12 @@ from gradwright.engine.grad_mode import no_grad
 
 def normal(like: Any, shape: Any) -> Any:
     """Standard normal numbers of the dtype and on the device of ``like``."""
-    return random.randn(shape, dtype=like.dtype, device=like.device)
+    return standard_normal(shape, like.dtype, like.device)
+
+
+def standard_normal(shape: Any, dtype: Any, device: Any) -> Any:
+    """Standard normal numbers; packages that stand on PyTorch take it from there, with these arguments."""
+    return random.randn(shape, dtype=dtype, device=device)
 
 
 def uniform(like: Any, shape: Any) -> Any:

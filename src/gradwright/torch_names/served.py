@@ -76,7 +76,10 @@ MORE = {
         "_batch_mahalanobis": "gradwright.distributions.multivariate_normal:squared_distance",
         "_batch_mv": "gradwright.distributions.multivariate_normal:product",
     },
-    "torch.distributions.utils": {"_sum_rightmost": "gradwright.distributions.utils:sum_rightmost"},
+    "torch.distributions.utils": {
+        "_standard_normal": "gradwright.distributions.draws:standard_normal",
+        "_sum_rightmost": "gradwright.distributions.utils:sum_rightmost",
+    },
     "torch.nn.modules.batchnorm": {
         "_BatchNorm": "gradwright.nn.modules.norm:_BatchNorm", "_NormBase": "gradwright.nn.modules.norm:_Channels",
     },
