@@ -43,6 +43,13 @@ def test_wrong(T, rule, says):
     assert says in finding.sentence
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e-9])
+def test_errors_that_differences_do_not_see_show_between_jvp_and_backward(T, size):
+    finding = forward_mode(moving(T, lambda ctx, a, b, da, db: ctx.n * (da * b + a * db) * (1 + size)))
+    assert (finding.outcome, finding.cause) == ("FAIL", "small error")
+    assert "not adjoint" in finding.sentence
+
+
 def test_none_declared():
     assert forward_mode(lab(Double, x)).outcome == "SKIPPED"
     assert vmap(lab(Double, x)).outcome == "SKIPPED"

@@ -10,13 +10,18 @@ import numpy as np
 import gradwright
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery.findings import failed, passed, skipped
+from gradwright.check.battery.orders import first_order
 from gradwright.check.calls import Arg, Call, mapped
 from gradwright.check.lab import Lab, apart, close, drawn, flat
 from gradwright.check.records import Finding
 from gradwright.function.pushforward import pushforward
+from gradwright.verify.diagnosis import Verdict
 from gradwright.verify.numeric.differences import differences
+from gradwright.verify.numeric.jacobian import rounding
 
 _STEP = 1e-6
+_ROUNDINGS = 1e5
+"""So many units in the last place are taken for rounding."""
 
 
 def _own(lab: Lab, name: str) -> Any:
@@ -58,11 +63,20 @@ def forward_mode(lab: Lab) -> Finding:
         return failed("jvp", f"jvp is off from finite differences by {apart(said, due):.2g} of the largest entry",
                       "jvp returns the derivative of the outputs along the tangents", lines)  # fmt: skip
     cotangents, outputs = lab.cotangents(run), [v.requires_grad for v in run.values]
-    across = _inner(cotangents, [s for s, o in zip(said, outputs, strict=True) if o])
-    back = _inner(lab.backward(run, cotangents), [m for m in moves if m is not None])
-    if abs(across - back) > 1e-8 * max(abs(across), abs(back), 1.0):
+    along = [s for s, o in zip(said, outputs, strict=True) if o]
+    asked, grads = [m for m in moves if m is not None], lab.backward(run, cotangents)
+    across, back = _inner(cotangents, along), _inner(grads, asked)
+    unit = max((rounding(a.dtype) for a in (*along, *run.arrays)), default=0.0)
+    size = max(_inner(*map(_sizes, pair)) for pair in ((cotangents, along), (grads, asked)))
+    off = abs(across - back) / size if size else 0.0
+    if not off > _ROUNDINGS * unit:
+        return passed(f"to {off:.1g} the adjoint of backward")
+    if first_order(lab)[1].verdict is not Verdict.VERIFIED:
         return skipped("jvp is right, and so not the adjoint of backward, which is wrong: see the first order")
-    return passed()
+    return failed("small error", f"jvp and backward are not adjoint: <J v, w> is {across:.12g} and <v, J' w> is "
+                  f"{back:.12g}, which is {off:.1g} of their size apart, and more than rounding; differences find "
+                  "neither of them off", "look for a constant or a term that is nearly right, in jvp or in backward",
+                  lines)  # fmt: skip
 
 
 def _pushed(lab: Lab, moves: list[Any]) -> list[Any]:
@@ -96,6 +110,10 @@ def _dual(lab: Lab, moves: list[Any]) -> list[Any]:
 
 def _moved(call: Call, moves: list[Any], h: float) -> Call:
     return call.with_arrays(lambda k, a: a if moves[k] is None else a + h * moves[k])
+
+
+def _sizes(arrays: list[Any]) -> list[Any]:
+    return [None if a is None else np.abs(a) for a in arrays]
 
 
 def _inner(a: list[Any], b: list[Any]) -> float:
