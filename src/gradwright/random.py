@@ -211,7 +211,7 @@ randn_like: RandomLike = like(randn, "randn_like")  # type: ignore[assignment]
 
 def _chances(function: str, p: Any) -> Any:
     all_of = below(p)
-    if p.size and namespace(all_of).may_hold(~((all_of >= 0) & (all_of <= 1))):
+    if p.size and namespace(all_of).any(~((all_of >= 0) & (all_of <= 1))):
         all_of = to_host(all_of)
         raise RuntimeError(f"{function}(): Expected p_in >= 0 && p_in <= 1 to be true, but got {all_of.min()} to "
                            f"{all_of.max()}")  # fmt: skip
@@ -239,7 +239,7 @@ def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] 
     """
     parts = [_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
     spread = below(parts[1])
-    if (is_array(spread) and namespace(spread).may_hold(spread < 0)) or (not is_array(spread) and spread < 0):
+    if namespace(spread).any(spread < 0) if is_array(spread) else spread < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {np.min(spread)}")
     shape = size_of("normal", (size,)) if size is not None else np.broadcast_shapes(*map(np.shape, parts))
     tensors = [m for m in (mean, std) if isinstance(m, TensorBase)]
@@ -254,7 +254,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers of the rates in ``input``, of its size and dtype."""
     x = tensor_arg("poisson", input)
     rates = _host(x.array)
-    if namespace(below(rates)).may_hold(below(rates) < 0):
+    if namespace(below(rates)).any(below(rates) < 0):
         raise RuntimeError("poisson(): invalid Poisson rate, expected rate to be non-negative")
     return _drawn("poisson", _beside(x, _source(generator).poisson(rates)), x)
 

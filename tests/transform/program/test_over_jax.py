@@ -230,6 +230,22 @@ def test_a_function_in_numpy_runs_once_a_call():
 # -- how it runs --
 
 
+@pytest.mark.parametrize("draw", [
+    lambda x: gw.normal(x, x), gw.poisson, gw.bernoulli, lambda x: gw.distributions.Normal(x, x).log_prob(x + 1),
+], ids=["normal", "poisson", "bernoulli", "a distribution"])  # fmt: skip
+def test_draws_whose_parameters_are_looked_at(draw):
+    f, found = compiled(lambda x: draw(x) * 2), []
+    for where in (D, "cpu"):
+        x = gw.full((4,), 0.5, device=where)
+        for k in range(4):
+            gw.manual_seed(k)
+            found.append((f(x) if where == D else draw(x) * 2).cpu().numpy())
+    np.testing.assert_allclose(found[:4], found[4:], rtol=1e-6)
+    assert f.programs.traced == [""]
+    with pytest.raises((RuntimeError, ValueError), match="std >= 0|invalid Poisson rate|p_in >= 0|invalid values"):
+        f(gw.full((4,), -0.5, device=D))
+
+
 def test_options():
     x = gw.randn(100).to(D)
 

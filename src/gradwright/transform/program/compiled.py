@@ -307,8 +307,10 @@ class Programs:
         again = partial(rewind, _states(entry.record.draws))
         before = [_copy(a) for a in arrays]
         copies = [_copy(a) for a in arrays]
-        outputs = entry.runner(copies)
-        entry.runner.done.clear()
+        try:
+            outputs = entry.runner(copies)
+        finally:
+            entry.runner.done.clear()  # of copies: nothing is to take over
         found = [copies[at] if out is None and at is not None else out
                  for out, at in zip(outputs, program.writes, strict=True)]  # fmt: skip
         holders = [s.holder(leaves) if s.look is not None else None for s in entry.record.sources]
