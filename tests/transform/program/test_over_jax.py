@@ -242,7 +242,7 @@ def test_draws_whose_parameters_are_looked_at(draw):
             found.append((f(x) if where == D else draw(x) * 2).cpu().numpy())
     np.testing.assert_allclose(found[:4], found[4:], rtol=1e-6)
     assert f.programs.traced == [""]
-    with pytest.raises((RuntimeError, ValueError), match="std >= 0|invalid Poisson rate|p_in >= 0|invalid values"):
+    with pytest.raises((RuntimeError, ValueError), match=r"std >= 0|invalid Poisson rate|p_in >= 0|invalid values"):
         f(gw.full((4,), -0.5, device=D))
 
 
