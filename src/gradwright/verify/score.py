@@ -170,6 +170,10 @@ did, the checker would be counted as saying nothing.
 - **random directions**: two of them (`gradwright.verify.sampled`);
 - **proof**: ball arithmetic at points (`gradwright.verify.prove`), which takes errors below 2e-15 for those of doubles.
 
+`gradwright check` on the 30 Functions of `examples/right_functions.py`, with a factor planted in what backward returns
+first: of size 1e-6 all 30 are found; of size 1e-10 the 26 for which the second witness speaks. The other four compute
+in NumPy or on complex numbers, change their inputs or draw random numbers.
+
 """
 
 
