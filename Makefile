@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup demo test soak lint bench oracle proofs score clean
+.PHONY: help setup demo test soak lint bench oracle wild proofs score clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make soak    run 50,000 random programs, 22,000 compiled, 10,000 interrupts and 1,000 forks; SOAK=n makes it n programs"
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
 	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
+	@echo "make wild    run programs of other people's packages on PyTorch and on gradwright, and compare"
 	@echo "make proofs  prove the built-in derivatives and write docs/proofs.md"
 	@echo "make score   plant errors in the built-in derivatives and write what checkers find to docs/checkers.md"
 	@echo "make lint    the first three parts of make test"
@@ -69,6 +70,13 @@ oracle: .venv/.ready
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@$(BIN)/python -m oracle --samples all --dtypes --forms --errors --jobs 2
+
+wild: .venv/.ready
+	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
+	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
+	    $(PIP) install -qq -e ".[oracle]"; }
+	@test -e .wild || $(PIP) install -qq --no-deps --target .wild -r wild/requirements.txt
+	@$(BIN)/python -m wild
 
 proofs: .venv/.ready
 	@$(BIN)/python -m gradwright.verify.proof.table docs/proofs.md

@@ -113,3 +113,35 @@ def test_an_input_that_is_changed_beside_one_that_is_declared():
     a, b = (gw.ones(2, requires_grad=True) * 1 for _ in range(2))
     with pytest.raises(RuntimeError, match="forward changed its input 'b' in place"):
         Swap.apply(a, b)
+
+
+def test_what_is_written_past_the_counter_and_returned_is_warned_of(torch):
+    """As torchdiffeq fills the stages of a step."""
+    found = []
+    for t in (gw, torch):
+
+        class Assign(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, scratch, value, index):
+                ctx.index = index
+                scratch.data[index] = value  # past the version counter
+                return scratch
+
+            @staticmethod
+            def backward(ctx, g):
+                return g, g[ctx.index], None
+
+        x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+        k = t.empty(2, 2, dtype=t.float64)
+        apply = Assign.apply
+        if t is gw:
+            with pytest.warns(gw.GradientWarning, match="changed its input 'scratch' in place past the version"):
+                k = apply(k, x.sin(), 0)
+            with pytest.warns(gw.GradientWarning, match="changed its input 'scratch' in place past the version"):
+                k = apply(k, (k[0] * x).exp(), 1)
+        else:
+            k = apply(k, x.sin(), 0)
+            k = apply(k, (k[0] * x).exp(), 1)
+        k.sum().backward()
+        found.append([*k.flatten().tolist(), *x.grad.tolist()])
+    assert found[0] == pytest.approx(found[1])

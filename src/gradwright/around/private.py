@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from gradwright.around.jit import Final, Future, export, ignore, is_scripting, unused
+from gradwright.engine.backward import accumulating
 from gradwright.face.join import cat
 
 __all__ = [
@@ -30,6 +31,11 @@ def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Any,
         return (if_true if flag else if_false)(*args, **kwargs)
 
     return call
+
+
+def _is_checkpoint_valid() -> bool:
+    """Whether a backward pass, were one running, would accumulate into leaves: yes, where none runs."""
+    return accumulating.get(True)
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:

@@ -215,7 +215,8 @@ def _references(single: bool) -> int:
 def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, outputs: Sequence[Any]) -> None:
     """Raise RuntimeError for an input that forward has changed in place, unless that was declared.
 
-    What needs no gradient and is not returned may be changed: it is a buffer, such as a running mean.
+    What needs no gradient and is not returned may be changed: it is a buffer, such as a running mean. What is changed
+    past the version counter, through ``.data``, and returned, as PyTorch's users do on purpose, is only warned of.
     """
     counter = changed._counter
     if any(t._counter is counter for t in node._dirty):
@@ -224,10 +225,20 @@ def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, o
     if not node._needs[k] and not any(isinstance(o, TensorBase) and o._counter is counter for o in outputs):
         return
     name = node._argument(k)
-    how = "through an array that was handed out" if int(counter[0]) == int(version) else "changed"
+    past = int(counter[0]) == int(version)
+    how = "through an array that was handed out" if past else "changed"
+    place = written_at(counter, int(version)) or "a line that is not known"
+    if past and ".data" in str(place) and any(o is changed for o in outputs):  # as torchdiffeq does, to be unnoticed
+        counter[0] = int(version)
+        warn(
+            f"{node._function.__name__}: forward changed its input {name!r} in place past the version counter, and "
+            f"returns it.\n  {how} at {place}\nWhat has saved it before is not told; its gradient is what backward "
+            f"returns. ctx.mark_dirty({name}) says so."
+        )
+        return
     raise RuntimeError(
         f"{node._function.__name__}: forward changed its input {name!r} in place and did not say so.\n"
-        f"  {how} at {written_at(counter, int(version)) or 'a line that is not known'}\n"
+        f"  {how} at {place}\n"
         f"Change a clone() of it; or call ctx.mark_dirty({name}) and return {name}, if the caller is to see the change."
     )
 

@@ -65,7 +65,10 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
-    "torch.autograd": {"Variable": "gradwright.autograd.variable:Variable"},
+    "torch.autograd": {
+        "Variable": "gradwright.autograd.variable:Variable",
+        "_is_checkpoint_valid": "gradwright.around.private:_is_checkpoint_valid",
+    },
     "torch.distributions.constraints": {name: f"gradwright.distributions.constraints:{name}" for name in (
         "_Boolean", "_Cat", "_CorrCholesky", "_Dependent", "_DependentProperty", "_GreaterThan", "_GreaterThanEq",
         "_HalfOpenInterval", "_IndependentConstraint", "_IntegerGreaterThan", "_IntegerInterval", "_IntegerLessThan",

@@ -1,0 +1,1 @@
+"""Programs of other people's packages, run on PyTorch and on gradwright: see docs/packages.md."""
