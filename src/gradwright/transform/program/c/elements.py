@@ -231,13 +231,11 @@ def _clip(node: Node, exact: bool) -> Element | None:
     given = [b for b in (low, high) if b is not None]
     if not _all_known((x, *given)) or any(type(b) is float and node.dtype.kind != "f" for b in given):
         return None
-    text = "{0}"
-    if low is not None:
-        text = "({0} > {1}) | ({0} != {0}) ? {0} : {1}"
-    if high is not None:
-        k = len(given)
-        text = (f"({text}) < {{{k}}} || ({{0}} != {{0}}) ? ({text}) : {{{k}}}" if k == 2
-                else "({0} < {1}) | ({0} != {0}) ? {0} : {1}")  # fmt: skip
+    if len(given) == 2:  # then NumPy keeps the sign of a zero at a bound of zero; of one bound, a maximum, it does not
+        above = "({0} >= {1}) | ({0} != {0}) ? {0} : {1}"
+        text = f"({above}) <= {{2}} || ({{0}} != {{0}}) ? ({above}) : {{2}}"
+    else:
+        text = "{0}" if not given else f"({{0}} {'<' if low is None else '>'} {{1}}) | ({{0}} != {{0}}) ? {{0}} : {{1}}"
     if any(isinstance(b, Node) and b.dtype.kind == "f" for b in given):
         return None  # a bound may be NaN
     if any(b != b for b in given if not isinstance(b, Node)):
