@@ -9,6 +9,7 @@ import numpy as np
 
 from gradwright.transform.program.c.ctypes_of import castable, known
 from gradwright.transform.program.c.elements import Element, element
+from gradwright.transform.program.c.gathers import Gather, gather_of
 from gradwright.transform.program.c.places import Place, in_order, is_view, view
 from gradwright.transform.program.c.windows import Windows, as_view, windows_of, without_padding
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, PICK, Node, Program
@@ -49,7 +50,7 @@ class Check(NamedTuple):
     expected: bytes
 
 
-Way = Element | Reduction | Product | Windows | Join | Check | None
+Way = Element | Reduction | Product | Windows | Gather | Join | Check | None
 
 
 class Lowered:
@@ -57,7 +58,7 @@ class Lowered:
 
     Attributes:
         nodes: in order, without views.
-        how: for each of them an Element, a Reduction, a Product, a Join, a Check, or None: a call.
+        how: for each of them an Element, a Reduction, a Product, Windows, a Gather, a Join, a Check, or None: a call.
         places: of every node that is an array, but of those that are not computed.
         part_of: for each part of a Join its node.
         outputs: for each output the node whose memory it is, which is no other's and no view, input or constant.
@@ -207,6 +208,9 @@ class Lowered:
         found: Any = element(node, exact)
         if found is not None and self._lies(o for o in found.operands if isinstance(o, Node)):
             return found
+        by_index = gather_of(node, exact)
+        if by_index is not None and self._lies(by_index.operands):
+            return self._gathered(by_index)
         if exact:
             return None
         found = self._windows(node) or _reduction(node) or self._product(node)
@@ -222,6 +226,13 @@ class Lowered:
                 for k, x in enumerate(found.operands)]  # fmt: skip
         return found._replace(operands=tuple(
             x if good else self._copied(x) for x, good in zip(found.operands, lies, strict=True)))  # fmt: skip
+
+    def _gathered(self, found: Gather) -> Gather:
+        """One whose first operand lies in order if it is copied."""
+        first, *rest = found.operands
+        if found.kind != "add" or self.places[first].contiguous:
+            return found
+        return found._replace(operands=(self._copied(first), *rest))
 
     def _lies(self, nodes: Iterable[Node]) -> bool:
         return all(node in self.places for node in nodes)

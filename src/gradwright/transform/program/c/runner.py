@@ -22,7 +22,7 @@ from gradwright.transform.program.c.places import shown
 from gradwright.transform.program.c.source import source
 from gradwright.transform.program.c.steps import Steps
 from gradwright.transform.program.interpreted import compute, same
-from gradwright.transform.program.node import CONSTANT, HOST, Departed, Node, Program, Runner
+from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program, Runner
 from gradwright.transform.program.passes import simplified
 
 _FEW = 1 << 15
@@ -299,7 +299,13 @@ class _Form:
                 self._check(self.steps.steps[k].nodes[0])
 
     def _check(self, node: Node) -> None:
-        """Raise Departed unless a value is what is expected, of which C has found other bits."""
+        """Raise Departed unless a value is what is expected, of which C has found other bits.
+
+        An index out of range is NumPy's to tell.
+        """
+        if node.op != CHECK:
+            self._call(node)
+            raise Departed(node, None)
         x, expected = node.args
         found = self._value(x) if x.shape is not None else self._values[self.lowered.places[x].root]
         if not same(found, expected):

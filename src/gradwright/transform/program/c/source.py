@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from gradwright.transform.program.c.blas import Blas
 from gradwright.transform.program.c.build import vector_functions
 from gradwright.transform.program.c.columns import columns
+from gradwright.transform.program.c.gathering import gather
+from gradwright.transform.program.c.gathers import Gather
 from gradwright.transform.program.c.loops import Loop, extremes
 from gradwright.transform.program.c.lowered import Check, Lowered
 from gradwright.transform.program.c.memory import Memory, pointer
@@ -82,6 +84,11 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + columns(k, first, lowered, memory))
             calls.append(f"windows_{k}(P);")
             record |= {"kind": "BLAS" if way.scratch else "C", "entries": math.prod(first.shape)}
+        elif isinstance(way := lowered.how[first], Gather):
+            text = gather(k, first, way, lowered.places.__getitem__, memory)
+            parts.append(_about(step.nodes, " x ".join(map(str, way.shape))) + text)
+            calls.append(f"if (gather_{k}(P)) return {k + 1};")
+            record |= {"kind": "C", "entries": math.prod(way.shape)}
         elif lowered.how[first] is not None:
             parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + product(k, first, lowered, memory))
             calls.append(f"product_{k}(P);")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradwright.transform.program.c.elements import Element
+from gradwright.transform.program.c.gathers import Gather
 from gradwright.transform.program.c.lowered import COPY, Check, Join, Lowered, Product, Reduction
 from gradwright.transform.program.c.places import Place, in_order, short
 from gradwright.transform.program.c.windows import Windows
@@ -39,7 +40,7 @@ def operands(lowered: Lowered, node: Node) -> Iterator[Node]:
         yield from way if isinstance(way, Product) else way.parts
     elif isinstance(way, Check):
         yield way.operand
-    elif isinstance(way, Windows):
+    elif isinstance(way, (Windows, Gather)):
         yield from way.operands
     else:
         yield from node.nodes()
@@ -151,7 +152,8 @@ class Steps:
         return found
 
     def _calls(self, step: Step) -> bool:
-        return any(self.lowered.how[node] is None or node.op == CHECK for node in step.nodes)
+        ways = [self.lowered.how[node] for node in step.nodes]
+        return any(way is None or isinstance(way, (Check, Gather)) for way in ways)
 
     def _free(self, node: Node, target: Node, at: int) -> bool:
         place = self.lowered.places[target]
