@@ -5,6 +5,7 @@ The flags may be set: each chooses between ways to the same numbers, none of whi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,12 +40,18 @@ class Matmul:
     fp32_precision = "none"
 
 
+def _parallel() -> str:
+    """How many threads there may be, in the words in which programs look for it."""
+    return f"ATen/Parallel:\n\tat::get_num_threads() : {os.cpu_count() or 1}\n"
+
+
 _LACKING = {"is_available": no, "is_built": no}
 _DEVICE = {"is_available": no, "device_count": zero, "empty_cache": nothing, "synchronize": nothing,
            "manual_seed": nothing}  # fmt: skip
 _CHOICES = ("flash", "mem_efficient", "math", "cudnn")
 
 MODULES: dict[str, dict[str, Any]] = {
+    "torch.__config__": {"show": lambda: "gradwright on NumPy\n", "parallel_info": _parallel},
     "torch.accelerator": {"is_available": cuda.is_available, "device_count": cuda.device_count,
                           "current_accelerator": nothing, "synchronize": nothing},
     "torch.backends": {},

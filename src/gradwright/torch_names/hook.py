@@ -33,6 +33,7 @@ MENDS = {
     "torch.export": "gradwright.compile makes programs of functions",
     "torch.onnx": "gradwright writes no ONNX files",
     "torch.quantization": "gradwright has no quantised numbers",
+    "torch.utils.tensorboard": "gradwright writes no such files: tensorboardX does, of numbers",
 }
 """What to do without a module, or why it is not there."""
 
