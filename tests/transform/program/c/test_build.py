@@ -25,7 +25,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def built(tmp_path: Path) -> list[Path]:
-    return sorted((tmp_path / "kept" / "programs").glob("*/program.so"))
+    return sorted((tmp_path / "kept" / "programs").glob("*/*/program.so"))
 
 
 def test_one_text_is_built_once(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_several_processes_build_once(compiler: None, tmp_path: Path, monkeypatc
     assert said == {f"{np.exp(np.arange(5.0)).sum() + 5}\n".encode()}
     assert len(built(tmp_path)) == 1
     assert (tmp_path / "runs").read_text().count("run") == 2  # that, and asking for the version
-    assert not list((tmp_path / "kept" / "programs").glob("*.tmp"))
+    assert not list((tmp_path / "kept" / "programs").glob("*/.*.tmp"))
 
 
 def test_a_build_that_was_killed_is_made_anew(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_a_build_that_was_killed_is_made_anew(compiler: None, tmp_path: Path, mo
     (tmp_path / "wait").write_text("0")
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=120)
     assert len(built(tmp_path)) == 1
-    assert not list((tmp_path / "kept" / "programs").glob("*.tmp"))
+    assert not list((tmp_path / "kept" / "programs").glob("*/.*.tmp"))
 
 
 def test_without_a_compiler(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def load(text: str) -> ctypes.CDLL:
 
 
 def _built(text: str, flags: Sequence[str], libraries: Sequence[str], made_of: str) -> Path:
-    home = Path(get_default_build_root()) / "programs"
+    home = Path(get_default_build_root()) / "programs" / made_of[:2]  # not too many in a folder: each build looks there
     compiler = find("CC", COMPILERS)
     if compiler is None:
         files = latest(home, made_of)
