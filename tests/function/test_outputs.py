@@ -145,3 +145,19 @@ def test_what_is_written_past_the_counter_and_returned_is_warned_of(torch):
         k.sum().backward()
         found.append([*k.flatten().tolist(), *x.grad.tolist()])
     assert found[0] == pytest.approx(found[1])
+
+
+def test_what_is_written_through_an_array_is_not_excused_by_a_data_beside_it():
+    class Doubled(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.detach().numpy()[:] *= 2  # not x.data
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    x = gw.ones(2, requires_grad=True) * 1
+    with pytest.raises(RuntimeError, match="forward changed its input 'x' in place and did not say so"):
+        Doubled.apply(x)

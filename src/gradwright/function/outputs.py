@@ -5,6 +5,7 @@ Its outputs get their history, what it saved is packed, and what a second deriva
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Sequence
 from functools import partial
@@ -212,6 +213,10 @@ def _references(single: bool) -> int:
     return found[0]
 
 
+_BY_DATA = re.compile(r"[\w.]+\.data(\[[^]]*\])*\s*([-+*/]?=[^=]|\.\w+_\()")
+"""A line that writes a tensor through its ``.data``."""
+
+
 def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, outputs: Sequence[Any]) -> None:
     """Raise RuntimeError for an input that forward has changed in place, unless that was declared.
 
@@ -228,7 +233,8 @@ def _check_changed(node: Any, args: Sequence[Any], changed: Any, version: int, o
     past = int(counter[0]) == int(version)
     how = "through an array that was handed out" if past else "changed"
     place = written_at(counter, int(version)) or "a line that is not known"
-    if past and ".data" in str(place) and any(o is changed for o in outputs):  # as torchdiffeq does, to be unnoticed
+    by_data = not isinstance(place, str) and _BY_DATA.match(place.source)
+    if past and by_data and any(o is changed for o in outputs):  # as torchdiffeq does, to be unnoticed
         counter[0] = int(version)
         warn(
             f"{node._function.__name__}: forward changed its input {name!r} in place past the version counter, and "

@@ -99,3 +99,17 @@ def test_what_is_added_to_itself_is_doubled():
         assert ("multiply" in xla.source) is doubled
     (found,) = xla([np.array([complex(np.inf, 0), complex(0, np.nan), -0.0], complex)])
     np.testing.assert_array_equal(found, [complex(np.inf, 0), complex(0, np.nan), -0.0])
+
+
+def test_whole_numbers_of_numpys_floats_are_what_they_are_eagerly():
+    x = gw.tensor([-1.0, 300.0, float("nan"), 1e30])
+
+    @gw.compile(backend="xla")
+    def cut(x):
+        return x.to(gw.uint8), x.long()
+
+    with np.errstate(invalid="ignore"):
+        expected = x.to(gw.uint8).tolist(), x.long().tolist()
+        for _ in range(6):
+            found = cut(x)
+    assert (found[0].tolist(), found[1].tolist()) == expected

@@ -73,7 +73,7 @@ class Xla(Runner):
         self._xla = import_module("gradwright.backends.jax").JAX
         self._jax: Any = import_module("jax")
         nodes = self.program.nodes
-        self.outside: dict[Node, str] = {n: n.op for n in nodes if n.op in _OUTSIDE or _has_mask(n)}
+        self.outside: dict[Node, str] = {n: n.op for n in nodes if n.op in _OUTSIDE or _has_mask(n) or _cuts_off(n)}
         if exact:
             self.outside |= {n: "exact" for n in nodes if n.op not in _GIVEN}
         self.large = [n for n in nodes if n.op == CONSTANT and n.library is not NUMPY and n.args[0].size > _LITTLE]
@@ -374,6 +374,13 @@ def _parted(node: Node) -> Any:
     """How the value of a node was parted among several devices; None of one that was not."""
     place = getattr(node.value, "sharding", None)
     return place if place is not None and len(place.device_set) > 1 else None
+
+
+def _cuts_off(node: Node) -> bool:
+    """Whether a node makes whole numbers of NumPy's floats, of which XLA makes others where they do not fit."""
+    if node.op != "astype" or node.library is not NUMPY or node.dtype is None or node.dtype.kind not in "iu":
+        return False
+    return any(x.dtype is not None and x.dtype.kind in "fc" for x in node.nodes())
 
 
 def _is_node(value: Any) -> bool:
