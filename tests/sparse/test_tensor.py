@@ -187,3 +187,10 @@ def test_an_operator_in_a_solver() -> None:
         x = x + 0.3 * (b - laplacian @ x)
     assert gw.autograd.gradcheck(lambda v: gw.sparse_coo_tensor(at, v, (n, n)) @ x.detach(), (held,))
     assert gw.autograd.grad(x.sum(), held)[0].shape == held.shape
+
+
+@pytest.mark.parametrize("indices", [[[1, 0]], [[1, 1]]], ids=["not in order", "twice"])
+def test_what_is_said_to_be_coalesced_is_looked_at(indices):
+    with pytest.raises(RuntimeError, match="indices are in order and differ, but these do not"):
+        gw.sparse_coo_tensor(indices, [1.0, 2.0], (3,), is_coalesced=True)
+    assert gw.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), is_coalesced=True).is_coalesced()

@@ -303,7 +303,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
 
     The size is the smallest one for these indices unless given. Tensors of values keep their history, unless
     ``requires_grad``. Indices are always checked; ``is_coalesced`` says that they are in order and differ.
-    Raises RuntimeError if shapes do not go together or an index lies outside, TypeError if indices are no numbers.
+    Raises RuntimeError if shapes do not go together, an index lies outside or what is said of them is not so,
+    TypeError if indices are no numbers.
 
         >>> import gradwright as gw
         >>> a = gw.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -341,7 +342,13 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dty
                                f"{need - 1}")  # fmt: skip
     if requires_grad:
         held = held.detach().clone().requires_grad_()
-    return SparseTensor(at, held, shape, bool(is_coalesced))
+    made = SparseTensor(at, held, shape, bool(is_coalesced))
+    if is_coalesced:
+        places = made._places()
+        if not bool((places[1:] > places[:-1]).all()):
+            raise RuntimeError("sparse_coo_tensor(): is_coalesced=True says that indices are in order and differ, but "
+                               "these do not: leave it out, or call coalesce()")  # fmt: skip
+    return made
 
 
 def from_dense(dense: Any, sparse_dim: int | None = None) -> SparseTensor:
