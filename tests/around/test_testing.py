@@ -1,5 +1,7 @@
 """Whether values are close: PyTorch's answer."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -26,19 +28,35 @@ CASES = {
     "bool": lambda t: (t.tensor([True]), t.tensor([False])),
     "empty": lambda t: (t.ones(0), t.ones(0)),
     "arrays": lambda t: (np.ones(2), np.ones(2)),
+    "larger Python numbers": lambda t: (2**70, 2**70 + 1),
+    "the ends of int64": lambda t: (t.tensor([-(2**63)]), t.tensor([2**63 - 1])),
+    "a tensor and an array": lambda t: (t.ones(2, dtype=t.float64), np.ones(2)),
+    "a tensor and a number": lambda t: (t.tensor(1.0), 1.0),
+    "a tensor and a list": lambda t: (t.ones(1), [1.0]),
+    "a mapping and a list": lambda t: ({"a": 1}, [1]),
+    "strings": lambda t: ("a", "a"),
+    "none": lambda t: ([None], [None]),
+    "none and a number": lambda t: (None, 1),
+    "numbers of other types": lambda t: (1, 1.0),
+    "numbers of NumPy": lambda t: (np.float64(1.0), 1.0),
+    "not a number": lambda t: (math.nan, math.nan),
+    "infinite numbers": lambda t: (math.inf, -math.inf),
+    "a parameter": lambda t: (t.nn.Parameter(t.ones(2)), t.ones(2)),
+    "sparse": lambda t: (t.eye(2).to_sparse(), t.eye(2).to_sparse()),
+    "sparse and dense": lambda t: (t.eye(2).to_sparse(), t.eye(2)),
 }
 
 
 def verdict(module, case, t, **options):
     try:
         module.assert_close(*case(t), **options)
-    except AssertionError:
-        return False
-    return True
+    except (AssertionError, TypeError) as e:
+        return type(e)
+    return None
 
 
-@pytest.mark.parametrize("options", [{}, {"rtol": 0.0, "atol": 1e-3}, {"equal_nan": True}, {"check_dtype": False}],
-                         ids=str)  # fmt: skip
+@pytest.mark.parametrize("options", [{}, {"rtol": 0.0, "atol": 1e-3}, {"equal_nan": True}, {"check_dtype": False},
+                                     {"check_layout": False}, {"allow_subclasses": False}], ids=str)  # fmt: skip
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_the_verdict_is_pytorchs(torch, case, options):
     assert verdict(testing, case, gw, **options) is verdict(torch.testing, case, torch, **options)
@@ -58,6 +76,16 @@ def test_what_is_said():
     with pytest.raises(AssertionError, match="stride"):
         testing.assert_close(gw.ones(2, 3), gw.ones(3, 2).t(), check_stride=True)
     testing.assert_allclose(gw.ones(1), gw.ones(1, dtype=gw.float64))
+
+
+def test_the_difference_of_whole_numbers_is_theirs():
+    for options in ({}, {"rtol": 0, "atol": 0.5}):
+        with pytest.raises(AssertionError, match=r"Greatest absolute difference: 1 \("):
+            testing.assert_close(gw.tensor([2**53]), gw.tensor([2**53 + 1]), **options)
+    with pytest.raises(AssertionError, match=r"Greatest absolute difference: 18446744073709551615 \("):
+        testing.assert_close(gw.tensor([2**63 - 1]), gw.tensor([-(2**63)]))
+    with pytest.raises(AssertionError, match=r"Expected 9007199254740993 but got 9007199254740992\.\nAbs.*: 1 \("):
+        testing.assert_close(2**53, 2**53 + 1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool", "complex64"])

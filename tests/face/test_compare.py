@@ -21,6 +21,27 @@ def test_equal_compares_size_and_elements(a, b, same):
     assert gw.equal(gw.tensor(a), gw.tensor(b)) is same
 
 
+LARGE = [
+    ([2**53], [2**53 + 1], 0, 0, False), ([2**53], [2**53 + 1], 0, 0.5, False), ([2**53], [2**53 + 1], 0, 1, True),
+    ([2**62], [2**62 + 100], 0, 99, False), ([2**62], [2**62 + 100], 0, 100, True),
+    ([-(2**63)], [2**63 - 1], 0, 10, False), ([2**63 - 1], [-(2**63)], 2, 0, True), ([0], [-(2**63)], 0.5, 0, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b", "rtol", "atol", "close"), LARGE)
+def test_whole_numbers_are_compared_as_such(a, b, rtol, atol, close):
+    assert gw.isclose(gw.tensor(a), gw.tensor(b), rtol=rtol, atol=atol).tolist() == [close]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
+def test_small_whole_numbers_do_not_wrap(dtype):
+    kind = getattr(gw, dtype)
+    values = {"uint8": [0, 1, 255], "int8": [-128, 0, 127], "bool": [False, True, True]}[dtype]
+    a, b = gw.tensor(values, dtype=kind)[:, None], gw.tensor(values, dtype=kind)
+    expected = [[abs(int(m) - int(n)) <= 0.5 + 0.25 * abs(n) for n in values] for m in values]
+    assert gw.isclose(a, b, rtol=0.25, atol=0.5).tolist() == expected
+
+
 def test_isclose_measures_against_the_second():
     a, b = gw.tensor([1.0, 100.0, NAN, INF]), gw.tensor([1.1, 110.0, NAN, INF])
     assert gw.isclose(a, b, rtol=0.0, atol=0.2).tolist() == [True, False, False, True]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from concurrent import futures
-from typing import Any, Final, TypeVar
+from contextlib import ExitStack
+from types import TracebackType, UnionType
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 from gradwright.absent import Absent
 from gradwright.nn.module import Module
@@ -22,7 +24,11 @@ F = TypeVar("F")
 _MEND = "programs run here as the Python that they are; gradwright.compile makes one program of a function"
 _is = isinstance
 
-ScriptModule = Module
+
+class ScriptModule(Module):
+    """A module to derive from. `script` and `trace` give back modules as they are, which are no instances of it."""
+
+
 ScriptFunction = CompilationUnit = RecursiveScriptModule = Absent("torch.jit.ScriptFunction", _MEND)
 load = Absent("torch.jit.load", "a scripted module is a program of PyTorch's own: load its state_dict instead")
 save = Absent("torch.jit.save", "save the module's state_dict() with gradwright.save")
@@ -80,10 +86,27 @@ def Attribute(value: F, type: Any = None) -> F:
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether ``obj`` is an instance of the type; of a generic one, such as ``List[int]``, of its origin."""
+    """Whether ``obj`` is an instance of the type, or of one of several.
+
+    Of a union it is by being one of its members; of a list, dict or tuple type by what it holds, too: ``["a"]`` is no
+    ``List[int]``. RuntimeError for one of these that does not say of what, as ``List`` and ``list``.
+    """
     if _is(target_type, (tuple, list)):
         return any(isinstance(obj, t) for t in target_type)
-    return _is(obj, getattr(target_type, "__origin__", target_type))
+    origin, members = get_origin(target_type) or target_type, get_args(target_type)
+    if origin in (list, dict, tuple) and not hasattr(target_type, "__args__"):
+        raise RuntimeError(f"Attempted to use {target_type} without a contained type: say of what, as in list[int]")
+    if origin in (Union, UnionType):
+        return any(isinstance(obj, t) for t in members)
+    if origin is list:
+        return _is(obj, list) and all(isinstance(v, members[0]) for v in obj)
+    if origin is dict:
+        return _is(obj, dict) and all(isinstance(k, members[0]) and isinstance(v, members[1]) for k, v in obj.items())
+    if origin is tuple:
+        if members[1:] == (...,):
+            return _is(obj, tuple) and all(isinstance(v, members[0]) for v in obj)
+        return _is(obj, tuple) and len(obj) == len(members) and all(map(isinstance, obj, members))
+    return target_type is Any or _is(obj, origin)
 
 
 def is_scripting() -> bool:
@@ -127,18 +150,23 @@ class Future(futures.Future[Any]):
     value = wait
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """What the callback makes of this future when that is done."""
+        """What the callback makes of this future when that is done, or what it raises, of whatever class."""
         out = Future()
         self.add_done_callback(lambda done: _settle(out, functools.partial(callback, self)))
         return out
 
 
 def _settle(future: Future, call: Callable[[], Any]) -> None:
-    try:
+    """Give the future what the call returns or raises; what is no Exception, such as Ctrl-C, is raised here as well."""
+
+    def keep(kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> bool:
+        if error is not None and not future.done():
+            future.set_exception(error)
+        return _is(error, Exception)
+
+    with ExitStack() as stack:
+        stack.push(keep)
         future.set_result(call())
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError,
-            ValueError) as e:  # fmt: skip
-        future.set_exception(e)
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +13,29 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.compare import isclose
 from gradwright.face.elementwise import abs as magnitude
+from gradwright.sparse.tensor import SparseTensor
 from gradwright.tensor import Tensor
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
                "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}  # fmt: skip
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+_OF: dict[type, dtypes.dtype] = {bool: dtypes.boolean, int: dtypes.int64, float: dtypes.float64,
+                                 complex: dtypes.complex128}  # fmt: skip
+
+
+class _Options(NamedTuple):
+    """What `assert_close` was asked for."""
+
+    rtol: float | None
+    atol: float | None
+    nan: bool
+    subclasses: bool
+    device: bool
+    dtype: bool
+    layout: bool
+    stride: bool
 
 
 def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
@@ -26,21 +44,23 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
                  msg: Any = None) -> None:  # fmt: skip
     """AssertionError unless abs(actual - expected) <= atol + rtol abs(expected), entry by entry.
 
-    Takes tensors, arrays, numbers, and sequences and mappings of them. Without tolerances they follow from the dtypes,
-    as in PyTorch: 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, 0 for whole numbers. ``msg`` replaces the
-    message, or makes it of what it would have been. ValueError for one tolerance without the other.
+    Takes tensors, sparse ones too, arrays, numbers, None, and sequences and mappings of them. Without tolerances they
+    follow from the dtypes, as in PyTorch: 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, 0 for whole numbers.
+    ``msg`` replaces the message, or makes it of what it would have been. ValueError for one tolerance without the
+    other; TypeError for a pair that is not of one kind, such as a tensor and an array, or, without
+    ``allow_subclasses``, a tensor and a Parameter.
     """
     if (rtol is None) != (atol is None):
         raise ValueError(f"rtol and atol must both be specified or both be unspecified, but got no "
                          f"{'rtol' if rtol is None else 'atol'}")  # fmt: skip
-    wrong = _difference(actual, expected, rtol, atol, equal_nan, check_dtype, check_stride, "")
+    asked = _Options(rtol, atol, equal_nan, allow_subclasses, check_device, check_dtype, check_layout, check_stride)
+    wrong = _difference(actual, expected, asked, "")
     if wrong:
         raise AssertionError(msg(wrong) if callable(msg) else msg or wrong)
 
 
-def _difference(a: Any, b: Any, rtol: Any, atol: Any, nan: bool, dtype: bool, stride: bool, where: str) -> str:
+def _difference(a: Any, b: Any, asked: _Options, where: str) -> str:
     """What is wrong, or nothing."""
-    rest = (rtol, atol, nan, dtype, stride)
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         if a.keys() != b.keys():
             return f"The keys of the mappings do not match: {sorted(map(str, a.keys() ^ b.keys()))}{where}"
@@ -50,8 +70,9 @@ def _difference(a: Any, b: Any, rtol: Any, atol: Any, nan: bool, dtype: bool, st
             return f"The length of the sequences mismatch: {len(a)} != {len(b)}{where}"
         pairs = [(x, y, k) for k, (x, y) in enumerate(zip(a, b, strict=True))]
     else:
-        return _unlike(a, b, *rest, where)
-    found = (_difference(x, y, *rest, f"{where or chr(10) + chr(10) + 'The failure occurred for item '}[{k!r}]")
+        wrong = _unlike(a, b, asked)
+        return wrong and wrong + where
+    found = (_difference(x, y, asked, f"{where or chr(10) + chr(10) + 'The failure occurred for item '}[{k!r}]")
              for x, y, k in pairs)  # fmt: skip
     return next((wrong for wrong in found if wrong), "")
 
@@ -60,47 +81,77 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _unlike(a: Any, b: Any, rtol: Any, atol: Any, nan: bool, dtype: bool, stride: bool, where: str) -> str:
-    numbers = not isinstance(a, (TensorBase, np.ndarray)) and not isinstance(b, (TensorBase, np.ndarray))
-    if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-        return "" if a == b else f"{a!r} is not {b!r}{where}"
+def _unlike(a: Any, b: Any, asked: _Options) -> str:
+    if a is None or b is None:
+        return "" if a is b else f"None mismatch: {a!r} is not {b!r}"
+    if isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS):
+        one, other = (v.item() if isinstance(v, np.generic) else v for v in (a, b))
+        return _unlike_numbers(one, other, asked)
+    sparse = isinstance(a, SparseTensor), isinstance(b, SparseTensor)
+    if any(sparse) and all(isinstance(v, (TensorBase, SparseTensor)) for v in (a, b)):
+        if asked.layout and not all(sparse):
+            return f"The values for attribute 'layout' do not match: {a.layout} != {b.layout}."
+        a, b = (v.to_dense() if is_sparse else v for v, is_sparse in zip((a, b), sparse, strict=True))
+    related = isinstance(a, type(b)) or isinstance(b, type(a)) if asked.subclasses else type(a) is type(b)
+    if not (related and isinstance(a, (TensorBase, np.ndarray))):
+        raise TypeError(f"No comparison pair was able to handle inputs of type {type(a)} and {type(b)}.")
     with no_grad():
-        x, y = (v.detach() if isinstance(v, Tensor) else creation.as_tensor(v, dtype=_wide(v)) for v in (a, b))
-        if x.shape != y.shape:
-            return f"The values for attribute 'shape' do not match: {x.shape} != {y.shape}.{where}"
-        if dtype and not numbers and x.dtype is not y.dtype:
-            return f"The values for attribute 'dtype' do not match: {x.dtype} != {y.dtype}.{where}"
-        if stride and x.stride() != y.stride():
-            return f"The values for attribute 'stride()' do not match: {x.stride()} != {y.stride()}.{where}"
-        if rtol is None:
-            found = [_TOLERANCES.get(v.dtype.name, (0.0, 0.0)) for v in (x, y)]
-            rtol, atol = (max(pair) for pair in zip(*found, strict=True))
-        common = dtypes.promote_types(x.dtype, y.dtype)
-        if not (common.is_floating_point or common.is_complex):
-            common = dtypes.float64 if rtol or atol else dtypes.int64
-        x, y = x.to(common), y.to(common)
-        close = isclose(x, y, rtol=rtol, atol=atol, equal_nan=nan)
-        if bool(close.all()):
-            return ""
-        bad, gap = int((~close).sum()), magnitude(x - y)
-        worst = float(gap.double().max())
-        kind = "Scalars" if numbers else "Tensor-likes"
-        return (f"{kind} are not {'close' if rtol or atol else 'equal'}!\n\nMismatched elements: {bad} / {x.numel()} "
-                f"({bad / x.numel():.1%})\nGreatest absolute difference: {worst} (up to {atol} allowed; "
-                f"rtol is {rtol}){where}")  # fmt: skip
+        x, y = (v.detach() if isinstance(v, Tensor) else creation.as_tensor(v) for v in (a, b))
+        return _unlike_tensors(x, y, asked)
 
 
-def _wide(value: Any) -> Any:
-    """The dtype of a Python number: double."""
-    if isinstance(value, np.ndarray):
-        return None
-    return {bool: dtypes.boolean, int: dtypes.int64, complex: dtypes.complex128}.get(type(value), dtypes.float64)
+def _unlike_numbers(a: Any, b: Any, asked: _Options) -> str:
+    if asked.dtype and type(a) is not type(b):
+        return f"The (d)types do not match: {type(a)} != {type(b)}."
+    if a == b or (asked.nan and cmath.isnan(a) and cmath.isnan(b)):
+        return ""
+    rtol, atol = _tolerances([_OF[type(a)], _OF[type(b)]], asked)
+    gap = abs(a - b)
+    if cmath.isfinite(gap) and gap <= atol + rtol * abs(b):
+        return ""
+    return (f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {b} but got {a}.\n"
+            f"Absolute difference: {gap} (up to {atol} allowed; rtol is {rtol})")  # fmt: skip
+
+
+def _unlike_tensors(x: Tensor, y: Tensor, asked: _Options) -> str:
+    if x.shape != y.shape:
+        return f"The values for attribute 'shape' do not match: {x.shape} != {y.shape}."
+    if asked.device and x.device != y.device:
+        return f"The values for attribute 'device' do not match: {x.device} != {y.device}."
+    if asked.dtype and x.dtype is not y.dtype:
+        return f"The values for attribute 'dtype' do not match: {x.dtype} != {y.dtype}."
+    if asked.stride and x.stride() != y.stride():
+        return f"The values for attribute 'stride()' do not match: {x.stride()} != {y.stride()}."
+    rtol, atol = _tolerances([x.dtype, y.dtype], asked)
+    if x.device != y.device:
+        x, y = x.cpu(), y.cpu()
+    common = dtypes.promote_types(x.dtype, y.dtype)
+    x, y = x.to(common), y.to(common)
+    close = isclose(x, y, rtol=rtol, atol=atol, equal_nan=asked.nan)
+    if bool(close.all()):
+        return ""
+    bad = int((~close).sum())
+    if common.is_floating_point or common.is_complex:
+        worst: float = float(magnitude(x - y).double().max())
+    else:
+        worst = max(abs(m - n) for m, n in zip(x.flatten().tolist(), y.flatten().tolist(), strict=True))
+    return (f"Tensor-likes are not {'close' if rtol or atol else 'equal'}!\n\nMismatched elements: {bad} / {x.numel()} "
+            f"({bad / x.numel():.1%})\nGreatest absolute difference: {worst} (up to {atol} allowed; rtol is {rtol})")
+
+
+def _tolerances(kinds: list[dtypes.dtype], asked: _Options) -> tuple[float, float]:
+    """rtol and atol: those asked for, or the larger ones of the two dtypes."""
+    if asked.rtol is not None and asked.atol is not None:
+        return asked.rtol, asked.atol
+    one, other = (_TOLERANCES.get(kind.name, (0.0, 0.0)) for kind in kinds)
+    return max(one[0], other[0]), max(one[1], other[1])
 
 
 def assert_allclose(actual: Any, expected: Any, rtol: Any = None, atol: Any = None, equal_nan: bool = True,
                     msg: str = "") -> None:  # fmt: skip
-    """`assert_close` of values of whatever dtypes; the older name."""
-    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
+    """`assert_close` of tensors of what is given, whatever the dtypes; the older name."""
+    x, y = (creation.as_tensor(v) for v in (actual, expected))
+    assert_close(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
 def make_tensor(*shape: Any, dtype: Any, device: Any = None, low: Any = None, high: Any = None,

@@ -333,9 +333,16 @@ def bitwise_right_shift(xp, x, y):
 
 @builtin(kind="elementwise", complex="general", samples=[Sample(A(3), A(3), rtol=0.5, atol=0.1, equal_nan=False)])
 def isclose(xp, x, y, *, rtol, atol, equal_nan):
-    """Whether |x - y| <= atol + rtol |y|; equal infinities are close, and NaN are if ``equal_nan``."""
+    """Whether |x - y| <= atol + rtol |y|; equal infinities are close, and NaN are if ``equal_nan``.
+
+    The difference of whole numbers is theirs, not that of the nearest float64.
+    """
     same = x == y
     if xp.isdtype(x.dtype, ("bool", "integral")):
-        x, y = xp.astype(x, xp.float64), xp.astype(y, xp.float64)
+        if rtol == 0 == atol:
+            return same
+        high, low = (xp.astype(n, xp.uint64) for n in (xp.where(x > y, x, y), xp.where(x > y, y, x)))
+        gap = xp.astype(high - low, xp.float64)  # right though int64 wraps: modulo 2**64, and less than that
+        return same | (gap <= atol + rtol * xp.abs(xp.astype(y, xp.float64)))
     near = xp.isfinite(y) & (xp.abs(x - y) <= atol + rtol * xp.abs(y))
     return near | same | (xp.isnan(x) & xp.isnan(y)) if equal_nan else near | same
