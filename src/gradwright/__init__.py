@@ -182,7 +182,8 @@ _LATER = {
     "compile": "gradwright.transform.program.compile",
     "sparse_coo_tensor": "gradwright.sparse",
 }
-__getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
+if not _typing.TYPE_CHECKING:  # to which all names that there are are known
+    __getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
 
 _OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LATER} - {"check", "optim", "viz"}
 __all__ = [

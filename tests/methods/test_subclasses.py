@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+import gradwright as gw
+
 DEFINED = """
 class Plain(torch.Tensor):
     pass
@@ -145,3 +147,13 @@ def test_nothing_asks_before_the_first_class():
         """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "add"]
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")  # PyTorch's, of what it takes for one
+@pytest.mark.parametrize("name", ["add", "eq", "index", "layer", "ours"])
+def test_tensors_of_pytorchs_own_beside_ours_are_told(name, torch):
+    x, y = gw.ones(2), torch.ones(2)
+    calls = {"add": lambda: torch.add(y, x), "eq": lambda: x == y, "index": lambda: y[gw.tensor([0])],
+             "layer": lambda: torch.nn.Linear(2, 2)(x), "ours": lambda: x + y}  # fmt: skip
+    with pytest.raises((RuntimeError, TypeError), match="from_dlpack"):
+        calls[name]()

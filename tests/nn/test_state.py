@@ -255,3 +255,12 @@ def test_a_file_or_a_module_is_no_state(lib):
         with pytest.raises(TypeError, match=r"^Expected state_dict to be dict-like, got ") as error:
             lib.nn.Linear(1, 1).load_state_dict(given)
         assert lib is not gw or str(error.value).endswith(mend)
+
+
+def test_pytorchs_own_state_is_loaded(torch):
+    theirs = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    ours = gw.nn.Sequential(gw.nn.Linear(3, 2), gw.nn.BatchNorm1d(2))
+    theirs(torch.ones(4, 3))
+    ours.load_state_dict(theirs.state_dict())
+    for name, value in theirs.state_dict().items():
+        assert ours.state_dict()[name].tolist() == value.tolist()

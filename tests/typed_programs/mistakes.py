@@ -29,3 +29,6 @@ def shape(t: Tensor) -> str:
 
 gw.nn.Sequental(net)  # mistake: no such class
 x.backward(1.0)  # mistake: not a tensor
+gw.expp(x)  # mistake: no such function
+gw.float23  # mistake: no such dtype
+gw.optim.Adm(net.parameters())  # mistake: no such class

@@ -183,6 +183,9 @@ class Subclasses:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run the function without asking again; tensors that it makes become instances of the class."""
+        if _off.get() and not (getattr(func, "__module__", None) or "").startswith("gradwright"):
+            raise RuntimeError(f"{getattr(func, '__name__', func)}(): a tensor of gradwright's among PyTorch's: "
+                            "gradwright.from_dlpack() takes theirs, torch.from_dlpack() ours")  # fmt: skip
         if not all(issubclass(cls, t) for t in types):
             return NotImplemented
         with DisableTorchFunctionSubclass():

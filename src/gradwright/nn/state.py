@@ -13,6 +13,7 @@ from gradwright.nn.parameter import Parameter, is_lazy
 from gradwright.nn.ties import ties, warn_of_ties
 from gradwright.nn.tree import Tree
 from gradwright.tensor import Tensor
+from gradwright.xp.creation import from_dlpack
 
 _EXTRA = "_extra_state"
 
@@ -109,7 +110,7 @@ class State(Hooked, Tree):
                 if strict:
                     missing_keys.append(prefix + name)
                 continue
-            value = state_dict[prefix + name]
+            value = _ours(state_dict[prefix + name])
             fault = _misfit(prefix + name, tensor, value)
             if fault:
                 error_msgs.append(fault)
@@ -204,6 +205,12 @@ def _has_its_own_way(module: Any) -> bool:
     """Whether a module does more to load than to copy, and may want to see what was copied."""
     hooked = module._hooks is not None and bool(module._hooks.load)
     return hooked or type(module)._load_from_state_dict is not State._load_from_state_dict
+
+
+def _ours(value: Any) -> Any:
+    """A tensor of PyTorch's as one of ours, over the same memory."""
+    theirs = type(value).__module__.partition(".")[0] == "torch" and not isinstance(value, Tensor)
+    return from_dlpack(value.detach()) if theirs and hasattr(value, "__dlpack__") else value
 
 
 def _misfit(key: str, tensor: Any, value: Any) -> str | None:

@@ -1,5 +1,7 @@
 """Optimisers: they change parameters by their gradients, and schedulers change their learning rates."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.later import later
 from gradwright.optim import lr_scheduler
 from gradwright.optim.adafactor import Adafactor
@@ -16,4 +18,7 @@ __all__ = [
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler",
 ]  # fmt: skip
 
-__getattr__, __dir__ = later(__name__, {"swa_utils": "gradwright.optim.swa_utils"})
+if TYPE_CHECKING:
+    from gradwright.optim import swa_utils as swa_utils
+else:
+    __getattr__, __dir__ = later(__name__, {"swa_utils": "gradwright.optim.swa_utils"})
