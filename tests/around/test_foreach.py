@@ -56,3 +56,28 @@ def test_they_are_recorded():
     y.sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
     assert all(hasattr(gw, name) for name in foreach.NAMES)
+
+
+def test_writing_checks_the_dtype(torch):
+    for t in (gw, torch):
+        whole = t.tensor([3, 4])
+        for name, others in (("div", (2.0,)), ("sqrt", ()), ("mul", (1.5,))):
+            with pytest.raises(RuntimeError, match="result type Float can't be cast to"):
+                getattr(t, f"_foreach_{name}_")([whole], *others)
+        assert whole.tolist() == [3, 4]
+
+
+def test_numbers_by_name_and_powers_of_a_number(torch):
+    found = []
+    for t in (gw, torch):
+        xs = [t.tensor([1.0, 2.0]), t.tensor([3.0])]
+        found.append([
+            [x.tolist() for x in out]
+            for out in (
+                t._foreach_mul(xs, scalars=[2.0, 3.0]), t._foreach_mul(xs, scalar=2.0), t._foreach_mul(xs, other=xs),
+                t._foreach_pow(2.0, xs), t._foreach_pow(2, exponent=xs), t._foreach_pow(xs, exponent=2.0),
+                t._foreach_addcmul(xs, xs, xs, scalars=[2.0, 3.0]), t._foreach_addcmul(xs, xs, xs, value=2.0),
+                t._foreach_addcdiv(xs, xs, xs, scalars=t.tensor([2.0, 3.0])), t._foreach_lerp(xs, xs, weight=0.5),
+            )
+        ])  # fmt: skip
+    assert found[0] == found[1]

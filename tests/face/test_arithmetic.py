@@ -128,3 +128,13 @@ def test_the_older_forms_with_a_number_first(torch):
         found.append([v.tolist() for v in (t.add(x, 2, y), x.add(2, y), t.sub(x, 2, y), z, t.addcmul(x, 3, x, y),
                                            t.addcdiv(x, 3, x, y))])  # fmt: skip
     assert found[0] == found[1]
+
+
+def test_the_older_forms_with_the_keyword_too(torch: Any) -> None:
+    for t in (gradwright, torch):
+        x = t.ones(2)
+        for name, argument in (("addcmul", "value"), ("addcdiv", "value"), ("add", "alpha"), ("sub", "alpha")):
+            others = (x, x) if argument == "value" else (x,)
+            for call in (getattr(t, name), getattr(t.Tensor, f"{name}_")):
+                with pytest.raises(TypeError, match=rf"^{name}_?\(\)"):
+                    call(x, 2, *others, **{argument: 5})

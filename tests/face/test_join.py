@@ -92,3 +92,15 @@ def test_axis_is_another_name_of_dim(torch):
         assert t.unsqueeze(x, axis=0).squeeze(axis=0).shape == (2, 3)
         with pytest.raises(TypeError, match="unsqueeze"):
             x.unsqueeze()
+
+
+def test_dim_and_axis_both_given(torch):
+    for t in (gradwright, torch):
+        x = t.zeros(1, 2)
+        for name, given in (("cat", [x, x]), ("stack", [x]), ("unbind", x), ("squeeze", x), ("unsqueeze", x)):
+            for call in (lambda f, v: f(v, 0, axis=1), lambda f, v: f(v, dim=0, axis=0)):
+                message = rf"^{name}\(\)" + (": 'axis' is another name of 'dim'; both given" if t is gradwright else "")
+                with pytest.raises(TypeError, match=message):
+                    call(getattr(t, name), given)
+        with pytest.raises(TypeError, match=r"chunk\(\)"):
+            x.chunk(2, 0, axis=1)

@@ -22,24 +22,28 @@ NAMES = [
 ]  # fmt: skip
 
 
+_BESIDE = ("other", "exponent", "scalar", "scalars")
+"""What the argument beside the list may be called."""
+
+
 def _each(name: str) -> Callable[..., Any]:
-    method = getattr(Tensor, {"maximum": "clamp_min", "minimum": "clamp_max"}.get(name.rstrip("_"), name.rstrip("_")))
-    writes = name.endswith("_") or name == "zero"
+    plain, writes = name.rstrip("_"), name.endswith("_")
+    method = getattr(Tensor, {"maximum": "clamp_min", "minimum": "clamp_max"}.get(plain, plain) + "_" * writes)
+    fused = plain in ("addcmul", "addcdiv")
 
     def call(self: Any, *others: Any, **options: Any) -> Any:
-        n = len(self)
-        scalars = options.pop("scalars", None)
-        value = options.pop("value", scalars)
-        if name.rstrip("_") in ("addcmul", "addcdiv") and len(others) == 3:
-            value, others = others[2], others[:2]
-        rows = [[_part(other, k, n, name) for other in others] for k in range(n)]
+        if not fused:
+            others += tuple(options.pop(argument) for argument in _BESIDE if argument in options)
+        elif len(others) == 3:
+            options["value"], others = others[2], others[:2]
+        elif "scalars" in options:
+            options["value"] = options.pop("scalars")
+        power_of_number = name == "pow" and not isinstance(self, (list, tuple))
+        n = len(others[0] if power_of_number else self)
         found = []
-        for k, x in enumerate(self):
-            given = dict(options) if value is None else {**options, "value": _part(value, k, n, name)}
-            out = method(x, *rows[k], **given)
-            if writes:
-                x.copy_(out)
-            found.append(out)
+        for k in range(n):
+            row = [_part(value, k, n, name) for value in (self, *others)]
+            found.append(method(*row, **{key: _part(value, k, n, name) for key, value in options.items()}))
         return None if writes else tuple(found)
 
     call.__name__ = call.__qualname__ = f"_foreach_{name}"

@@ -21,7 +21,7 @@ from gradwright.ops import arithmetic as _arithmetic
 from gradwright.ops import elementary as _elementary
 from gradwright.ops import piecewise as _piecewise
 from gradwright.reading.common import beside
-from gradwright.reading.torch import number_as, result_type, tensor_arg, to_dtype
+from gradwright.reading.torch import number_as, older_form, result_type, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
     from gradwright._typing import Binary, MantissaExponent, Number, Tensor
@@ -128,6 +128,7 @@ def _fused(op: Op, x: Any, y: Any, z: Any, value: Any) -> Any:
 def addcmul(input: Tensor, tensor1: Any, tensor2: Any, last: Tensor | None = None, *, value: Number = 1) -> Tensor:
     """input + value tensor1 tensor2; also in the older form ``addcmul(input, value, tensor1, tensor2)``."""
     if last is not None:
+        older_form("addcmul", "value", value)
         value, tensor1, tensor2 = tensor1, tensor2, last
     return _fused(_arithmetic.addcmul, input, tensor1, tensor2, value)
 
@@ -138,6 +139,7 @@ def addcdiv(input: Tensor, tensor1: Any, tensor2: Any, last: Tensor | None = Non
     RuntimeError if both tensors are of whole numbers.
     """
     if last is not None:
+        older_form("addcdiv", "value", value)
         value, tensor1, tensor2 = tensor1, tensor2, last
     tensors = [t for t in (tensor1, tensor2) if isinstance(t, TensorBase)]
     if len(tensors) == 2 and all(_category(t) < dtypes.FLOAT for t in tensors):

@@ -19,7 +19,7 @@ from gradwright.ops import piecewise as _piecewise
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading.common import beside
-from gradwright.reading.torch import NUMBER, number_as, number_beside, result_type, tensor_arg, to_dtype
+from gradwright.reading.torch import NUMBER, number_as, number_beside, older_form, result_type, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
     from gradwright._typing import Number, Tensor
@@ -81,6 +81,7 @@ def _scaled(function: str, input: Any, other: Any, alpha: Any) -> Any:
 def add(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alpha: Any = 1) -> Tensor:
     """input + alpha other; also in the older form ``add(input, alpha, other)``."""
     if last is not None:
+        older_form("add", "alpha", alpha)
         alpha, other = other, last
     return _add(input, _scaled("add", input, other, alpha))
 
@@ -88,6 +89,7 @@ def add(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alp
 def sub(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alpha: Any = 1) -> Tensor:
     """input - alpha other, also as ``sub(input, alpha, other)``; RuntimeError if one is a boolean."""
     if last is not None:
+        older_form("sub", "alpha", alpha)
         alpha, other = other, last
     return _sub(input, _scaled("sub", input, other, alpha))
 

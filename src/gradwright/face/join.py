@@ -17,7 +17,7 @@ from gradwright.face.memory_format import contiguous_format
 from gradwright.face.rearrange import atleast_1d, atleast_2d, atleast_3d, constant_pad_nd
 from gradwright.face.shape import expand, reshape
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import one_dim, result_type, tensor_arg, tensor_list, to_dtype
+from gradwright.reading.torch import FIRST, one_dim, one_name, result_type, tensor_arg, tensor_list, to_dtype
 
 if TYPE_CHECKING:
     from gradwright._typing import Stacking, Tensor
@@ -32,9 +32,9 @@ _joined, _stacked = joining(_shape.concat), joining(_shape.stack)
 _split_with_sizes = _shape.split.variant("SplitWithSizesBackward0")
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = None) -> Tensor:
     """Tensors joined end to end along ``dim``; their other dims must agree. Empty vectors are passed over."""
-    dim = dim if axis is None else axis
+    dim = one_name("cat", dim, axis)
     items = tensor_list("cat", tensors, empty=ValueError)
     first = items[0].array
     shape, dtype = first.shape, first.dtype
@@ -84,9 +84,9 @@ def _of_one_dtype(items: list[Any]) -> list[Any]:
 concat = concatenate = cat
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim."""
-    dim = dim if axis is None else axis
+    dim = one_name("stack", dim, axis)
     items = _of_one_dtype(tensor_list("stack", tensors))
     shape = items[0].array.shape
     for i, x in enumerate(items):
@@ -215,9 +215,9 @@ def _splitting(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, .
 hsplit, vsplit, dsplit = _splitting("hsplit", 1, 1), _splitting("vsplit", 2, 0), _splitting("dsplit", 3, 2)
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
+def chunk(input: Tensor, chunks: int, dim: int = FIRST, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """At most ``chunks`` views of equal size along ``dim``; the last may be smaller."""
-    dim = dim if axis is None else axis
+    dim = one_name("chunk", dim, axis)
     x = tensor_arg("chunk", input)
     if x.array.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -227,9 +227,9 @@ def chunk(input: Tensor, chunks: int, dim: int = 0, *, axis: int | None = None) 
     return split(x, -(-n // chunks), axis) if n else split_with_sizes(x, [0] * chunks, axis)
 
 
-def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
+def unbind(input: Tensor, dim: int = FIRST, *, axis: int | None = None) -> tuple[Tensor, ...]:
     """Views of the slices along ``dim``, which is dropped."""
-    dim = dim if axis is None else axis
+    dim = one_name("unbind", dim, axis)
     x = tensor_arg("unbind", input)
     if x.array.ndim == 0:
         raise IndexError("unbind(): Dimension specified as 0 but tensor has no dimensions")

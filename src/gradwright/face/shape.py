@@ -17,7 +17,7 @@ from gradwright.errors import size as _text
 from gradwright.face.complex import conj
 from gradwright.face.memory_format import order_like
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import one_dim, sizes, tensor_arg
+from gradwright.reading.torch import one_dim, one_name, sizes, tensor_arg
 
 if TYPE_CHECKING:
     from gradwright._typing import Dims, Ints, Listed, MemoryFormat, Tensor
@@ -304,7 +304,7 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
 
 def squeeze(input: Tensor, dim: Dims = None, *, axis: Dims = None) -> Tensor:
     """A view without the dims of length 1 (or without ``dim``, where it has length 1)."""
-    x, dim = tensor_arg("squeeze", input), axis if dim is None else dim
+    x, dim = tensor_arg("squeeze", input), one_name("squeeze", dim, axis, None)
     shape = x.array.shape
     if dim is None:
         gone = tuple(i for i, n in enumerate(shape) if n == 1)
@@ -323,7 +323,8 @@ _squeezed = [_shape.squeeze.variant(f"SqueezeBackward{n}") for n in range(3)]
 def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
     """A view with a dim of length 1 put in at ``dim``."""
     x = tensor_arg("unsqueeze", input)
-    return _unsqueezed(x, {"axis": one_dim("unsqueeze", axis if dim is None else dim, x.array.ndim + 1)})
+    dim = one_name("unsqueeze", dim, axis, None)
+    return _unsqueezed(x, {"axis": one_dim("unsqueeze", dim, x.array.ndim + 1)})
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:

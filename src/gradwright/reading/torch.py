@@ -224,6 +224,29 @@ def numpy_names(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+class _Unset(int):
+    """A default that can be told from the same number given."""
+
+
+FIRST = _Unset(0)
+
+
+def one_name(function: str, dim: Any, axis: Any, unset: Any = FIRST) -> Any:
+    """``dim``, or ``axis``, which is another name of it; TypeError if both are given."""
+    if axis is None:
+        return dim
+    if dim is not unset:
+        raise TypeError(f"{function}(): 'axis' is another name of 'dim'; both given")
+    return axis
+
+
+def older_form(function: str, argument: str, value: Any) -> None:
+    """TypeError if ``argument`` is given by its name to a form of a function that takes it first, as a number."""
+    if type(value) is not int or value != 1:
+        raise TypeError(f"{function}(): '{argument}' is given twice, as the number before the tensors and by its "
+                        "name; leave one of them out")  # fmt: skip
+
+
 def number_beside(function: str, value: Any, x: Any) -> Any:
     """A number as a tensor of the dtype and library of ``x``; RuntimeError if it does not fit that dtype."""
     n = number_as(function, value, x.array.dtype)
