@@ -153,3 +153,24 @@ def test_what_is_wrong_whatever_it_is_called_with_is_left_to_the_checks():
     for F in (Changes, Several):
         found, problem, made_up = called(F)
         assert (len(found), problem, made_up) == (1, None, True)
+
+
+def test_a_slip_of_the_pen_in_backward_is_not_guessed_away():
+    class Slip(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.reshap(-1) if g.ndim > 1 else g  # which tensors of two dims alone come to
+
+    class Always(Slip):
+        @staticmethod
+        def backward(ctx, g):
+            return g * facto  # noqa: F821 - the slip
+
+    (_, larger), problem, _ = called(Slip)
+    assert (str(larger.call), problem) == ("x: float64 (3, 4)", None)
+    (lab,), problem, _ = called(Always)
+    assert (str(lab.call), problem) == ("x: float64 (5,)", None)

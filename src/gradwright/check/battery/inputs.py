@@ -34,6 +34,8 @@ MORE = 10
 """How many more, to find a larger one."""
 _PLAIN = ("changed input", "changed grad_output", "mark_dirty", "number of gradients")
 """What is wrong whatever a Function is called with."""
+_SLIPS = (AttributeError, NameError, ImportError)
+"""What backward raises for what is written there, and not for its inputs."""
 
 
 def labs(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Lab], Finding | None, bool]:
@@ -143,7 +145,7 @@ def _tried(subject: Subject) -> tuple[list[Lab], str]:
         if attempt.error is not None:
             said = said or f": with {lab.call} it raises {attempt.said()}"
             _, cause, _ = rule(attempt.said()) or ("", "", "")
-            if cause in _PLAIN:
+            if cause in _PLAIN or (lab is second and isinstance(attempt.error, _SLIPS)):
                 return [lab], ""
     return [second] if second is not None else [], said
 
@@ -156,12 +158,16 @@ def _larger(first: Lab, calls: Iterator[Call]) -> list[Lab]:
         if max((a.array.ndim for a in call.args), default=0) <= dimensions or (found and not _differ(first.call, call)):
             continue
         lab = _precise(Lab(first.subject, call))
-        with Attempt(), strict(True):
+        attempt, run = Attempt(), None
+        with attempt, strict(True):
             run = lab.run()
+            lab.backward(run)
             if run.outputs and all(np.isfinite(v).all() for v in run.arrays) and shapes(lab).outcome is Outcome.PASS:
                 found = [lab]
                 if _differ(first.call, call):
                     break
+        if run is not None and isinstance(attempt.error, _SLIPS):
+            return [lab]
     return found
 
 
