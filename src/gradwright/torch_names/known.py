@@ -8,8 +8,10 @@ have the functions that take ``out=``. `written` makes it anew
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
+import inspect
 import pkgutil
 import sys
 import warnings
@@ -93,9 +95,23 @@ def _names(holder: Any) -> Names:
 
 
 def _taking_out(module: Any) -> list[str]:
-    """The functions of a module whose documentation has ``out=``."""
+    """The functions of a module that take ``out=``.
+
+    Of those of ``torch`` its type stubs tell, and their own arguments where they are written in Python; of those of
+    the other modules their documentation.
+    """
+    if module.__name__ == "torch":
+        stubs = ast.parse((Path(module.__path__[0]) / "_C" / "_VariableFunctions.pyi").read_text(encoding="utf-8"))
+        found = {f.name for f in stubs.body if isinstance(f, ast.FunctionDef) and _has_out(f)}
+        python = ((name, f) for name, f in vars(module).items() if inspect.isfunction(f))
+        own = {name for name, f in python if "out" in inspect.signature(f).parameters}
+        return sorted(name for name in found | own if hasattr(module, name) and not name.startswith("_"))
     said = ((name, str(getattr(getattr(module, name, None), "__doc__", ""))) for name in sorted(vars(module)))
     return [name for name, doc in said if not name.startswith("_") and ("out=None" in doc or "out (Tensor" in doc)]
+
+
+def _has_out(f: ast.FunctionDef) -> bool:
+    return any(argument.arg == "out" for argument in (*f.args.args, *f.args.kwonlyargs))
 
 
 def _below(folders: Any, above: str, depth: int) -> Iterator[str]:

@@ -13,22 +13,46 @@ from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind, size
 
+COMPUTED_IN = frozenset((
+    "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range",
+    "zeros", "fftfreq", "rfftfreq", "cumprod", "cumsum", "mean", "nanmean", "nansum", "prod", "sum",
+))  # fmt: skip
+"""Functions that compute in the dtype of ``out``."""
+
+EXACT = frozenset((
+    "addbmm", "addmm", "addmv", "baddbmm", "bmm", "chain_matmul", "cross", "dot", "inner", "matmul", "mm", "multi_dot",
+    "mv", "tensordot", "vdot", "vecdot",
+    "cholesky", "det", "eigvalsh", "inv", "inverse", "matrix_norm", "matrix_power", "norm", "solve",
+    "solve_triangular", "svdvals", "vector_norm",
+    "all", "amax", "amin", "any", "argmax", "argmin", "bucketize", "histc", "isin", "log_softmax", "logcumsumexp",
+    "msort", "multinomial", "nanquantile", "nonzero", "quantile", "searchsorted", "softmax",
+    "abs", "absolute", "ceil", "complex", "conj_physical", "diag", "fix", "floor", "frac", "hardshrink", "heaviside",
+    "isneginf", "isposinf", "nan_to_num", "neg", "negative", "polar", "renorm", "round", "sgn", "sign", "signbit",
+    "tril", "triu", "trunc", "where",
+    "gather", "index_add", "index_copy", "index_reduce", "index_select", "masked_select", "scatter", "scatter_add",
+    "scatter_reduce", "take", "take_along_dim",
+))  # fmt: skip
+"""Functions of one result that cast it to no other dtype, as none of several results and no ``..._copy`` does."""
+
 
 def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """``function``, which then takes ``out``: a tensor, or one for each of its results.
 
     The result is computed first, so that it does not matter whether ``out`` is an argument, too. ``out`` is resized to
-    its shape, with a warning if it held entries, and gets its values in its own dtype.
+    its shape, with a warning if it held entries, and gets its values in its own dtype: computed in it by the functions
+    in `COMPUTED_IN`, else cast.
 
-    RuntimeError, as in PyTorch, while operations are recorded if ``out`` or an argument requires grad, and for a dtype
-    to which the result's cannot be cast; TypeError if ``out`` is no tensor.
+    RuntimeError, as in PyTorch, while operations are recorded if ``out`` or an argument requires grad, for a dtype
+    to which the result's cannot be cast, and for any other than the result's where PyTorch casts none (`EXACT`);
+    TypeError if ``out`` is no tensor.
     """
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return function(*args, **kwargs)
-        outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        several = isinstance(out, (tuple, list))
+        outs = tuple(out) if several else (out,)
         for t in outs:
             if not isinstance(t, TensorBase):
                 raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind(t)}")
@@ -36,13 +60,19 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if is_grad_enabled() and any(t.requires_grad for t in given):
             raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic differentiation, "
                                "but one of the arguments requires grad.")  # fmt: skip
+        if name in COMPUTED_IN and not several:
+            if kwargs.get("dtype", out.dtype) not in (out.dtype, None):
+                raise RuntimeError(f"{name}(): dtype {kwargs['dtype']} does not match dtype of out ({out.dtype})")
+            kwargs["dtype"] = out.dtype
         with no_grad():
             result = function(*args, **kwargs)
             results = result if isinstance(result, tuple) else (result,)
+            if several and results[0] is result:
+                raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind(out)}")
             if len(results) != len(outs):
                 raise TypeError(f"{name}(): argument 'out' must be {len(results)} tensors, but got {len(outs)}")
             for value, t in zip(results, outs, strict=True):
-                _write(value, t)
+                _write(value, t, exact=several or name in EXACT or name.endswith("_copy"))
         return type(result)(*outs) if hasattr(result, "_fields") else outs if isinstance(result, tuple) else out
 
     return call
@@ -56,7 +86,9 @@ def _tensors(values: Any) -> Iterator[Any]:
             yield from _tensors(value)
 
 
-def _write(value: Any, out: Any) -> None:
+def _write(value: Any, out: Any, *, exact: bool) -> None:
+    if exact and value.dtype is not out.dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {value.dtype}, but got {out.dtype} instead")
     if not dtypes.can_cast(value.dtype, out.dtype):
         words = [dtypes.LEGACY.get(t.dtype.name, t.dtype.name).removesuffix("Tensor") for t in (value, out)]
         raise RuntimeError(f"result type {words[0]} can't be cast to the desired output type {words[1]}")
