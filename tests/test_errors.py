@@ -12,6 +12,20 @@ def test_the_tree():
     assert gradwright.autograd.GradcheckError is gradwright.GradcheckError
 
 
+def test_out_of_memory_can_be_named():
+    assert gradwright.cuda.OutOfMemoryError is gradwright.OutOfMemoryError
+    assert issubclass(gradwright.OutOfMemoryError, RuntimeError)
+
+    def careful():
+        try:
+            raise ValueError("mine")
+        except gradwright.cuda.OutOfMemoryError:
+            return
+
+    with pytest.raises(ValueError, match="mine"):
+        careful()
+
+
 @pytest.mark.parametrize(("shape", "text"), [((), "[]"), ((3,), "[3]"), ((2, 3), "[2, 3]"), ((0, 1), "[0, 1]")])
 def test_shapes(shape, text):
     assert errors.size(shape) == text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,3 +66,15 @@ def test_a_name_that_is_not_there() -> None:
         gw.conv2q
     with pytest.raises(AttributeError, match=r"gradwright.autograd has no 'gradchek'"):
         gw.autograd.gradchek
+
+
+def test_type_checkers_know_what_is_imported_later() -> None:
+    """All but private names, and what functions make in a loop: those that write into their argument, or take lists."""
+    tree = ast.parse(Path(gw.__file__).read_text())
+    known = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    starred = [node.module for node in ast.walk(tree)
+               if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]  # fmt: skip
+    offered = {name for module in starred for name in import_module(str(module)).__all__}
+    made = {"gradwright.around.in_place", "gradwright.around.foreach"}
+    later = {name for name, home in gw._LATER.items() if name[0] != "_" and home not in made}
+    assert later - known - offered == set()

@@ -38,6 +38,7 @@ from gradwright.errors import CapturedTensor as CapturedTensor
 from gradwright.errors import FileError as FileError
 from gradwright.errors import GradcheckError as GradcheckError
 from gradwright.errors import GradientWarning as GradientWarning
+from gradwright.errors import OutOfMemoryError as OutOfMemoryError
 from gradwright.face.activation import *
 from gradwright.face.algebra.householder import *
 from gradwright.face.algebra.lapack import *
@@ -105,11 +106,33 @@ if _typing.TYPE_CHECKING:
     from gradwright import viz as viz
     from gradwright.around.amp import GradScaler as GradScaler
     from gradwright.around.amp import autocast as autocast
+    from gradwright.around.amp import autocast_decrement_nesting as autocast_decrement_nesting
+    from gradwright.around.amp import autocast_increment_nesting as autocast_increment_nesting
+    from gradwright.around.amp import clear_autocast_cache as clear_autocast_cache
+    from gradwright.around.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+    from gradwright.around.amp import get_autocast_dtype as get_autocast_dtype
+    from gradwright.around.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+    from gradwright.around.amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+    from gradwright.around.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+    from gradwright.around.amp import is_autocast_enabled as is_autocast_enabled
+    from gradwright.around.amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+    from gradwright.around.amp import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+    from gradwright.around.amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+    from gradwright.around.amp import set_autocast_dtype as set_autocast_dtype
+    from gradwright.around.amp import set_autocast_enabled as set_autocast_enabled
+    from gradwright.around.amp import set_autocast_gpu_dtype as set_autocast_gpu_dtype
     from gradwright.around.asked import *
+    from gradwright.around.jit import Future as Future
+    from gradwright.around.jit import fork as fork
+    from gradwright.around.jit import wait as wait
     from gradwright.around.old import *
     from gradwright.around.settings import *
     from gradwright.around.symbols import *
     from gradwright.check.audit import audit as audit
+    from gradwright.methods.storage import TypedStorage as TypedStorage
+    from gradwright.methods.storage import UntypedStorage as UntypedStorage
+    from gradwright.methods.storage import is_storage as is_storage
+    from gradwright.methods.subclasses import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
     from gradwright.nn.functional.aten import *
     from gradwright.nn.functional.top import *
     from gradwright.serialization import load as load
@@ -118,6 +141,16 @@ if _typing.TYPE_CHECKING:
     from gradwright.transform.program.compile import compile as compile
     from gradwright.transform.value_and_grad import value_and_grad as value_and_grad
     from gradwright.transform.vmap import vmap as vmap
+    from gradwright.typed import BFloat16Tensor as BFloat16Tensor
+    from gradwright.typed import BoolTensor as BoolTensor
+    from gradwright.typed import ByteTensor as ByteTensor
+    from gradwright.typed import CharTensor as CharTensor
+    from gradwright.typed import DoubleTensor as DoubleTensor
+    from gradwright.typed import FloatTensor as FloatTensor
+    from gradwright.typed import HalfTensor as HalfTensor
+    from gradwright.typed import IntTensor as IntTensor
+    from gradwright.typed import LongTensor as LongTensor
+    from gradwright.typed import ShortTensor as ShortTensor
 
 _MODULES = (
     "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "sparse",

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 from gradwright import random
 from gradwright.backends import devices, to_host
+from gradwright.errors import OutOfMemoryError
 
 __all__ = [
-    "current_device", "device", "device_count", "empty_cache", "get_device_name", "get_device_properties", "init",
+    "OutOfMemoryError", "current_device", "device", "device_count", "empty_cache", "get_device_name",
+    "get_device_properties", "init",
     "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all",
     "max_memory_allocated", "mem_get_info", "memory_allocated", "set_device", "synchronize",
 ]  # fmt: skip

@@ -9,6 +9,7 @@
       FileError           a file that cannot be loaded
       LayoutError         a picture that cannot be laid out
       NotProvedError      a formula that balls cannot run, or where they leave open what it does
+      OutOfMemoryError    never: what programs written for PyTorch name in ``except``
     UserWarning
       GradientWarning     a gradient that may not be what its author meant
         CapturedTensor    a Function's forward uses a tensor that is no argument of it
@@ -74,6 +75,10 @@ class CutError(RuntimeError):
 
 class LinAlgError(RuntimeError):
     """Raised where a matrix is singular, not positive-definite, or its decomposition does not converge."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """Raised nowhere here, where memory that runs out is a MemoryError, or JAX's error: for ``except`` to name."""
 
 
 class FileError(RuntimeError):

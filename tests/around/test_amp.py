@@ -92,6 +92,39 @@ def test_the_scale_is_one():
     assert amp.GradScaler("cpu", enabled=False).state_dict() == {}
 
 
+WRONG = {
+    "update before scale": lambda s, o, loss: s.update(),
+    "step before scale": lambda s, o, loss: s.step(o),
+    "unscale_ before scale": lambda s, o, loss: s.unscale_(o),
+    "update after nothing": lambda s, o, loss: (s.scale(loss), s.update()),
+    "update twice": lambda s, o, loss: (s.scale(loss).backward(), s.step(o), s.update(), s.update()),
+    "step twice": lambda s, o, loss: (s.scale(loss).backward(), s.step(o), s.step(o)),
+    "unscale_ twice": lambda s, o, loss: (s.scale(loss).backward(), s.unscale_(o), s.unscale_(o)),
+    "unscale_ after step": lambda s, o, loss: (s.scale(loss).backward(), s.step(o), s.unscale_(o)),
+    "step without gradients": lambda s, o, loss: (s.scale(loss), s.step(o)),
+    "step with a closure": lambda s, o, loss: (s.scale(loss).backward(), s.step(o, closure=lambda: loss)),
+    "state of none": lambda s, o, loss: s.load_state_dict({}),
+    "step after update": lambda s, o, loss: (s.scale(loss).backward(), s.step(o), s.update(), s.step(o), s.update()),
+    "a scale of its own": lambda s, o, loss: (s.scale(loss), s.update(2.0)),
+}
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("calls", WRONG.values(), ids=WRONG.keys())
+@pytest.mark.filterwarnings("ignore:GradScaler:UserWarning", "ignore:SGD.step.*gradient:UserWarning")
+def test_calls_out_of_order_are_refused_as_pytorch_does(torch, calls, enabled):
+    said = []
+    for t, module in ((gw, amp), (torch, torch.amp)):
+        scaler = module.GradScaler("cpu", enabled=enabled)
+        w = t.ones(2, requires_grad=True)
+        try:
+            calls(scaler, t.optim.SGD([w], lr=0.1), w.sum())
+            said.append(None)
+        except (AssertionError, RuntimeError) as e:
+            said.append((type(e), str(e)))
+    assert said[0] == said[1]
+
+
 def test_functions_for_autocast_are_as_they_are(torch):
     @amp.custom_fwd(device_type="cuda", cast_inputs=gw.float16)
     def forward(ctx, x):

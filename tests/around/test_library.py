@@ -84,6 +84,62 @@ def test_keyword_only_arguments_and_kernels():
     assert library.opcheck(scale, (x.detach(),), {"by": 1.0})
 
 
+def adds_in_place(t, module, name):
+    """An operation that writes its argument and does not say so."""
+
+    def forward(x, y):
+        y.add_(1)
+        return x.clone()
+
+    forward.__annotations__ = {"x": t.Tensor, "y": t.Tensor, "return": t.Tensor}
+    return module.custom_op(name, mutates_args=())(forward)
+
+
+def gives_a_view(t, module, name):
+    """An operation whose result is a view of its argument."""
+
+    def forward(x, y):
+        return y.view(-1)
+
+    forward.__annotations__ = {"x": t.Tensor, "y": t.Tensor, "return": t.Tensor}
+    return module.custom_op(name, mutates_args=())(forward)
+
+
+@pytest.mark.parametrize(("make", "words"), [(adds_in_place, "argument y is written"), (gives_a_view, "with argument")])
+def test_opcheck_finds_what_breaks_the_declaration(torch, make, words):
+    for t, module in ((gw, library), (torch, torch.library)):
+        op = make(t, module, f"library_test::{make.__name__}")
+        x, y = t.ones(2), t.ones(2)
+        found = module.opcheck(op, (x, y), test_utils="test_schema", raise_exception=False)
+        assert list(found) == ["test_schema"]
+        assert isinstance(found["test_schema"], RuntimeError)
+        assert y.tolist() == [1.0, 1.0]
+        if t is gw:
+            with pytest.raises(RuntimeError, match=words):
+                module.opcheck(op, (x, y))
+
+
+def test_opcheck_names_only_what_it_tests():
+    @library.custom_op("library_test::good", mutates_args=("out",))
+    def good(x: gw.Tensor, out: gw.Tensor) -> gw.Tensor:
+        out.copy_(x)
+        return x + 1
+
+    x = gw.tensor([float("nan"), 1.0], requires_grad=True)
+    assert library.opcheck(good, (x, gw.zeros(2))) == {"test_schema": "SUCCESS"}
+    assert library.opcheck(good, (x, gw.zeros(2)), test_utils="test_faketensor") == {}
+    with pytest.raises(ValueError, match="expected test_utils among"):
+        library.opcheck(good, (x, gw.zeros(2)), test_utils="test_all")
+
+    @library.custom_op("library_test::twins", mutates_args=())
+    def twins(x: gw.Tensor) -> list[gw.Tensor]:
+        y = x + 1
+        return [y, y[:1]]
+
+    with pytest.raises(RuntimeError, match="a result shares its memory with another result"):
+        library.opcheck(twins, (x,))
+
+
 def test_wrong_names():
     with pytest.raises(ValueError, match=r"expected a name such as 'mylib::sin', but got 'sin'"):
         library.custom_op("sin", mutates_args=())

@@ -31,6 +31,24 @@ def imported(statement: str) -> dict:
     return names
 
 
+def test_what_programs_say_to_the_compiler(hook):
+    torch = imported("import torch._dynamo")["torch"]
+    torch._dynamo.config.suppress_errors = True
+    torch._dynamo.config.cache_size_limit = 64
+    config = imported("from torch._dynamo import config")["config"]
+    assert (config.suppress_errors, config.cache_size_limit, config.verbose) == (True, 64, False)
+    assert torch._dynamo.optimize("inductor")(imported) is imported
+    torch._dynamo.mark_dynamic(torch.ones(1), 0)
+    torch._dynamo.graph_break()
+    torch._dynamo.reset()
+    assert "inductor" in torch._dynamo.list_backends()
+
+
+def test_out_of_memory_is_one_class(hook):
+    torch = imported("import torch")["torch"]
+    assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError
+
+
 @pytest.mark.parametrize(("statement", "name", "value"), [
     ("import torch", "torch", "gradwright"),
     ("import torch as t", "t", "gradwright"),

@@ -66,30 +66,65 @@ class GradScaler:
     def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
                  backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
         self._enabled = enabled and str(device).partition(":")[0] == "cpu"
-        self._found: dict[int, bool] = {}
+        self._scaled, self._found = False, dict[int, bool]()
+        self._done: dict[int, str] = {}
         if self._enabled:
             _say("GradScaler() scales by 1 here: gradwright computes in the dtypes that tensors have, and float32 "
                  "gradients need no scale")  # fmt: skip
 
     def scale(self, outputs: Any) -> Any:
         """``outputs`` as they are."""
+        self._scaled = True
         return outputs
 
+    def _check_scaled(self, what: str) -> None:
+        if not self._scaled:
+            raise AssertionError(f"Attempted {what} but _scale is None.  This may indicate your script did not use "
+                                 "scaler.scale(loss or outputs) earlier in the iteration.")  # fmt: skip
+
     def unscale_(self, optimizer: Any) -> None:
-        """Look whether the gradients of the optimiser's parameters are finite."""
-        if self._enabled:
-            grads = (p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None)
+        """Look whether the gradients of the optimiser's parameters are finite; RuntimeError twice between updates."""
+        if not self._enabled:
+            return
+        self._check_scaled("unscale_")
+        done = self._done.get(id(optimizer))
+        if done:
+            raise RuntimeError("unscale_() is being called after step()." if done == "step" else "unscale_() has "
+                               "already been called on this optimizer since the last update().")  # fmt: skip
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if grads:
             self._found[id(optimizer)] = not all(bool(g.isfinite().all()) for g in grads)
+        self._done[id(optimizer)] = "unscale_"
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        """``optimizer.step()``, unless a gradient is not finite; then None."""
-        if self._enabled and id(optimizer) not in self._found:
+        """``optimizer.step()``, unless a gradient is not finite; then None.
+
+        RuntimeError twice between updates, or with a closure; AssertionError without a gradient, or before `scale`.
+        """
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._check_scaled("step")
+        done = self._done.get(id(optimizer))
+        if done == "step":
+            raise RuntimeError("step() has already been called since the last update().")
+        if not done:
             self.unscale_(optimizer)
-        return None if self._found.pop(id(optimizer), False) else optimizer.step(*args, **kwargs)
+        if id(optimizer) not in self._found:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        self._done[id(optimizer)] = "step"
+        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """Forget what `unscale_` found; the scale stays 1."""
+        """Forget what `unscale_` found; the scale stays 1. AssertionError if it has found nothing since the last."""
+        if not self._enabled:
+            return
+        self._check_scaled("update")
+        if new_scale is None and not self._found:
+            raise AssertionError("No inf checks were recorded prior to update.")
         self._found.clear()
+        self._done.clear()
 
     def get_scale(self) -> float:
         """The scale, 1."""
@@ -114,7 +149,10 @@ class GradScaler:
         return {"scale": 1.0} if self._enabled else {}
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Nothing: a scale of PyTorch's has no meaning here."""
+        """Nothing: a scale of PyTorch's has no meaning here. RuntimeError for that of one that was not enabled."""
+        if self._enabled and not state_dict:
+            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance "
+                               "of GradScaler.")  # fmt: skip
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str = "cpu", cast_inputs: Any = None) -> Any:

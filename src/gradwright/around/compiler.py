@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from gradwright.transform.program.compile import BACKENDS, TORCHS
+
 __all__ = [
     "allow_in_graph", "assume_constant_result", "cudagraph_mark_step_begin", "disable", "is_compiling",
     "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
@@ -27,7 +29,6 @@ def allow_in_graph(fn: Any) -> Any:
 
 
 forbid_in_graph = disallow_in_graph = nonstrict_trace = assume_constant_result = allow_in_graph
-skip_guard_on_all_nn_modules_unsafe = keep_tensor_guards_unsafe = allow_in_graph
 
 
 def is_compiling() -> bool:
@@ -40,7 +41,7 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """The names of what compiles, for ``backend=``."""
-    return ["c", "numpy", "xla"]
+    return sorted({*BACKENDS, *TORCHS})
 
 
 def reset() -> None:
@@ -63,15 +64,3 @@ def set_stance(stance: str = "default", **_: Any) -> Any:
 def optimize(*_: Any, **__: Any) -> Callable[[Any], Any]:
     """A decorator that leaves functions as they are; `gradwright.compile` compiles."""
     return disable
-
-
-class _Config:
-    """Settings of PyTorch's compiler, which is not there: any may be set, and is without effect."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return None
-
-
-config = _Config()

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradwright.absent import Absent
+from gradwright.backends.devices import CPU
+from gradwright.contract.trees import tree_leaves, tree_map_only
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
+from gradwright.face.compare import isclose
 from gradwright.function.function import Function
+from gradwright.tensor import Tensor
 
 __all__ = ["CustomOpDef", "custom_op", "opcheck", "register_autograd", "register_fake", "register_kernel",
            "register_vmap"]  # fmt: skip
@@ -152,11 +156,63 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
     return _found(op).register_kernel(device_types, func)
 
 
-def opcheck(op: Any, args: Any, kwargs: Any = None, **_: Any) -> dict[str, str]:
-    """Run the operation; its derivative is `gradwright.autograd.gradcheck`'s to check."""
+_TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_static",
+          "test_aot_dispatch_dynamic")  # fmt: skip
+
+
+def opcheck(op: Any, args: Any, kwargs: Any = None, *, test_utils: str | Sequence[str] = _TESTS,
+            raise_exception: bool = True, atol: Any = None, rtol: Any = None) -> dict[str, Any]:  # fmt: skip
+    """Run the operation on copies: does it write what it does not declare, does a result share memory with another?
+
+    That is PyTorch's "test_schema", and the only one of its tests there is here: the answer names no other. It says
+    "SUCCESS", or, without ``raise_exception``, what is wrong: a RuntimeError. The derivative is
+    `gradwright.autograd.gradcheck`'s to check.
+    """
+    asked = {test_utils} if isinstance(test_utils, str) else {*test_utils}
+    if not asked <= {*_TESTS}:
+        raise ValueError(f"opcheck(): expected test_utils among {_TESTS}, but got {test_utils!r}")
+    wrong = _breach(_found(op), args, kwargs or {}) if "test_schema" in asked else ""
+    if wrong and raise_exception:
+        raise RuntimeError(f"opcheck(): test_schema failed with {wrong}")
+    return {"test_schema": RuntimeError(wrong) if wrong else "SUCCESS"} if "test_schema" in asked else {}
+
+
+def _breach(op: CustomOpDef, args: Any, kwargs: Any) -> str:
+    """What the operation does that its declaration does not say, or nothing."""
+    before = op._signature.bind(*args, **kwargs)
+    before.apply_defaults()
     with no_grad():
-        _found(op)(*args, **kwargs or {})
-    return {"test_schema": "SUCCESS"}
+        after = op._signature.bind(*before.args, **before.kwargs)
+        after.arguments = {k: tree_map_only(Tensor, _copy, v) for k, v in before.arguments.items()}
+        results = _tensors(op._fn(*after.args, **after.kwargs))
+        declared = before.arguments if op._mutates == "unknown" else op._mutates
+        for name, value in before.arguments.items():
+            pairs = zip(_tensors(value), _tensors(after.arguments[name]), strict=True)
+            if name not in declared and not all(_same(x, y) for x, y in pairs):
+                return f"argument {name} is written, which mutates_args does not declare"
+    taken = {_memory(x): f"argument {name}" for name, value in after.arguments.items() for x in _tensors(value)}
+    for result in results:
+        if result.numel() and _memory(result) in taken:
+            return f"a result shares its memory with {taken[_memory(result)]}: return a copy, as by .clone()"
+        taken[_memory(result)] = "another result"
+    return ""
+
+
+def _copy(x: Tensor) -> Tensor:
+    return x.detach().clone().requires_grad_(x.requires_grad)
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def _same(x: Tensor, y: Tensor) -> bool:
+    return x.shape == y.shape and x.dtype is y.dtype and bool(isclose(x, y, rtol=0, atol=0, equal_nan=True).all())
+
+
+def _memory(x: Tensor) -> int:
+    """Where the memory begins that a tensor lies in; of one on a device, which alone writes to it, its own number."""
+    return x.untyped_storage().data_ptr() if x.device == CPU else -id(x.array)
 
 
 class Namespace:

@@ -65,6 +65,10 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
+    "torch._dynamo": {name: f"gradwright.around.compiler:{name}" for name in (
+        "disallow_in_graph", "forbid_in_graph", "graph_break", "mark_dynamic", "mark_static", "maybe_mark_dynamic",
+        "nonstrict_trace", "optimize",
+    )},
     "torch.autograd": {
         "Variable": "gradwright.autograd.variable:Variable",
         "_is_checkpoint_valid": "gradwright.around.private:_is_checkpoint_valid",
@@ -108,5 +112,7 @@ OURS = frozenset({
 VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
 
 SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
+    "torch._dynamo.config": {"automatic_dynamic_shapes": True, "cache_size_limit": 8, "recompile_limit": 8,
+                             "suppress_errors": False, "verbose": False},  # any may be set, without effect
     "torch.version": {"__version__": VERSION, "cuda": None, "hip": None, "debug": False, "git_version": "Unknown"},
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gradwright.nn.module import Module
 
 BACKENDS = ("auto", "plan", "c", "xla", "eager")
-_TORCHS = {"inductor": "auto", "aot_eager": "plan"}
+TORCHS = {"inductor": "auto", "aot_eager": "plan"}
 _CHECKS = ("first", "always", "never")
 
 
@@ -116,7 +116,7 @@ def compile(function: Any = None, *, backend: str = "auto", exact: bool = False,
         raise TypeError(f"compile(): expected a function or a module, but got {type(function).__name__}")
     if check not in _CHECKS:
         raise ValueError(f"compile(): check must be one of {', '.join(map(repr, _CHECKS))}, but got {check!r}")
-    backend = _TORCHS.get(backend, backend)
+    backend = TORCHS.get(backend, backend)
     if backend == "auto":
         backend = os.environ.get("GRADWRIGHT_COMPILE") or "auto"
     make = runner_of(backend, exact)
