@@ -37,6 +37,7 @@ def test_without_any(monkeypatch: pytest.MonkeyPatch) -> None:
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """JAX, whose CPU devices are called CUDA devices."""
     jax = pytest.importorskip("jax")
+    import_module(devices.BROUGHT["cuda"])  # as where there is a plugin for such devices
     module = import_module("gradwright.backends.jax_devices")
     monkeypatch.setattr(module, "KINDS", {"cpu": "cuda"})
     monkeypatch.setattr(devices, "_known", {})

@@ -80,3 +80,12 @@ def test_nan_takes_the_slope_on_both_sides() -> None:
 def test_rounded_quotients_are_flat_at_poles(mode: str) -> None:
     x, y = [1.0, 0.0, -1.0, np.inf], [0.0, 0.0, 0.0, 2.0]
     assert slopes(gradwright.div, x, y, rounding_mode=mode) == [[0.0] * 4] * 2
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64"])
+def test_isclose_of_whole_numbers_needs_the_standard_only(dtype: str) -> None:
+    strict = pytest.importorskip("array_api_strict")
+    x, y = (strict.asarray(v, dtype=getattr(strict, dtype)) for v in ([0, 1, 1], [1, 1, 0]))
+    for atol, close in ((0.0, [False, True, False]), (0.5, [False, True, False]), (1.0, [True] * 3)):
+        found = p.isclose.forward(strict, x, y, rtol=0.0, atol=atol, equal_nan=False)
+        assert [bool(v) for v in found] == close

@@ -341,6 +341,8 @@ def isclose(xp, x, y, *, rtol, atol, equal_nan):
     if xp.isdtype(x.dtype, ("bool", "integral")):
         if rtol == 0 == atol:
             return same
+        if xp.isdtype(x.dtype, "bool"):
+            x, y = xp.astype(x, xp.uint8), xp.astype(y, xp.uint8)
         high, low = (xp.astype(n, xp.uint64) for n in (xp.where(x > y, x, y), xp.where(x > y, y, x)))
         gap = xp.astype(high - low, xp.float64)  # right though int64 wraps: modulo 2**64, and less than that
         return same | (gap <= atol + rtol * xp.abs(xp.astype(y, xp.float64)))
