@@ -10,6 +10,8 @@ UNREAD = "the triangle that is not read has gradient 0; PyTorch gives it one"
 AT_ZERO = "at 0, orders above 2: the second gradient is NaN in the input; in PyTorch it is in the cotangent"
 SIGNS = "the signs of singular vectors are arbitrary; tests/face/algebra/test_lapack.py compares what they make"
 
+SPARSE = "sparse tensors are no Tensors, and print differently; tests/sparse compares them"
+
 KNOWN: dict[str, str] = {
     "as_strided.partial_views": "it reads memory outside the tensor, which is lost on the way from PyTorch to NumPy",
     "as_strided_scatter": "PyTorch hands the entries that are overwritten a gradient, and those that stay none",
@@ -27,7 +29,9 @@ KNOWN: dict[str, str] = {
     "normal.number_mean": DRAWN,
     "pca_lowrank": SIGNS,
     "optim.LBFGS": "PyTorch's state holds scratch, too; in float32, once converged, both go by rounding errors",
+    "optim.SparseAdam": "it takes sparse gradients alone; tests/optim/test_sparse_adam.py compares its steps",
     "svd_lowrank": SIGNS,
+    "to_sparse": SPARSE,
 }
 """Entry name (variant included) -> the reason, in a line."""
 
