@@ -28,5 +28,5 @@ def test_arrays_of_another_library_come_back_as_its_own() -> None:
 
 def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(ImportError, match=r"erf needs SciPy: pip install 'gradwright\[special\]'"):
+    with pytest.raises(ImportError, match="erf needs SciPy: pip install scipy"):
         Special().erf(np.ones(2))
