@@ -35,7 +35,7 @@ class Absent(ModuleType):
     __call__ = __bool__ = __iter__ = __len__ = __enter__ = __delattr__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith(("__", "pytest")):
             raise AttributeError(f"gradwright has no {self.__name__}.{name}", name=name)
         return Absent(f"{self.__name__}.{name}", vars(self)["_mend"])
 

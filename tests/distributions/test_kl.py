@@ -62,4 +62,5 @@ def test_all_of_pytorchs_pairs(torch) -> None:
     def names(table):
         return {(p.__name__, q.__name__) for p, q in table}
 
-    assert names(kl._KL_REGISTRY) == names(torch.distributions.kl._KL_REGISTRY)
+    ours = {pair for pair in kl._KL_REGISTRY if Mine not in pair}
+    assert names(ours) == names(torch.distributions.kl._KL_REGISTRY)

@@ -327,7 +327,7 @@ def test_python_functions_of_each_element(T, leaf):
 
 def test_every_in_place_method_of_pytorch_exists(torch):
     names = {n for n in dir(torch.Tensor) if n.endswith("_") and not n.startswith("_")}
-    beyond = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "share_memory_"}
+    beyond = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_"}
     assert names - set(dir(gradwright.Tensor)) == beyond
 
 

@@ -16,6 +16,6 @@ def wrap(fn_or_name: F) -> F:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith(("__", "pytest")):
         raise AttributeError(f"gradwright has no torch.fx.{name} yet", name=name)
     return Absent(f"torch.fx.{name}", _MEND)

@@ -227,7 +227,7 @@ class Namespace:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith(("__", "pytest")):
         raise AttributeError(f"gradwright has no torch.library.{name} yet", name=name)
     mend = "operations are made here by gradwright.custom_op, gradwright.op or Function"
     return Absent(f"torch.library.{name}", mend)

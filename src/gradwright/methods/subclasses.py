@@ -31,8 +31,10 @@ _NEVER = frozenset({
     "__dlpack_device__", "__array__", "__repr__", "__format__", "__deepcopy__", "__copy__", "__str__",
     "as_subclass", "_make_subclass",
 })  # fmt: skip
-_SILENT = frozenset({"as_tensor", "asarray", "from_dlpack", "from_numpy", "is_tensor", "tensor", "typename"})
-"""Functions that take anything, and ask nothing of it."""
+_SILENT = frozenset({
+    "as_tensor", "asarray", "detach", "from_dlpack", "from_numpy", "is_tensor", "tensor", "typename",
+})  # fmt: skip
+"""Functions that take anything, and ask nothing of it; and `detach`, which looks at the line that it is called from."""
 _PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "data")
 
 
@@ -143,9 +145,9 @@ def _spaces_ask() -> None:
     for name, there in list(sys.modules.items()):
         if name.partition(".")[0] == "torch" and isinstance(there, ModuleType):
             for key, value in list(vars(there).items()):
-                if isinstance(value, FunctionType) and id(value) in changed:
+                if type(value) is FunctionType and id(value) in changed:
                     vars(there)[key] = changed[id(value)][1]
-                elif isinstance(value, FunctionType) and id(getattr(value, "__wrapped__", None)) in changed:
+                elif type(value) is FunctionType and id(getattr(value, "__wrapped__", None)) in changed:
                     vars(there)[key] = asking(value)
 
 
