@@ -16,6 +16,7 @@ from gradwright.check.audit import Audit
 from gradwright.check.audit.session import BUDGET
 from gradwright.check.table import show
 from gradwright.cli import program
+from gradwright.cli.numbers import count, seconds
 from gradwright.torch_names import hook
 
 ABOUT = "run a program and check the derivatives that it uses, with the inputs they get"
@@ -38,28 +39,14 @@ def add(commands: Any) -> None:
     command.add_argument("-m", dest="module", metavar="MODULE", nargs=argparse.REMAINDER,
                          help="run a module as python -m does; what follows is its own")  # fmt: skip
     command.add_argument("--torch", action="store_true", help="`import torch` is PyTorch, not gradwright")
-    command.add_argument("--budget", metavar="SECONDS", type=_seconds, default=BUDGET,
+    command.add_argument("--budget", metavar="SECONDS", type=seconds, default=BUDGET,
                          help=f"what looking at the calls may take (default: {BUDGET:g})")  # fmt: skip
-    command.add_argument("--every", metavar="N", type=_count, default=0, help="keep every N-th call of each, too")
+    command.add_argument("--every", metavar="N", type=count, default=0, help="keep every N-th call of each, too")
     command.add_argument("--only", metavar="NAME", action="append", default=[], help="look at this; may be given again")
     command.add_argument("--skip", metavar="NAME", action="append", default=[], help="leave this out; likewise")
     command.add_argument("--html", metavar="FILE", help="write a report to be opened in a browser")
     command.add_argument("--json", metavar="FILE", help="write a report for programs; - for standard output, while "
                          "what the program prints goes to standard error")  # fmt: skip
-
-
-def _count(text: str) -> int:
-    n = int(text)
-    if n < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return n
-
-
-def _seconds(text: str) -> float:
-    n = float(text)
-    if not 0 < n < 1e6:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
-    return n
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from gradwright.check import Report, check, page
 from gradwright.check.isolate import LIMIT
 from gradwright.check.table import Bar, show
+from gradwright.cli.numbers import count, seconds
 
 ABOUT = "check every hand-written derivative in files and modules"
 LONG = f"""{ABOUT.capitalize()}: gradwright's Functions, custom_ops and Ops, and PyTorch's Functions
@@ -34,26 +35,12 @@ def add(commands: Any) -> None:
     command.add_argument("--fast", action="store_true", help="check each with its first sample only")
     command.add_argument("--compiled", action="store_true", help="check the compiled form of each, too")
     command.add_argument(
-        "--jobs", metavar="N", type=_count, default=2, help="processes that work at a time (default: 2)"
+        "--jobs", metavar="N", type=count, default=2, help="processes that work at a time (default: 2)"
     )
     command.add_argument(
-        "--time-limit", metavar="SECONDS", type=_seconds, default=LIMIT,
+        "--time-limit", metavar="SECONDS", type=seconds, default=LIMIT,
         help=f"for importing a target, and for each that is checked (default: {LIMIT:g})",
     )  # fmt: skip
-
-
-def _count(text: str) -> int:
-    n = int(text)
-    if n < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return n
-
-
-def _seconds(text: str) -> float:
-    n = float(text)
-    if not 0 < n < 1e6:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text}")
-    return n
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import Distribution
+from gradwright.distributions.folded import Folded
 from gradwright.distributions.transformed_distribution import TransformedDistribution
-from gradwright.distributions.transforms import AbsTransform, AffineTransform, ExpTransform
+from gradwright.distributions.transforms import AffineTransform, ExpTransform
 from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.face.elementwise import where
 
@@ -49,33 +50,14 @@ class Cauchy(Distribution):
         return math.log(4 * math.pi) + self.scale.log()
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Folded):
     """The absolute value of a Cauchy variable around 0."""
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args)
+        super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
 
-    scale = property(lambda self: self.base_dist.scale)
     mean = property(lambda self: self.scale.new_full(self.scale.shape, math.inf))
-    mode = property(lambda self: self.scale.new_zeros(self.scale.shape))
     variance = property(lambda self: self.base_dist.variance)
-
-    def log_prob(self, value: Any) -> Any:
-        value = self._checked(value)
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Any) -> Any:
-        return 2 * self.base_dist.cdf(self._checked(value)) - 1
-
-    def icdf(self, value: Any) -> Any:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Any:
-        return self.base_dist.entropy() - math.log(2)
 
 
 class Laplace(Distribution):

@@ -8,9 +8,9 @@ from typing import Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, ExponentialFamily
+from gradwright.distributions.folded import Folded
 from gradwright.distributions.transformed_distribution import TransformedDistribution
-from gradwright.distributions.transforms import AbsTransform, ExpTransform, StickBreakingTransform
-from gradwright.face.elementwise import where
+from gradwright.distributions.transforms import ExpTransform, StickBreakingTransform
 from gradwright.special import erf, erfinv
 
 
@@ -65,33 +65,14 @@ class LogNormal(TransformedDistribution):
         return self.base_dist.entropy() + self.loc
 
 
-class HalfNormal(TransformedDistribution):
+class HalfNormal(Folded):
     """The absolute value of a normal variable of mean 0."""
 
-    arg_constraints = {"scale": constraints.positive}
-    support = constraints.nonnegative
-    has_rsample = True
-
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args)
+        super().__init__(Normal(0, scale, validate_args=False), validate_args)
 
-    scale = property(lambda self: self.base_dist.scale)
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
-    mode = property(lambda self: self.scale.new_zeros(self.scale.shape))
     variance = property(lambda self: self.scale**2 * (1 - 2 / math.pi))
-
-    def log_prob(self, value: Any) -> Any:
-        value = self._checked(value)
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Any) -> Any:
-        return 2 * self.base_dist.cdf(self._checked(value)) - 1
-
-    def icdf(self, value: Any) -> Any:
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Any:
-        return self.base_dist.entropy() - math.log(2)
 
 
 class LogisticNormal(TransformedDistribution):

@@ -14,6 +14,7 @@ from gradwright.creation import ones_like
 from gradwright.face.join import cat
 from gradwright.face.order import topk
 from gradwright.nn.module import Module
+from gradwright.nn.utils.hooked import undone
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
@@ -286,12 +287,9 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
 
 def remove(module: Module, name: str) -> Module:
     """Make a pruned parameter an ordinary one, which stays pruned. ValueError if it is not pruned."""
-    for key, hook in list(module._forward_pre_hooks.items()):
-        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    if not undone(module, lambda hook: isinstance(hook, BasePruningMethod) and hook._tensor_name == name):
+        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+    return module
 
 
 def is_pruned(module: Module) -> bool:

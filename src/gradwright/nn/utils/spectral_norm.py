@@ -9,6 +9,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
+from gradwright.nn.utils.hooked import undone
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 
@@ -85,9 +86,6 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Undo `spectral_norm`: the weight is a parameter again, as it is divided now. ValueError if there is none."""
-    for key, hook in list(module._forward_pre_hooks.items()):
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    if not undone(module, lambda hook: isinstance(hook, SpectralNorm) and hook.name == name):
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    return module

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
+from gradwright.nn.utils.hooked import undone
 from gradwright.nn.utils.parametrizations import _norm_except
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
@@ -59,9 +60,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Undo `weight_norm`: the weight is one parameter again. ValueError if there is none."""
-    for key, hook in list(module._forward_pre_hooks.items()):
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    if not undone(module, lambda hook: isinstance(hook, WeightNorm) and hook.name == name):
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    return module
