@@ -21,6 +21,7 @@ import pytest
 from hypothesis import settings
 
 import gradwright
+from gradwright.formatting import OPTIONS
 from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 
@@ -114,6 +115,30 @@ def seed() -> int:
     """Seed NumPy's global generator, so that a test draws the same numbers whatever ran before it."""
     np.random.seed(0)
     return 0
+
+
+def settings_now() -> dict[str, Any]:
+    return {
+        "set_printoptions": vars(OPTIONS).copy(),
+        "set_default_dtype": gradwright.get_default_dtype(),
+        "set_default_device": gradwright.get_default_device(),
+        "set_grad_enabled": gradwright.is_grad_enabled(),
+        "set_detect_anomaly": gradwright.is_anomaly_enabled(),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _settings_stay() -> Iterator[None]:
+    """A test that leaves a setting behind fails, and not some other test that happens to come after it."""
+    before = settings_now()
+    yield
+    after = settings_now()
+    left = {name: value for name, value in after.items() if value != before[name]}
+    if "set_printoptions" in left:
+        vars(OPTIONS).update(before["set_printoptions"])
+    gradwright.set_default_dtype(before["set_default_dtype"])
+    gradwright.set_default_device(before["set_default_device"])
+    assert not left, f"the test left these settings behind it: {left}"
 
 
 @pytest.fixture(scope="session")

@@ -1048,7 +1048,7 @@ def ctxvar_set():
 @effect
 def grad_mode_fn():
     def step():
-        gw.set_printoptions(precision=3)
+        gw.set_printoptions(precision=4)
         return w
 
     return step
