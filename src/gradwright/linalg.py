@@ -12,9 +12,6 @@ from gradwright.face.algebra.decompose import (
     eigh,
     eigvals,
     eigvalsh,
-    ldl_factor,
-    ldl_factor_ex,
-    ldl_solve,
     lu,
     lu_factor,
     lu_factor_ex,
@@ -23,6 +20,7 @@ from gradwright.face.algebra.decompose import (
     svdvals,
 )
 from gradwright.face.algebra.householder import householder_product
+from gradwright.face.algebra.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from gradwright.face.algebra.linalg import matmul
 from gradwright.face.algebra.matrix_function import matrix_function, matrix_log, matrix_sqrt
 from gradwright.face.algebra.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
@@ -60,5 +58,13 @@ __all__ = [
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonal of the matrices in two dims."""
+    """A view of the diagonal of the matrices in two dims: entries (i, i + offset).
+
+    Shapes: the result is A's without the two dims, and the diagonal last; a write into it goes into A. Raises
+    RuntimeError if the dims are the same, IndexError if one is out of range.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.diagonal(gw.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([1., 4.])
+    """
     return _diagonal(A, offset, dim1, dim2)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gradwright import backends, dtypes
+from gradwright import backends
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.face.algebra.matrices import (
@@ -16,7 +14,6 @@ from gradwright.face.algebra.matrices import (
     matrix,
     may_have_failed,
     no_info,
-    same_dtype,
     square,
     zeros,
 )
@@ -25,7 +22,6 @@ from gradwright.face.join import cat
 from gradwright.face.returns import return_type
 from gradwright.ops import decompose as _ops
 from gradwright.reading.require import require
-from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
     from gradwright._typing import (
@@ -33,8 +29,6 @@ if TYPE_CHECKING:
         QR,
         CholeskyInfo,
         Eigen,
-        LDLFactor,
-        LDLFactorInfo,
         LUFactor,
         LUFactorInfo,
         Tensor,
@@ -45,7 +39,6 @@ if TYPE_CHECKING:
 _CHOLESKY_EX = return_type("linalg_cholesky_ex", "L", "info")
 _EIG = return_type("linalg_eig", "eigenvalues", "eigenvectors")
 _EIGH = return_type("linalg_eigh", "eigenvalues", "eigenvectors")
-_LDL, _LDL_EX = (return_type(f"linalg_ldl_factor{s}", "LD", "pivots", *i) for s, i in (("", ()), ("_ex", ("info",))))
 _LU = return_type("linalg_lu", "P", "L", "U")
 _FACTOR = return_type("linalg_lu_factor", "LU", "pivots")
 _FACTOR_EX = return_type("linalg_lu_factor_ex", "LU", "pivots", "info")
@@ -54,12 +47,36 @@ _SVD = return_type("linalg_svd", "U", "S", "Vh")
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangle L of a positive-definite A = L L^H; if ``upper``, L^H. LinAlgError if there is none."""
+    """The lower triangle L of a Hermitian positive-definite A = L L^H; L^H if ``upper``.
+
+    Shapes: A is (..., n, n), of float32, float64, complex64 or complex128, and so is the result.
+
+    The derivative is that of Murray (2016), Hermitian, so that a step along it leaves A Hermitian.
+
+    Raises:
+        LinAlgError: A is not positive definite.
+        RuntimeError: A is not square, or of another dtype.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.cholesky(gw.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     return apply(_ops.cholesky, (square("linalg.cholesky", A),), {"upper": bool(upper), "check": True})
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> CholeskyInfo:
-    """`cholesky` without the error: where a leading minor is not positive, its order in ``info`` and NaN."""
+    """`cholesky` without the error: ``L`` and ``info``, 0 or the order of the first minor that is not positive.
+
+    Shapes: A is (..., n, n), L the same, ``info`` (...) of int32. What L holds of a matrix that failed is not to be
+    used: NaN here, a part of the triangle in PyTorch.
+
+    Raises LinAlgError for such a matrix only if ``check_errors``; RuntimeError as `cholesky` does.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.cholesky_ex(gw.tensor([[1.0, 2.0], [2.0, 1.0]])).info
+    tensor(2, dtype=torch.int32)
+    """
     static = {"upper": bool(upper), "check": check_errors}
     out = apply(_ops.cholesky, (square("linalg.cholesky", A),), static)
     if not may_have_failed(out):
@@ -76,7 +93,16 @@ def _factored(name: str, A: Any, pivot: bool) -> list[Any]:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> LUFactorInfo:
-    """`lu_factor` without the error: ``info`` numbers the first zero on the diagonal of U."""
+    """`lu_factor` without the error: ``LU``, ``pivots`` and ``info``, the place of the first zero on U's diagonal.
+
+    Shapes: A is (..., m, n), LU the same, ``pivots`` (..., min(m, n)) and ``info`` (...) of int32.
+
+    Raises RuntimeError for such a zero only if ``check_errors``; and for ``pivot=False``, which CPUs have not.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.lu_factor_ex(gw.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=torch.int32)
+    """
     packed, pivots, _ = _factored("linalg.lu_factor_ex", A, pivot)
     info = wrap(backends.namespace(packed.array).linalg.zero_pivot(packed.array))
     if check_errors:
@@ -89,12 +115,45 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactor:
-    """L (without its ones) and U packed in one, and LAPACK's row swaps, from 1. RuntimeError if U is singular."""
+    """L (without its ones) and U of A = P L U packed in one, and LAPACK's row swaps.
+
+    Row i was swapped with row pivots[i] - 1, in this order.
+
+    Shapes: A is (..., m, n), LU the same, ``pivots`` (..., min(m, n)) of int32. `lu_solve` solves with them.
+
+    Raises RuntimeError if U has a zero on its diagonal, and for ``pivot=False``, which CPUs have not.
+
+    >>> import gradwright as gw
+    >>> LU, pivots = gw.linalg.lu_factor(gw.tensor([[1.0, 2.0], [4.0, 2.0]]))
+    >>> LU
+    tensor([[4.0000, 2.0000],
+            [0.2500, 1.5000]])
+    >>> pivots
+    tensor([2, 2], dtype=torch.int32)
+    """
     return _FACTOR(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
 def lu(A: Tensor, *, pivot: bool = True) -> PLU:
-    """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper triangle."""
+    """A = P L U: a permutation, a lower triangle with ones on its diagonal, an upper triangle.
+
+    Shapes: A is (..., m, n), P (..., m, m), L (..., m, k) and U (..., k, n) with k = min(m, n). A singular A is no
+    error, but its derivative divides by the zeros on U's diagonal. P is constant.
+
+    Raises RuntimeError for ``pivot=False``, which CPUs have not.
+
+    >>> import gradwright as gw
+    >>> P, L, U = gw.linalg.lu(gw.tensor([[1.0, 2.0], [4.0, 2.0]]))
+    >>> L
+    tensor([[1.0000, 0.0000],
+            [0.2500, 1.0000]])
+    >>> U
+    tensor([[4.0000, 2.0000],
+            [0.0000, 1.5000]])
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [4., 2.]])
+    """
     packed, _, rows = _factored("linalg.lu", A, pivot)
     return _LU(permutation(packed, rows.array), *triangles(packed))
 
@@ -114,10 +173,23 @@ def triangles(packed: Any) -> tuple[Any, Any]:
 
 
 def qr(A: Tensor, mode: str = "reduced") -> QR:
-    """A = Q R, Q^H Q = 1, R upper triangular; Q square if "complete", left out if ``mode`` is "r".
+    """A = Q R, Q^H Q = 1, R upper triangular.
 
-    The derivative asks that the first min(m, n) columns of A are linearly independent; with "complete" and more rows
-    than columns there is none.
+    Shapes: A is (..., m, n), k = min(m, n). Q is (..., m, k) and R (..., k, n) if ``mode`` is "reduced"; (..., m, m)
+    and (..., m, n) if "complete"; Q is empty if "r". The signs of R's diagonal are LAPACK's, as in PyTorch.
+
+    The derivative asks that the first k columns of A are linearly independent; with "complete" and more rows than
+    columns there is none: RuntimeError in the backward pass. With "r" there is one, which PyTorch has not.
+
+    Raises RuntimeError for another mode, another dtype, fewer than 2 dims.
+
+    >>> import gradwright as gw
+    >>> Q, R = gw.linalg.qr(gw.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> (Q @ R).round(decimals=4)
+    tensor([[3., 1.],
+            [4., 2.]])
+    >>> R.shape, gw.linalg.qr(gw.ones(3, 2), "complete").Q.shape
+    (torch.Size([2, 2]), torch.Size([3, 3]))
     """
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
@@ -137,7 +209,11 @@ def _triangle(name: str, UPLO: str) -> str:
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
-    """Eigenvalues, ascending, and eigenvectors, as columns, of a Hermitian A, of which one triangle is read.
+    """A = V diag(L) V^H: eigenvalues L, ascending, and eigenvectors, V's columns, of a Hermitian A.
+
+    Shapes: A is (..., n, n), ``eigenvalues`` (..., n) and real, ``eigenvectors`` (..., n, n). One triangle is read, the
+    lower one unless UPLO is "U"; the gradient is Hermitian all the same. A vector's sign (phase) is open: a loss should
+    not depend on it.
 
     Vectors of equal eigenvalues have no derivative: LinAlgError in a backward pass that comes for one of them, and so
     in one for second derivatives of the values. `matrix_function` has all derivatives of V diag(f(L)) V^H there. The
@@ -146,13 +222,33 @@ def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
 
     Equal eigenvalues themselves have the derivative of a loss that treats them alike. For another, which has a kink
     there, the gradient is that of one basis, with a GradientWarning.
+
+    Raises RuntimeError for another UPLO, a matrix that is not square, another dtype.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.eigh(gw.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
     """
     static = {"uplo": _triangle("linalg.eigh", UPLO)}
     return _EIGH(*apply(_ops.eigh, (square("linalg.eigh", A),), static))
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """Eigenvalues, ascending, of a Hermitian A, of which one triangle is read; of equal ones as `eigh` says."""
+    """Eigenvalues, ascending, of a Hermitian A, of which one triangle is read: `eigh` without the vectors.
+
+    Shapes: A is (..., n, n), the result (..., n) and real. Derivatives, those at equal eigenvalues too, and errors:
+    `eigh`.
+
+    >>> import gradwright as gw
+    >>> A = gw.tensor([[2.0, 1.0], [1.0, 2.0]], requires_grad=True)
+    >>> largest = gw.linalg.eigvalsh(A)[1]
+    >>> largest.item()
+    3.0
+    >>> largest.backward()
+    >>> A.grad
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
     static = {"uplo": _triangle("linalg.eigvalsh", UPLO)}
     return apply(_ops.eigvalsh, (square("linalg.eigvalsh", A),), static)
 
@@ -164,15 +260,33 @@ def _finite(name: str, A: Any) -> Any:
 
 
 def eig(A: Tensor) -> Eigen:
-    """Eigenvalues and eigenvectors, as columns of length 1, both complex; of equal eigenvalues as `eigh` says.
+    """A V = V diag(L): eigenvalues L and eigenvectors, V's columns, of length 1; both complex, in LAPACK's order.
 
-    LinAlgError in a backward pass, too, if equal eigenvalues share a vector (A is defective).
+    Shapes: A is (..., n, n), ``eigenvalues`` (..., n), ``eigenvectors`` (..., n, n). Of equal eigenvalues as `eigh`
+    says. A vector's phase is open: a loss should not depend on it (PyTorch raises an error where one does, which is not
+    done here).
+
+    Raises:
+        RuntimeError: A holds infinities or NaN, is not square, or of another dtype.
+        LinAlgError: in a backward pass, equal eigenvalues share a vector (A is defective), or the loss needs the
+            vectors of equal ones.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.eig(gw.tensor([[0.0, -1.0], [1.0, 0.0]])).eigenvalues
+    tensor([0.+1.j, 0.-1.j])
     """
     return _EIG(*apply(_ops.eig, (_finite("linalg.eig", A),), {}))
 
 
 def eigvals(A: Tensor) -> Tensor:
-    """Eigenvalues, complex; of equal ones as `eig` says."""
+    """Eigenvalues, complex, in LAPACK's order: `eig` without the vectors; of equal ones as `eig` says.
+
+    Shapes: A is (..., n, n), the result (..., n). Raises RuntimeError for infinities and NaN (PyTorch gives NaN).
+
+    >>> import gradwright as gw
+    >>> gw.linalg.eigvals(gw.tensor([[0.0, -1.0], [1.0, 0.0]]))
+    tensor([0.+1.j, 0.-1.j])
+    """
     return apply(_ops.eigvals, (_finite("linalg.eigvals", A),), {})
 
 
@@ -184,71 +298,38 @@ def _no_driver(name: str, driver: Any) -> None:
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> USVh:
-    """A = U diag(S) Vh, singular values descending; of equal ones, zeros among them, as `eigh` says.
+    """A = U diag(S) Vh, singular values descending, U^H U = 1 = Vh Vh^H.
+
+    Shapes: A is (..., m, n), k = min(m, n), S (..., k) and real; U is (..., m, m) and Vh (..., n, n) if
+    ``full_matrices``, else (..., m, k) and (..., k, n). Signs (phases) of the vectors are open, in pairs: a loss should
+    not depend on them.
 
     A function of the singular values, U diag(S f(S^2)) Vh, is A @ matrix_function(A.mH @ A, f). Vectors past the
     shorter side are any basis of their space. What they span has a derivative; LinAlgError where a loss tells them
     apart. In a matrix that is not square, a singular value of 0 leaves its vector on the longer side as open as those.
+    Of equal values, zeros among them, as `eigh` says.
+
+    Raises RuntimeError for a ``driver`` (CUDA's), another dtype, fewer than 2 dims.
+
+    >>> import gradwright as gw
+    >>> U, S, Vh = gw.linalg.svd(gw.tensor([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]]), full_matrices=False)
+    >>> S
+    tensor([2., 1.])
+    >>> U.shape, Vh.shape
+    (torch.Size([3, 2]), torch.Size([2, 2]))
     """
     _no_driver("linalg.svd", driver)
     return _SVD(*apply(_ops.svd, (matrix("linalg.svd", A),), {"full_matrices": bool(full_matrices)}))
 
 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """Singular values, descending; of equal ones as `eigh` says."""
+    """Singular values, descending: `svd` without the vectors; of equal ones as `eigh` says.
+
+    Shapes: A is (..., m, n), the result (..., min(m, n)) and real. Raises RuntimeError as `svd` does.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.svdvals(gw.tensor([[0.0, 2.0], [1.0, 0.0]]))
+    tensor([2., 1.])
+    """
     _no_driver("linalg.svdvals", driver)
     return apply(_ops.svdvals, (matrix("linalg.svdvals", A),), {})
-
-
-def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> LDLFactorInfo:
-    """`ldl_factor` without the error: ``info`` numbers the first zero on the diagonal of D."""
-    packed, pivots, info = apply(
-        _ops.ldl_factor, (square("torch.linalg.ldl_factor_ex", A),), {"hermitian": bool(hermitian)}
-    )
-    if check_errors:
-        require(info.array == 0, lambda: (
-            f"torch.linalg.ldl_factor_ex: Factorization could not be completed because D[{first(info)}] is zero"
-        ))  # fmt: skip
-    return _LDL_EX(packed, pivots, info)
-
-
-def ldl_factor(A: Tensor, *, hermitian: bool = False) -> LDLFactor:
-    """A = L D L^T (L^H if ``hermitian``) packed in one, D of blocks of 1 or 2, and LAPACK's pivots. Needs SciPy."""
-    return _LDL(*ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2])
-
-
-def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution of A X = B from `ldl_factor`'s result. Needs SciPy.
-
-    RuntimeError for pivots that are none of its: LAPACK would read and write outside the matrices.
-    """
-    square("torch.linalg.ldl_solve", LD, "LD")
-    matrix("torch.linalg.ldl_solve", B, "B", 3)
-    same_dtype("torch.linalg.ldl_solve", LD, B, "LD and B")
-    _pivots(LD.array, pivots)
-    batch = np.broadcast_shapes(LD.array.shape[:-2], B.array.shape[:-2])
-    whole = [x.expand(*batch, *x.array.shape[x.array.ndim - d :]) for x, d in ((LD, 2), (pivots, 1), (B, 2))]
-    return apply(_ops.ldl_solve, whole, {"hermitian": bool(hermitian)})
-
-
-def _pivots(factors: Any, pivots: Any) -> None:
-    """Raise RuntimeError unless ``pivots`` may be those of these factors: rows, negative ones in pairs of equals."""
-    found = backends.to_host(tensor_arg("torch.linalg.ldl_solve", pivots, "pivots", 2).array)
-    n = factors.shape[-1]
-    if found.dtype.kind not in "iu":
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {dtypes.of(found.dtype)}")
-    if found.shape != factors.shape[:-1]:
-        raise RuntimeError(
-            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-            f"{list(found.shape)} for LD with shape {list(factors.shape)}"
-        )
-    for row in found.reshape(-1, n).tolist() if found.size else ():
-        k = 0
-        while k < n:
-            two = row[k] < 0
-            if not 1 <= abs(row[k]) <= n or (two and row[k : k + 2] != [row[k]] * 2):
-                raise RuntimeError(
-                    f"torch.linalg.ldl_solve: pivots[..., {k}] is {row[k]}, but expected 1 to {n}, or two equal ones "
-                    f"from -{n} to -1 side by side. Did you properly pass the result of ldl_factor?"
-                )
-            k += 1 + two

@@ -43,7 +43,18 @@ def _reflectors(name: str, x: Any, tau: Any) -> tuple[Any, Any]:
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first columns, as many as A has, of Q = H_1 H_2 ... H_k."""
+    """The first columns, as many as A has, of Q = H_1 H_2 ... H_k, H_i = 1 - tau_i v_i v_i^H with v_i in column i of A.
+
+    Shapes: A is (..., m, n) with m >= n, its upper triangle not read; tau (..., k) with k <= n; the result (..., m, n).
+
+    Raises RuntimeError if m < n, k > n, the dims or dtypes do not fit.
+
+    >>> import gradwright as gw
+    >>> a, tau = gw.geqrf(gw.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> gw.linalg.householder_product(a, tau)
+    tensor([[-0.6000, -0.8000],
+            [-0.8000,  0.6000]])
+    """
     m, n = matrix("linalg.householder_product", A).array.shape[-2:]
     if m < n:
         raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "

@@ -52,15 +52,32 @@ def matrix_function(A: Tensor, f: Callable[[Any], Any]) -> Tensor:
 
 
 def matrix_sqrt(A: Tensor) -> Tensor:
-    """The square root of a positive-semidefinite A: `matrix_function` of sqrt. LinAlgError if A is indefinite.
+    """The square root of a positive-semidefinite A: `matrix_function` of sqrt.
 
-    Of a singular A the derivative is infinite where a loss reaches the root in the null space, and finite elsewhere.
+    Shapes: A is (..., n, n), Hermitian, and so is the result. Of a singular A the derivative is infinite where a loss
+    reaches the root in the null space, and finite elsewhere.
+
+    Raises LinAlgError if A is indefinite; RuntimeError if it is not Hermitian.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.matrix_sqrt(gw.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    tensor([[2., 0.],
+            [0., 3.]])
     """
     return _of("linalg.matrix_sqrt", A, sqrt)
 
 
 def matrix_log(A: Tensor) -> Tensor:
-    """The Hermitian logarithm of a positive-definite A: `matrix_function` of log. LinAlgError if there is none."""
+    """The Hermitian logarithm of a positive-definite A: `matrix_function` of log.
+
+    Shapes: A is (..., n, n), Hermitian, and so is the result. Raises LinAlgError if an eigenvalue is 0 or negative;
+    RuntimeError if A is not Hermitian.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.matrix_log(gw.eye(2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
     return _of("linalg.matrix_log", A, log)
 
 

@@ -40,7 +40,20 @@ def _numbers(name: str, x: Any, dtype: Any) -> Any:
 
 
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
-    """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros."""
+    """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros.
+
+    Shapes: x of any, the result without ``dim`` (of size 1 there if ``keepdim``), real. ``dtype`` converts x first. The
+    slope at 0 is 0 for ord 2, a subgradient; of equal largest (smallest) entries each gets an equal share.
+
+    Raises:
+        RuntimeError: x is of integers or booleans; the dtype is narrower or real where x is complex; a negative ``ord``
+            or inf of no entries.
+        TypeError: ``ord`` is no number.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.vector_norm(gw.tensor([3.0, -4.0])), gw.linalg.vector_norm(gw.tensor([3.0, -4.0]), float("inf"))
+    (tensor(5.), tensor(4.))
+    """
     x = _numbers("linalg.vector_norm", x, dtype)
     if isinstance(ord, (str, type(None))):
         raise TypeError(f"linalg.vector_norm(): argument 'ord' (position 2) must be Number, not {kind(ord)}")
@@ -75,8 +88,20 @@ def matrix_norm(A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -
                 dtype: DType = None) -> Tensor:  # fmt: skip
     """Norm of the matrices in two dims.
 
-    "fro"; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest; 1 and -1, the largest and
-    smallest sum of a column's magnitudes; inf and -inf, of a row's.
+    Args:
+        A: (..., m, n), of floating-point or complex numbers.
+        ord: "fro"; "nuc", the sum of the singular values; 2 and -2, the largest and the smallest; 1 and -1, the largest
+            and smallest sum of a column's magnitudes; inf and -inf, of a row's.
+        dim: the two dims, which the result has not, or has of size 1 if ``keepdim``.
+        keepdim: whether they stay.
+        dtype: what A is converted to first.
+
+    Raises RuntimeError for another ``ord``, equal dims, fewer than 2, integers, a narrower dtype.
+
+    >>> import gradwright as gw
+    >>> A = gw.tensor([[1.0, -2.0], [3.0, 4.0]])
+    >>> gw.linalg.matrix_norm(A, 1), gw.linalg.matrix_norm(A, float("inf"))
+    (tensor(6.), tensor(7.))
     """
     name = "linalg.matrix_norm"
     if tensor_arg(name, A, "A").array.ndim < 2:
@@ -98,7 +123,15 @@ def matrix_norm(A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -
 
 def norm(A: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *,
          dtype: DType = None) -> Tensor:  # fmt: skip
-    """`vector_norm` over one dim, or over all if no ``ord`` is named; else `matrix_norm` over two."""
+    """`vector_norm` over one dim, or over all if no ``ord`` is named; else `matrix_norm` over two.
+
+    Shapes: A of any, the result without ``dim``, or with size 1 there if ``keepdim``. With an ``ord``, RuntimeError
+    unless it is over 1 or 2 dims; and as those two raise it.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.norm(gw.tensor([[3.0, 0.0], [0.0, 4.0]])), gw.linalg.norm(gw.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
+    (tensor(5.), tensor(4.))
+    """
     tensor_arg("linalg.norm", A, "A")
     axes: Any = dim if dim is None or isinstance(dim, (tuple, list)) else (dim,)
     if ord is None:
@@ -117,7 +150,18 @@ def norm(A: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: b
 
 
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
-    """Condition number |A| |A^-1| in a norm of `matrix_norm`; with 2 (the default) or -2 of any matrix."""
+    """Condition number |A| |A^-1| in a norm of `matrix_norm`; with 2 (the default) or -2 of any matrix.
+
+    Shapes: A is (..., m, n), m = n but for 2 and -2, the result (...); with 2 infinite or huge for a singular A, NaN
+    for 0.
+
+    Raises RuntimeError for another norm or a matrix that is not square; LinAlgError for a singular one but for 2 and -2
+    (PyTorch: inf).
+
+    >>> import gradwright as gw
+    >>> gw.linalg.cond(gw.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(2.)
+    """
     if p in (None, 2, -2):
         values = svdvals(matrix("linalg.cond", A))
         if not A.array.size:
@@ -133,6 +177,14 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
 
 def matrix_rank(A: Tensor, tol: float | Tensor | None = None, hermitian: bool = False, *,
                 atol: float | Tensor | None = None, rtol: float | Tensor | None = None) -> Tensor:  # fmt: skip
-    """How many singular values exceed max(atol, rtol times the largest); `pinv` has the defaults. ``tol`` is atol."""
+    """How many singular values exceed max(atol, rtol times the largest); `pinv` has the defaults. ``tol`` is atol.
+
+    Shapes: A is (..., m, n), the result (...) of int64, without gradient. ``hermitian`` says that A is, and takes the
+    sizes of eigenvalues. Raises RuntimeError for fewer than 2 dims or another dtype.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.matrix_rank(gw.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
+    """
     low, high = tolerances(matrix("linalg.matrix_rank", A), atol if tol is None else tol, rtol)
     return rank(_abs(eigvalsh(A.detach())) if hermitian else svdvals(A.detach()), low, high)

@@ -30,7 +30,14 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Inner products along ``dim``, ``x`` conjugated; the other dims broadcast."""
+    """Inner products sum conj(x) y along ``dim``; the other dims broadcast.
+
+    Raises RuntimeError if the dtypes differ or the sizes do not broadcast.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.vecdot(gw.tensor([[1.0, 2.0], [3.0, 4.0]]), gw.tensor([1.0, 1.0]))
+    tensor([3., 7.])
+    """
     a, b = tensor_arg("linalg.vecdot", x, "x"), tensor_arg("linalg.vecdot", y, "y", 2)
     same_dtype("linalg.vecdot", a, b, "x and y")
     return (mul(a.conj() if dtypes.kind(a.array.dtype) == "c" else a, b)).sum(dim, dtype=a.dtype)
@@ -121,7 +128,14 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 
 def vector_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """Cross products of the vectors along ``dim``, of length 3; the other dims broadcast."""
+    """Cross products x y of the vectors along ``dim``: entry i is x[i+1] y[i+2] - x[i+2] y[i+1], counted round.
+
+    Shapes: both have size 3 in ``dim``; the other dims broadcast. Raises RuntimeError for another size there.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.cross(gw.tensor([1.0, 0.0, 0.0]), gw.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
     return _crossed("linalg.cross", tensor_arg("cross", input), tensor_arg("cross", other, "other", 2), dim)
 
 
@@ -140,7 +154,16 @@ def _order(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors."""
+    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors.
+
+    Shapes: (n0, n1), (n1, n2), ..., (nk-1, nk) to (n0, nk); a vector at an end has its size left out of the result.
+
+    Raises RuntimeError for fewer than two tensors, and for dims, sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.multi_dot([gw.ones(2, 3), gw.ones(3, 4), gw.ones(4)])
+    tensor([12., 12.])
+    """
     xs = tensor_list("multi_dot", tensors)
     if len(xs) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(xs)}")
@@ -177,7 +200,17 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 def powers(x: Tensor, N: int | None = None) -> Tensor:
-    """Powers 0 to N - 1 (by default as many as entries) of the entries of ``x``, in a new last dim."""
+    """Powers 0 to N - 1 (by default as many as entries) of the entries of ``x``, in a new last dim.
+
+    Shapes: x is (..., n), the result (..., n, N). Booleans become int64 (PyTorch refuses them). Raises RuntimeError if
+    N is given and below 2.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.vander(gw.tensor([1.0, 2.0, 3.0]))
+    tensor([[1., 1., 1.],
+            [1., 2., 4.],
+            [1., 3., 9.]])
+    """
     x = tensor_arg("linalg.vander", x, "x")
     x = x if x.array.ndim else x.reshape(1)
     shape = x.array.shape

@@ -33,12 +33,30 @@ _LSTSQ = return_type("linalg_lstsq", "solution", "residuals", "rank", "singular_
 
 
 def inv(A: Tensor) -> Tensor:
-    """A^-1. LinAlgError if A is singular."""
+    """A^-1, dA^-1 = -A^-1 dA A^-1. To solve A X = B, `solve` is quicker and loses fewer digits.
+
+    Shapes: A is (..., n, n), of float32, float64, complex64 or complex128, and so is the result.
+
+    Raises LinAlgError if A is singular; RuntimeError if it is not square, or of another dtype.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.inv(gw.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
+    """
     return apply(_ops.inv, (square("linalg.inv", A),), {"check": True})
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> InverseInfo:
-    """`inv` without the error: NaN where A is singular, and the number of its first zero pivot in ``info``."""
+    """`inv` without the error: ``inverse``, NaN where A is singular, and ``info``, the place of its first zero pivot.
+
+    Shapes: A is (..., n, n), ``inverse`` the same, ``info`` (...) of int32. Raises LinAlgError only if
+    ``check_errors``.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.inv_ex(gw.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=torch.int32)
+    """
     out = apply(_ops.inv, (square("linalg.inv", A),), {"check": check_errors})
     return _INV_EX(out, _pivot_info(A, out))
 
@@ -83,18 +101,49 @@ def _solved(A: Any, B: Any, left: bool, check: bool) -> Any:
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """X with A X = B (X A = B if not ``left``); B may be a vector. LinAlgError if A is singular."""
+    """X with A X = B (X A = B if not ``left``).
+
+    Shapes: A is (..., n, n), B (..., n, k) ((..., k, n) if not ``left``), and so is X; leading dims broadcast. B of
+    shape (n,), or of A's without its last dim, is one right-hand side for each A. Derivatives: A^-H g for B, -A^-H g
+    X^H for A.
+
+    Raises LinAlgError if A is singular; RuntimeError for sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.solve(gw.tensor([[2.0, 0.0], [0.0, 4.0]]), gw.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
     return _solved(A, B, left, True)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> ResultInfo:
-    """`solve` without the error: NaN where A is singular, and the number of its first zero pivot in ``info``."""
+    """`solve` without the error: ``result``, NaN where A is singular, and ``info``, the place of its first zero pivot.
+
+    Shapes: as `solve`, ``info`` (...) of int32. Raises LinAlgError for a singular A only if ``check_errors``.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.solve_ex(gw.tensor([[1.0, 2.0], [2.0, 4.0]]), gw.ones(2)).info
+    tensor(2, dtype=torch.int32)
+    """
     out = _solved(A, B, left, check_errors)
     return _SOLVE_EX(out, _pivot_info(A, out))
 
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X with T X = B (X T = B if not ``left``), where T is one triangle of A, with ones on its diagonal if so said."""
+    """X with T X = B (X T = B if not ``left``), where T is one triangle of A.
+
+    T has ones on its diagonal if ``unitriangular``, whatever A has.
+
+    Shapes: A is (..., n, n), B (..., n, k) ((..., k, n) if not ``left``), and so is X; leading dims broadcast. The
+    other triangle is not read and has gradient 0. A zero on the diagonal gives infinities or NaN, and no error.
+
+    Raises RuntimeError for sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.solve_triangular(gw.tensor([[2.0, 9.0], [1.0, 4.0]]), gw.tensor([[2.0], [5.0]]), upper=False)
+    tensor([[1.],
+            [1.]])
+    """
     _equation("linalg.solve_triangular", A, B, left)
     a, b = (A, B) if left else (A.mT, B.mT)
     static = {"upper": bool(upper) == bool(left), "unitriangular": bool(unitriangular)}
@@ -103,7 +152,18 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X with A X = B (A^H X = B if ``adjoint``, X A = B if not ``left``) from `lu_factor`'s result."""
+    """X with A X = B (A^H X = B if ``adjoint``, X A = B if not ``left``) from `lu_factor`'s result.
+
+    Shapes: LU is (..., n, n), ``pivots`` (..., n) of int32, B (..., n, k), and so is X.
+
+    Raises RuntimeError for pivots of another dtype, and sizes that do not fit.
+
+    >>> import gradwright as gw
+    >>> LU, pivots = gw.linalg.lu_factor(gw.tensor([[0.0, 2.0], [4.0, 0.0]]))
+    >>> gw.linalg.lu_solve(LU, pivots, gw.tensor([[2.0], [4.0]]))
+    tensor([[1.],
+            [1.]])
+    """
     if not left:
         return _adjoint(lu_solve(LU, pivots, _adjoint(B), adjoint=not adjoint))
     _equation("linalg.lu_solve", LU, B, True)
@@ -120,12 +180,33 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 
 def det(A: Tensor) -> Tensor:
-    """Determinant; its derivative, the cofactors, is right for singular matrices too."""
+    """Determinant; its derivative, the cofactors, is right for singular matrices too (PyTorch's may be 0 there).
+
+    Shapes: A is (..., n, n), the result (...). Raises RuntimeError if A is not square, or no floating-point or complex
+    tensor.
+
+    >>> import gradwright as gw
+    >>> A = gw.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
+    >>> gw.linalg.det(A).backward()
+    >>> A.grad
+    tensor([[ 4., -2.],
+            [-2.,  1.]])
+    """
     return apply(_ops.det, (square("linalg.det", A),), {})
 
 
 def slogdet(A: Tensor) -> SignLogDet:
-    """Sign (phase) of the determinant, and the logarithm of its absolute value: 0 and -inf if A is singular."""
+    """``sign`` (or phase) of the determinant and ``logabsdet``, the log of its size: 0 and -inf if A is singular.
+
+    Shapes: A is (..., n, n), both results (...). Neither overflows where the determinant does. d logabsdet = Re tr(A^-1
+    dA), LinAlgError in a backward pass for a singular A (PyTorch gives infinities). Raises RuntimeError as `det` does.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.slogdet(gw.tensor([[0.0, 1.0], [1.0, 0.0]]))
+    torch.return_types.linalg_slogdet(
+    sign=tensor(-1.),
+    logabsdet=tensor(0.))
+    """
     return _SLOGDET(*apply(_ops.slogdet, (square("linalg.slogdet", A),), {}))
 
 
@@ -136,16 +217,35 @@ def logdet(input: Tensor) -> Tensor:
 
 
 def matrix_exp(A: Tensor) -> Tensor:
-    """e**A; of halves too."""
+    """e**A = 1 + A + A^2/2 + ..., by scaling, a Padé approximant and squaring.
+
+    Shapes: A is (..., n, n), and so is the result, in A's dtype: halves are computed in float32. The derivative is that
+    of a matrix that holds A and the cotangent (Higham, 2008, Functions of Matrices, 3.2).
+
+    Raises RuntimeError if A is not square, or no floating-point or complex tensor.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.matrix_exp(gw.tensor([[0.0, 1.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     half = dtypes.of(tensor_arg("linalg.matrix_exp", A).array.dtype) in (dtypes.float16, dtypes.bfloat16)
     x = square("linalg.matrix_exp", to_dtype(A, dtypes.float32) if half else A)
     return to_dtype(apply(_ops.matrix_exp, (x,), {}), A.array.dtype)
 
 
 def matrix_power(A: Tensor, n: float) -> Tensor:
-    """A multiplied by itself n times; of the inverse of A if n < 0. For a float n of Hermitian A, by its eigenvalues.
+    """A multiplied by itself n times; its inverse if n < 0; 1 if n is 0. For a float n of Hermitian A, by eigenvalues.
 
-    The derivative is right where eigenvalues repeat. LinAlgError if v**n is not finite at one of them.
+    Shapes: A is (..., n, n), and so is the result. The derivative is right where eigenvalues repeat.
+
+    Raises LinAlgError for n < 0 of a singular A, and if v**n is not finite at an eigenvalue v; RuntimeError if A is not
+    square, or n a float and A not Hermitian.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.matrix_power(gw.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
     """
     n = number("matrix_power", "n", n)
     if isinstance(n, float):
@@ -184,9 +284,18 @@ def rank(values: Any, low: Any, high: Any) -> Any:
 
 def pinv(A: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False, *, atol: float | Tensor | None = None,
          rtol: float | Tensor | None = None) -> Tensor:  # fmt: skip
-    """Pseudo-inverse; singular values of at most max(atol, rtol times the largest) count as 0.
+    """Pseudo-inverse V diag(1/S) U^H; singular values of at most max(atol, rtol times the largest) count as 0.
 
-    By default atol is 0, and rtol (or ``rcond``) is eps times the longer side if no atol is given, else 0.
+    Shapes: A is (..., m, n), the result (..., n, m). By default atol is 0, and rtol (or ``rcond``) is eps times the
+    longer side if no atol is given, else 0. ``hermitian`` says that A is, and computes by `eigh`.
+
+    The derivative holds the rank (Golub and Pereyra, 1973), and needs no distinct singular values. Raises RuntimeError
+    for fewer than 2 dims, another dtype, a Hermitian A that is not square.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.pinv(gw.tensor([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000, 0.0000],
+            [0.0000, 0.0000, 0.2500]])
     """
     low, high = tolerances(matrix("linalg.pinv", A), atol, rcond if rtol is None else rtol)
     static = {"atol": low, "rtol": high, "hermitian": bool(hermitian)}
@@ -197,10 +306,19 @@ _DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> LeastSquares:
-    """The X of least |A X - B|, and of least size if there are several; B may be one vector for each A.
+    """The X of least |A X - B|, and of least size if there are several.
 
-    With it: the squared residuals (if A has more rows than columns and full rank, and the driver is not "gelsy"), the
-    rank (not of "gels", which takes full rank for granted), the singular values (of "gelsd" and "gelss"); else empty.
+    Shapes: A is (..., m, n), B (..., m, k) or one vector (..., m) for each A; X, ``solution``, is (..., n, k) or (...,
+    n). With it: the squared ``residuals`` (..., k) (if A has more rows than columns and full rank, and the driver is
+    not "gelsy"), the ``rank`` (not of "gels", which takes full rank for granted), the ``singular_values`` (of "gelsd"
+    and "gelss"); else empty. It is computed by `pinv`, whatever the ``driver``, and has its derivative.
+
+    Raises RuntimeError for another driver, and for sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> A = gw.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> gw.linalg.lstsq(A, gw.tensor([1.0, 3.0, 5.0])).solution.round(decimals=4)
+    tensor([1., 2.])
     """
     name, driver = "torch.linalg.lstsq", driver or "gelsy"
     if driver not in _DRIVERS:
@@ -229,7 +347,16 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of A as a map from its last dims to its first ``ind`` ones."""
+    """The inverse of A as a map from its last dims to its first ``ind`` ones.
+
+    Shapes: A is (*first, *last), ``ind`` dims in first and as many entries in both; the result is (*last, *first).
+
+    Raises RuntimeError if the entries differ in number or ``ind`` is not positive; LinAlgError for a singular map.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.tensorinv(gw.eye(4).reshape(4, 2, 2), ind=1).shape
+    torch.Size([2, 2, 4])
+    """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind' but got {ind}")
     first, last = A.array.shape[:ind], A.array.shape[ind:]
@@ -242,7 +369,17 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B; ``dims`` of A are moved to its end first."""
+    """X with tensordot(A, X, X.ndim) = B; ``dims`` of A are moved to its end first.
+
+    Shapes: A is (*B.shape, *X.shape), with as many entries in both halves.
+
+    Raises RuntimeError if they differ in number; LinAlgError for a singular map.
+
+    >>> import gradwright as gw
+    >>> gw.linalg.tensorsolve(2 * gw.eye(4).reshape(4, 2, 2), gw.arange(4.0))
+    tensor([[0.0000, 0.5000],
+            [1.0000, 1.5000]])
+    """
     if dims is not None:
         A = movedim(A, tuple(dims), tuple(range(-len(dims), 0)))
     shape = A.array.shape[B.array.ndim :]
