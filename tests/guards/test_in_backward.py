@@ -380,3 +380,27 @@ def test_a_doubt_is_told_only_of_what_a_second_derivative_reaches(weight):
         warnings.simplefilter("always")
         grad(g.sum() * weight, x)
     assert [w.category for w in caught] == ([GradientWarning] if weight else [])
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(0, 1)])
+def test_a_buffer_that_no_grad_writes_in_backward_does_not_require_grad_afterwards(T, part):
+    buffer = T.zeros(2, dtype=T.float64)
+
+    class Square(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            with T.no_grad():
+                buffer[part] += (g * x)[part]
+            return 2 * g * x
+
+    x = T.tensor([2.0, 3.0], dtype=T.float64, requires_grad=True)
+    (g,) = T.autograd.grad(Square.apply(x).sum(), x, create_graph=True)
+    assert not buffer.requires_grad
+    assert g.requires_grad
+    assert buffer.tolist() == [2.0, 3.0 if part == slice(None) else 0.0]

@@ -49,6 +49,7 @@ class Guard:
         scale: how large the cotangents are that a second derivative brings to what was returned.
         outer: what puts back what running forward again has left outside of ctx.
         doubted: the tensors whose history is not known, with what is one until backward is done.
+        written: the tensors without history into which `no_grad` blocks have written: cuts until backward is done.
     """
 
     known: tuple[Any, ...] = (None,)
@@ -64,6 +65,7 @@ class Guard:
         self.values: list[tuple[str, Any]] = []
         self.leaves: list[tuple[AccumulateGrad, Cut]] = []
         self.doubted: list[tuple[Any, Cut]] = []
+        self.written: dict[int, Any] = {}
 
     def note(self, how: str, t: Any) -> None:
         """Values of ``t`` leave at the user's line that runs now."""
@@ -82,7 +84,12 @@ class Guard:
                 o._node = self.cut(nodes, "no_grad()", place)
 
     def writing(self, t: Any) -> None:
-        """Writes are seen by versions."""
+        """Writes are seen by versions; a tensor written in a `no_grad` block is not to require grad after backward."""
+        owner = t if t._view is None else t._view.base
+        if now().records:
+            self.written.pop(id(owner), None)
+        elif owner._node is None:
+            self.written[id(owner)] = owner
 
     def drawing(self, source: Any) -> None:
         """Backward runs once."""
@@ -104,6 +111,8 @@ class Guard:
         for t, node in self.doubted:
             if t._node is node:
                 t._node = None
+        for t in self.written.values():
+            t._node = None
         if self.outer is not None:
             self.outer.restore()
 
@@ -130,7 +139,7 @@ class Guard:
         for node, cut in self.leaves:
             node._next = (cut,)
             node._hooked().tensor[-1] = partial(_reached, cut)
-        if self.doubted or self.outer is not None:  # one may be among them
+        if self.doubted or self.written or self.outer is not None:  # one may be among them
             grads = [g if g is None else share(wrap(g.array, g._node, g._counter), g) for g in grads]
         if not self.left:
             return list(grads)
