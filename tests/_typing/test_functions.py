@@ -27,15 +27,3 @@ def test_parameters_are_those_of_the_functions(kind):
     for function in MADE[kind]:
         found = parameters(function)
         assert found == expected, function.__name__
-
-
-@pytest.mark.parametrize("kind", ["Like", "RandomLike", "FullLike"])
-def test_functions_like_another_take_what_is_annotated(kind):
-    make = {"Like": gw.zeros_like, "RandomLike": gw.rand_like, "FullLike": gw.full_like}[kind]
-    named = {n for n, k in parameters(getattr(kinds, kind).__call__) if k is inspect.Parameter.KEYWORD_ONLY}
-    given = {"dtype": gw.float64, "device": "cpu", "requires_grad": True, "memory_format": gw.contiguous_format,
-             "layout": None, "generator": gw.Generator()}  # fmt: skip
-    rest = (2.0,) if kind == "FullLike" else ()
-    made = make(gw.ones(2), *rest, **{n: given[n] for n in named - {"layout"}})
-    assert made.dtype is gw.float64
-    assert made.requires_grad

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
-from gradwright._typing.names import DeviceLike, Dims, DType, Ints, MemoryFormat, Number, Operand
-from gradwright.random import Generator
+from gradwright._typing.names import DeviceLike, Dims, DType, Ints, Number, Operand
 from gradwright.tensor import Tensor
 
 P = ParamSpec("P")
@@ -108,35 +107,6 @@ class Listed(Protocol):
     def __get__(self, instance: None, owner: Any) -> Listed: ...
     @overload
     def __get__(self, instance: Any, owner: Any) -> Sized: ...
-
-
-class Like(Protocol):
-    """A function that makes a tensor of the size of another."""
-
-    __name__: str
-
-    def __call__(self, input: Tensor, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
-                 memory_format: MemoryFormat | None = None, layout: Any = None) -> Tensor: ...  # fmt: skip
-
-
-class RandomLike(Protocol):
-    """A function that draws a tensor of the size of another."""
-
-    __name__: str
-
-    def __call__(self, input: Tensor, *, generator: Generator | None = None, dtype: DType = None,
-                 device: DeviceLike = None, requires_grad: bool = False, memory_format: MemoryFormat | None = None,
-                 layout: Any = None) -> Tensor: ...  # fmt: skip
-
-
-class FullLike(Protocol):
-    """`full_like`."""
-
-    __name__: str
-
-    def __call__(self, input: Tensor, fill_value: Number, *, dtype: DType = None, device: DeviceLike = None,
-                 requires_grad: bool = False, memory_format: MemoryFormat | None = None,
-                 layout: Any = None) -> Tensor: ...  # fmt: skip
 
 
 class TriangleIndices(Protocol):

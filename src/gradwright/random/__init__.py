@@ -1,0 +1,22 @@
+"""Random numbers: PyTorch's functions; the generator behind them is in `backends.generator`."""
+
+from gradwright.backends.generator import initial_seed, manual_seed, seed
+from gradwright.random.laws import bernoulli, multinomial, normal, poisson
+from gradwright.random.laws import bernoulli_ as bernoulli_
+from gradwright.random.laws import cauchy_ as cauchy_
+from gradwright.random.laws import drawn_by as drawn_by
+from gradwright.random.laws import exponential_ as exponential_
+from gradwright.random.laws import geometric_ as geometric_
+from gradwright.random.laws import log_normal_ as log_normal_
+from gradwright.random.laws import normal_ as normal_
+from gradwright.random.laws import random_ as random_
+from gradwright.random.laws import uniform_ as uniform_
+from gradwright.random.plain import rand, rand_like, randint, randint_like, randn, randn_like, randperm
+from gradwright.random.streams import Generator, default_generator, get_rng_state, set_rng_state
+from gradwright.random.streams import fork_rng as fork_rng
+
+__all__ = [
+    "Generator", "bernoulli", "default_generator", "get_rng_state", "initial_seed", "manual_seed",
+    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "seed", "set_rng_state",
+]  # fmt: skip
