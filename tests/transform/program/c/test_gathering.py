@@ -71,6 +71,7 @@ def test_reading(compiler: None, case: Any) -> None:
     for exact in (False, True):
         found = run(lambda x, i: space.at(x, i, key=(ALL,) * axis + (HERE,)), x, where, exact=exact)
         same(found, np.take(x, where, axis=axis))
+    same(run(lambda x, i: space.take(x, i, axis=axis - x.ndim), x, where), np.take(x, where, axis=axis))
     within = x[tuple(ALL if k == axis else slice(n) for k, n in enumerate(along.shape))]
     same(run(lambda x, i: space.take_along_axis(x, i, axis=axis), x, along), np.take_along_axis(within, along, axis))
 

@@ -21,6 +21,9 @@ DONE: dict[str, Any] = {
     "one": (lambda x, i: space.at(x, i, key=(HERE,)), (X, np.array(2))),
     "entries": (lambda x, i: space.take_along_axis(x, i, axis=1), (X, np.zeros((4, 2, 6), int))),
     "fewer entries": (lambda x, i: space.take_along_axis(x, i, axis=1), (X, np.zeros((2, 7, 3), np.uint8))),
+    "taken": (lambda x, i: space.take(x, i, axis=0), (X, I)),
+    "taken from behind": (lambda x, i: space.take(x, i, axis=-1), (X, I)),
+    "a table taken": (lambda x, i: space.take(x, i, axis=1), (X, I.reshape(3, 1).astype(np.uint8) % 5)),
     "added": (lambda x, i, y: space.scatter_add(x, i, y, axis=0), (X, np.zeros((2, 5, 6), int), np.ones((2, 5, 6)))),
     "gradient": (lambda y, i: space.unindex(y, i, shape=(4, 5, 6), key=(HERE,)), (np.ones((3, 5, 6)), I)),
 }

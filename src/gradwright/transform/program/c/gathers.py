@@ -59,6 +59,9 @@ def _found(node: Node) -> Gather | None:
         return _along("take", args, args[1], args[0].shape, kwargs["axis"])
     if node.op == "scatter_add" and len(args) == 3 and {*kwargs} == {"axis"} and args[2].shape == args[1].shape:
         return _along("add", (args[0], args[2], args[1]), args[1], args[0].shape, kwargs["axis"])
+    if node.op == "take" and len(args) == 2 and {*kwargs} == {"axis"} and type(kwargs["axis"]) is int:
+        lead = kwargs["axis"] % len(args[0].shape) if args[0].shape else 0
+        return _keyed("take", args, args[0].shape, (*[_ALL] * lead, HERE), node.shape)
     if node.op == "at" and {*kwargs} == {"key"}:
         return _keyed("take", args, args[0].shape, kwargs["key"], node.shape)
     if node.op == "unindex" and {*kwargs} == {"shape", "key"} and isinstance(args[0], Node):
