@@ -22,6 +22,7 @@ from gradwright.backends import enter, generic, linalg, where_is
 from gradwright.backends.generic import Extended
 from gradwright.backends.host import on_host
 from gradwright.backends.jax_devices import put as bring
+from gradwright.backends.quotients import WholeByZeroError
 from gradwright.backends.scatter import filled
 from gradwright.backends.windows import Lattice
 
@@ -236,11 +237,11 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _whole(f: Any) -> Any:
-    """``f``, a quotient or remainder; ValueError for whole numbers by 0, of which JAX makes something."""
+    """``f``, a quotient or remainder; an error for whole numbers by 0, of which JAX makes something."""
 
     def call(x: Any, y: Any) -> Any:
         if x.dtype.kind in "iu" and not bool(jnp.all(y)):
-            raise ValueError("a whole number was divided by zero")
+            raise WholeByZeroError("a whole number was divided by zero")
         return f(x, y)
 
     return call

@@ -67,9 +67,13 @@ def _many_floats(x: Any) -> bool:
     return x.size > _SMALL and x.dtype.char in _ZERO
 
 
+class WholeByZeroError(RuntimeError, ValueError):
+    """A ValueError that operations explain, and a RuntimeError, as theirs are, where compiled programs raise it."""
+
+
 def _check(x: Any, y: Any) -> None:
     kind = x.dtype.kind
     if kind == "b":
         raise TypeError("booleans have no quotient")
     if kind in "iu" and not np.all(y):
-        raise ValueError("a whole number was divided by zero")
+        raise WholeByZeroError("a whole number was divided by zero")

@@ -180,6 +180,33 @@ def test_an_error_of_the_users_own_is_no_reason_to_stay_eager():
     assert step.programs.entries
 
 
+WRONG_VALUES = {
+    "a quotient": (lambda a, i: i // (i - 1), [gw.tensor([0, 3]), gw.tensor([1, 3])]),
+    "a remainder": (lambda a, i: i % i, [gw.tensor([2, 3]), gw.tensor([0, 3])]),
+    "rows": (lambda a, i: a[i] * 2, [gw.tensor([0, 1]), gw.tensor([0, 7])]),
+    "entries": (lambda a, i: gw.gather(a, 0, i[None]) * 2, [gw.tensor([0, 1]), gw.tensor([0, 7])]),
+    "classes": (lambda a, i: gw.nn.functional.cross_entropy(a[:2], i), [gw.tensor([0, 1]), gw.tensor([0, 7])]),
+    "factors": (lambda a, i: gw.linalg.cholesky(a * i[0]), [gw.tensor([1]), gw.tensor([-1])]),
+}
+
+
+@pytest.mark.parametrize("backend", ["plan", "c"])
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_wrong_values_raise_what_they_raise_eagerly(name, backend, compiler):
+    f, (right, wrong) = WRONG_VALUES[name]
+    a = gw.eye(3)
+    with pytest.raises((RuntimeError, IndexError)) as eagerly:
+        f(a, wrong)
+    step = gw.compile(f, backend=backend)
+    for _ in range(3):
+        assert gw.equal(step(a, right), f(a, right))
+    with pytest.raises((RuntimeError, IndexError)) as compiled:
+        step(a, wrong)
+    assert isinstance(compiled.value, eagerly.type)
+    assert gw.equal(step(a, right), f(a, right))
+    assert not step.programs.reason
+
+
 def loaded(net, opt, saved, k):
     if k == 4:
         saved["opt"] = copy.deepcopy(opt.state_dict())
