@@ -40,7 +40,7 @@ from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
 from gradwright.methods.placed import Placed, readable
-from gradwright.methods.subclasses import Subclasses
+from gradwright.methods.subclasses import Subclasses, alike, attributes
 from gradwright.ops import arithmetic, piecewise
 from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
@@ -156,7 +156,9 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Plac
         if not library(self.array).is_here(self.array):
             parts = "...", where, f"size={tuple(self.array.shape)}", f"dtype={self.dtype}", grad
             return f"tensor({', '.join(filter(None, parts))})"
-        return tensor_repr(to_host(self.array), device=where, grad=grad, default_dtype=dtypes.default().dtype)
+        prefix = "tensor(" if type(self).__module__.startswith("gradwright.") else f"{type(self).__name__}("
+        kind_of = dtypes.default().dtype
+        return tensor_repr(to_host(self.array), device=where, grad=grad, prefix=prefix, default_dtype=kind_of)
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
@@ -393,7 +395,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Plac
         return apply(op, arrays, static)
 
     def __copy__(self) -> Tensor:
-        return s.clone(self) if not self.is_leaf else alias_of(self).requires_grad_(self.requires_grad)
+        out = s.clone(self) if not self.is_leaf else alias_of(self).requires_grad_(self.requires_grad)
+        return alike(self, out, attributes(self))
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         if not self.is_leaf:
@@ -401,7 +404,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Plac
         copied = made_of(self, s.clone(alias_of(self)), "deepcopy()")
         out = memo[id(self)] = copied.requires_grad_(self.requires_grad)
         out._grad = copy.deepcopy(self.grad, memo)
-        return out
+        return alike(self, out, copy.deepcopy(attributes(self), memo))
 
     # -- conversion --
 

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
-from gradwright.methods.subclasses import dispatch, is_asked, own
+from gradwright.methods.subclasses import (
+    ASKING,
+    PROPERTIES,
+    SILENT,
+    TorchFunctionMode,
+    dispatch,
+    is_asked,
+    methods_that_ask,
+    own,
+)
 from gradwright.tensor import Tensor
 
-__all__ = ["handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
-           "is_tensor_like"]  # fmt: skip
+__all__ = [
+    "TorchFunctionMode", "get_ignored_functions", "get_overridable_functions", "get_testing_overrides",
+    "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+    "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+]  # fmt: skip
 
 def has_torch_function(relevant_args: Any) -> bool:
     """Whether one of the values has a ``__torch_function__`` of its own, that is to be asked."""
@@ -33,3 +50,79 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
 def is_tensor_like(inp: Any) -> bool:
     """Whether a value is a tensor, or has a ``__torch_function__``."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+
+
+def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A decorator of a function that asks what ``dispatcher`` gives of its arguments: the values to be asked."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(call, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def _home(path: str) -> Any:
+    """The module that programs have under PyTorch's name, or else gradwright's."""
+    return sys.modules.get("torch" + path.removeprefix("gradwright")) or sys.modules[path]
+
+
+@functools.cache
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """The functions that ask, by the module, or the class, that they are in."""
+    found: dict[Any, list[Any]] = {}
+    for path in ASKING:
+        home = _home(path)
+        names = [n for n in home.__all__ if n not in SILENT and isinstance(getattr(home, n, None), FunctionType)]
+        found[home] = [getattr(home, n) for n in names]
+    found[Tensor] = [*methods_that_ask().values(), *(getattr(Tensor, name).__get__ for name in PROPERTIES)]
+    return found
+
+
+@functools.cache
+def get_ignored_functions() -> set[Any]:
+    """Functions that take tensors and ask nothing."""
+    home = _home("gradwright")
+    return {getattr(home, name) for name in SILENT if isinstance(getattr(home, name, None), FunctionType)}
+
+
+@functools.cache
+def get_testing_overrides() -> dict[Any, Callable[..., Any]]:
+    """For each function that asks, one with its arguments that returns -1."""
+    return {f: _like(f) for functions in get_overridable_functions().values() for f in functions}
+
+
+def _like(function: Any) -> Callable[..., Any]:
+    def override(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    if isinstance(function, FunctionType):  # and no property
+        vars(override)["__signature__"] = inspect.signature(function)
+    return override
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is asked about as a method or a property of tensors."""
+    return func in get_overridable_functions()[Tensor]
+
+
+@functools.cache
+def _names() -> dict[Any, str]:
+    found = {getattr(Tensor, name).__get__: f"torch.Tensor.{name}.__get__" for name in PROPERTIES}
+    found |= {f: f"torch.Tensor.{name}" for name, f in methods_that_ask().items()}
+    for path in ASKING:
+        home, prefix = _home(path), "torch" + path.removeprefix("gradwright")
+        names = ((getattr(home, name, None), name) for name in home.__all__)
+        found |= {f: f"{prefix}.{name}" for f, name in names if isinstance(f, FunctionType)}
+    return found
+
+
+def resolve_name(f: Any) -> str | None:
+    """The name that programs have a function under, such as "torch.Tensor.add"; None if it is not one that asks."""
+    return _names().get(f)

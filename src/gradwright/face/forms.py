@@ -39,9 +39,18 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Bina
         for v in (x, y):
             if hasattr(v, "__array_namespace__") and not isinstance(v, (TensorBase, np.ndarray)):
                 raise _stranger(op, v)  # its own operator would only refuse a Tensor, or drop its history
-        return NotImplemented
+        return NotImplemented if strangers.ask is None else strangers.ask(method, *((y, x) if reflected else (x, y)))
 
-    return binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
+    method = binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
+    return method
+
+
+class _Strangers:
+    ask: Any = None
+
+
+strangers = _Strangers()
+"""``strangers.ask`` lets operands that are no tensors have a say; `gradwright.methods.subclasses` sets it."""
 
 
 def alike(op: Op, *values: Any) -> list[Any]:

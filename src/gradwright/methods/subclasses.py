@@ -1,41 +1,54 @@
 """Classes derived from Tensor: what operations on their instances are asked, and what they give.
 
 A class of a user's has PyTorch's ``__torch_function__(cls, func, types, args, kwargs)``: the default runs the function
-and makes its results instances of the class; one of its own decides what it does. Functions and methods are set to ask
-for it when the first such class is defined. Until then there is nothing to ask, and it costs nothing.
+and makes its results instances of the class; one of its own decides what it does. Functions, methods and operators are
+set to ask for it (`gradwright.methods.asking`) when the first such class is defined: until then it costs nothing.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
-from types import FunctionType, ModuleType
-from typing import Any
+from types import FunctionType
+from typing import Any, Self
 
+from gradwright.backends.devices import device
+from gradwright.dtypes import Size, dtype
 from gradwright.engine.base import TensorBase
 from gradwright.engine.view import alias_of
 from gradwright.errors import kind
+from gradwright.face.forms import strangers
 from gradwright.face.views import alias
+from gradwright.methods.asking import KNOWN, exchange
 
 _off: ContextVar[bool] = ContextVar("whether functions are run without asking", default=False)
 
-SPACES = ("gradwright", "gradwright.linalg", "gradwright.fft", "gradwright.special", "gradwright.nn.functional")
+ASKING = ("gradwright", "gradwright.linalg", "gradwright.fft", "gradwright.special", "gradwright.nn.functional")
 """The modules whose functions ask."""
 
 _NEVER = frozenset({
     "__init__", "__new__", "__init_subclass__", "__class__", "__getattribute__", "__getattr__", "__setattr__",
     "__delattr__", "__hash__", "__reduce__", "__reduce_ex__", "__torch_function__", "__dir__", "__sizeof__",
     "__subclasshook__", "__array_ufunc__", "__array_function__", "__array_namespace__", "__dlpack__",
-    "__dlpack_device__", "__array__", "__repr__", "__format__", "__deepcopy__", "__copy__", "__str__",
-    "as_subclass", "_make_subclass",
+    "__dlpack_device__", "__array__", "__repr__", "__format__", "__deepcopy__", "__copy__", "__str__", "__iter__",
+    "as_subclass", "_make_subclass", "_of",
 })  # fmt: skip
-_SILENT = frozenset({
+SILENT = frozenset({
     "as_tensor", "asarray", "detach", "from_dlpack", "from_numpy", "is_tensor", "tensor", "typename",
 })  # fmt: skip
 """Functions that take anything, and ask nothing of it; and `detach`, which looks at the line that it is called from."""
-_PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "data")
+PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "data")
+_METHODS = {f"__{sign}__": name for sign, name in (
+    ("add", "add"), ("radd", "add"), ("sub", "sub"), ("mul", "mul"), ("rmul", "mul"), ("truediv", "div"),
+    ("mod", "remainder"), ("matmul", "matmul"), ("neg", "neg"), ("abs", "abs"), ("lt", "lt"), ("le", "le"),
+    ("gt", "gt"), ("ge", "ge"), ("ne", "ne"), ("iadd", "add_"), ("isub", "sub_"), ("imul", "mul_"),
+    ("itruediv", "div_"), ("imod", "remainder_"), ("ifloordiv", "floor_divide_"),
+)}  # fmt: skip
+"""As which methods operators ask, as PyTorch's do; the others ask as themselves."""
+_SHORT = frozenset({"abs", "div", "div_", "eq", "ge", "gt", "le", "lt", "mul", "mul_", "ne", "neg", "sub", "sub_"})
+"""Names of methods that have a longer one, too."""
 
 
 class DisableTorchFunctionSubclass:
@@ -59,10 +72,15 @@ def own(value: Any) -> Any:
     if cls in _plain:
         return None
     found = getattr(cls, "__torch_function__", None)
-    return None if found is None or found is _disabled_torch_function_impl else found
+    if found is None or found is _disabled_torch_function_impl:
+        return None
+    return None if any(base.__module__ == "torch" for base in cls.__mro__) else found  # PyTorch's own has no say
 
 
-_plain: set[type] = set()
+_plain: set[type] = {
+    TensorBase, int, float, bool, complex, str, type(None), slice, type(...), range, dtype, device, Size,
+}  # fmt: skip
+KNOWN.update(_plain)
 
 
 def _disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -98,19 +116,112 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                     f"__torch_function__: {names}")  # fmt: skip
 
 
-def asking(func: Callable[..., Any]) -> Any:
-    """``func``, asking its arguments' classes first."""
+def ask(public: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``function(*args, **kwargs)``, which programs have as ``public``, or what the arguments' classes make of it."""
+    if not _off.get():
+        if _modes.get():
+            return _moded(_public.get(public, public), args, kwargs)
+        for value in _values(args, kwargs):
+            if own(value) is not None:
+                return dispatch(_public.get(public, public), args, kwargs)
+    return function(*args, **kwargs)
 
-    @functools.wraps(func)
+
+_modes: ContextVar[tuple[Any, ...]] = ContextVar("modes that functions ask first", default=())
+
+
+def _moded(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the innermost mode makes of a call, and while it does, the one around it is asked."""
+    *around, innermost = _modes.get()
+    token = _modes.set(tuple(around))
+    try:
+        types = tuple({type(value): None for value in _values(args, kwargs) if own(value) is not None})
+        return innermost.__torch_function__(public, types, args, kwargs)
+    finally:
+        _modes.reset(token)
+
+
+class TorchFunctionMode:
+    """A context in which its ``__torch_function__(func, types, args, kwargs)`` is asked of every call of a function."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """To be written in a derived class."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        ask_from_now_on()
+        _modes.set((*_modes.get(), self))
+        KNOWN.clear()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _modes.set(_modes.get()[:-1])
+        if not _modes.get():
+            KNOWN.update(_plain)
+
+
+def serving(function: Any, in_full: Any, name: str) -> Any:
+    """``function`` as programs get it under a name of PyTorch's: it asks from the start, even if no tensor is given.
+
+    ``in_full`` is the same function, with arguments besides.
+    """
+
+    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not _off.get():
-            for value in _values(args, kwargs):
-                if own(value) is not None:
-                    return dispatch(call, args, kwargs)
-        return func(*args, **kwargs)
+        for x in args:
+            if x.__class__ not in KNOWN:
+                return ask(call, in_full, args, kwargs)
+        return ask(call, in_full, args, kwargs) if kwargs else function(*args)
 
-    vars(call)["_asks"] = True
+    call.__name__ = name
+    _public.setdefault(function, call)
     return call
+
+
+_public: dict[Any, Any] = {}
+"""As what functions are known to programs."""
+
+
+def methods_that_ask() -> dict[str, FunctionType]:
+    """The methods and operators of tensors that ask, by name."""
+    tensor = sys.modules["gradwright.tensor"].Tensor
+    return {name: found for name in dir(tensor) if isinstance(found := getattr(tensor, name), FunctionType)
+            and name not in _NEVER | SILENT and (name.startswith("__") or not name.startswith("_"))}  # fmt: skip
+
+
+@functools.cache
+def ask_from_now_on() -> None:
+    """Set functions, methods and operators to ask, once."""
+    __import__("gradwright.nn")
+    methods = methods_that_ask()
+    for name, found in methods.items():
+        if methods.get(found.__name__) is not found or name in _SHORT:
+            found.__name__ = name
+    _public.update({found: methods[_METHODS.get(name, name)] for name, found in methods.items()})
+    functions = dict.fromkeys(methods.values())
+    for path in ASKING:
+        there = ((name, vars(sys.modules[path]).get(name)) for name in sys.modules[path].__all__)
+        functions |= {f: None for name, f in there if isinstance(f, FunctionType) and name not in SILENT}
+    for function in functions:
+        exchange(function, function, ask)
+
+
+def _stranger(operator: Any, *values: Any) -> Any:
+    """What values that are no tensors make of an operator; NotImplemented if they have no say."""
+    if _off.get() or all(own(value) is None for value in values):
+        return NotImplemented
+    ask_from_now_on()
+    return dispatch(_public[operator], values, {}) if operator in _public else NotImplemented
+
+
+strangers.ask = _stranger
+
+
+def _property(base: property) -> property:
+    def get(self: Any) -> Any:
+        return base.fget(self) if _off.get() else dispatch(base.__get__, (self,), {})  # type: ignore[misc]
+
+    return property(get, base.fset, base.fdel, base.__doc__)
 
 
 def _method(base: Any) -> Any:
@@ -123,41 +234,6 @@ def _method(base: Any) -> Any:
     return call
 
 
-def _property(base: property) -> property:
-    def get(self: Any) -> Any:
-        return base.fget(self) if _off.get() else dispatch(base.fget, (self,), {})  # type: ignore[misc]
-
-    return property(get, base.fset, base.fdel, base.__doc__)
-
-
-@functools.cache
-def _spaces_ask() -> None:
-    """Set the functions of the public modules to ask, once."""
-    changed: dict[int, tuple[Any, Any]] = {}
-    __import__("gradwright.nn")
-    for path in SPACES:
-        module = sys.modules[path]
-        for name in getattr(module, "__all__", ()):
-            found = getattr(module, name)
-            if isinstance(found, FunctionType) and name not in _SILENT:
-                changed[id(found)] = found, asking(found) if id(found) not in changed else changed[id(found)][1]
-                setattr(module, name, changed[id(found)][1])
-    for name, there in list(sys.modules.items()):
-        if name.partition(".")[0] == "torch" and isinstance(there, ModuleType):
-            for key, value in list(vars(there).items()):
-                if type(value) is FunctionType and id(value) in changed:
-                    vars(there)[key] = changed[id(value)][1]
-                elif type(value) is FunctionType and id(getattr(value, "__wrapped__", None)) in changed:
-                    vars(there)[key] = asking(value)
-
-
-def _parts(self: Any) -> Iterator[Any]:
-    """``iter(x)`` of an instance of a derived class: its parts are instances, too."""
-    if not self.array.ndim:
-        raise TypeError("iteration over a 0-d tensor")
-    return iter(self.unbind(0))
-
-
 class Subclasses:
     """What classes derived from Tensor inherit."""
 
@@ -167,20 +243,15 @@ class Subclasses:
         super().__init_subclass__(**kwargs)
         if cls.__module__.partition(".")[0] == "gradwright" or cls.__torch_function__ is _disabled_torch_function_impl:
             _plain.add(cls)
+            if not _modes.get():
+                KNOWN.add(cls)
             return
-        _spaces_ask()
+        ask_from_now_on()
         tensor = next(base for base in cls.__mro__ if base.__module__ == "gradwright.tensor")
         mine = {name for base in cls.__mro__[: cls.__mro__.index(tensor)] for name in vars(base)}
-        for name in dir(tensor):
-            found = getattr(tensor, name)
-            if name in mine or name in _NEVER:
-                continue
-            if name == "__iter__":
-                setattr(cls, name, _parts)
-            elif isinstance(found, FunctionType) and not isinstance(vars(object).get(name), FunctionType):
-                setattr(cls, name, _method(found))
-            elif name in _PROPERTIES and isinstance(found, property):
-                setattr(cls, name, _property(found))
+        for name in {*PROPERTIES, "detach"} - mine:
+            setattr(cls, name, _property(found) if isinstance(found := getattr(tensor, name), property)
+                    else _method(found))  # fmt: skip
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -217,6 +288,18 @@ class Subclasses:
             out: Any = alias(x)
         out.__class__ = cls
         return out
+
+
+def attributes(t: Any) -> dict[str, Any]:
+    """What the user has set on a tensor."""
+    return {name: value for name, value in t.__dict__.items() if name not in ("_frozen", "_gradient_of", "_now")}
+
+
+def alike(t: Any, copy: Any, its: dict[str, Any]) -> Any:
+    """The copy of a tensor, of its class and with these attributes."""
+    copy.__class__ = t.__class__
+    copy.__dict__.update(its)
+    return copy
 
 
 def _become(out: Any, cls: type, given: list[int]) -> Any:

@@ -22,6 +22,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from gradwright.absent import Absent
+from gradwright.methods.subclasses import ASKING, SILENT, serving
 from gradwright.torch_names.known import WITH_OUT, is_known, table
 from gradwright.torch_names.mentions import mentioned
 from gradwright.torch_names.out import taking_out
@@ -149,9 +150,11 @@ def _names(module: str) -> dict[str, Any]:
 
 
 def _served(module: str, name: str, value: Any) -> Any:
-    """A value of ours as PyTorch's module has it: with ``out=`` where PyTorch's takes it."""
-    takes = isinstance(value, FunctionType) and module in WITH_OUT and name in table()[f"{module}:out"].public
-    return taking_out(value, name) if takes else value
+    """A value of ours as PyTorch's module has it: with ``out=`` where PyTorch's takes it, asking for subclasses."""
+    if not isinstance(value, FunctionType) or _source(module) not in ASKING or name in SILENT:
+        return value
+    takes = module in WITH_OUT and name in table()[f"{module}:out"].public
+    return serving(value, taking_out(value, name) if takes else value, name)
 
 
 def _public(source: ModuleType) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""Exchanging the code of functions: what they do for known classes, and what is asked of others."""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+import gradwright as gw
+from gradwright.engine.apply import binary, unary
+from gradwright.methods import asking
+from gradwright.ops import arithmetic, elementary
+
+
+class Odd:
+    """A class that is asked about."""
+
+
+def closed(k: Any) -> Any:
+    def function(x: Any, y: Any = 1, *rest: Any, _args: Any = 0, **named: Any) -> Any:
+        return x, y, k, rest, _args, named
+
+    return function
+
+
+def asked(public: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    return public, args, kwargs, function
+
+
+@pytest.fixture
+def exchange(monkeypatch):
+    monkeypatch.setattr(asking, "KNOWN", {int, gw.Tensor})
+    return lambda function: asking.exchange(function, "known", asked) or function
+
+
+def test_known_classes_get_what_the_function_gives(exchange):
+    f = exchange(closed(5))
+    assert f(1) == (1, 1, 5, (), 0, {})
+    assert f(1, 2, 3) == (1, 2, 5, (3,), 0, {})
+
+
+def test_other_classes_and_named_arguments_are_asked_as_they_were_given(exchange):
+    f, odd = exchange(closed(5)), Odd()
+    public, args, kwargs, before = f(odd, 2)
+    assert (public, args, kwargs) == ("known", (odd, 2), {})
+    assert before(odd, 2) == (odd, 2, 5, (), 0, {})
+    assert f(1, y=odd, _args=3)[1:3] == ((1,), {"y": odd, "_args": 3})
+
+
+def test_the_function_stays_itself_and_its_signature_too(exchange):
+    f = closed(1)
+    name, signature = f.__name__, inspect.signature(f)
+    assert exchange(f) is f
+    assert (f.__name__, inspect.signature(f)) == (name, signature)
+    assert isinstance(f, FunctionType)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: unary(elementary.exp), lambda: binary(arithmetic.multiply, lambda x, y: NotImplemented),
+    lambda: binary(arithmetic.multiply, lambda x, y: NotImplemented, reflected=True),
+])  # fmt: skip
+def test_quick_callables_stay_quick(exchange, make):
+    f = make()
+    arguments = [gw.tensor([1.0, 2.0], requires_grad=True), 3][: f.__code__.co_argcount]
+    before = f(*arguments)
+    exchange(f)
+    assert f.__code__.co_flags & inspect.CO_VARARGS == 0  # no other call in between
+    after = f(*arguments)
+    assert (after == before).all()
+    assert after.grad_fn.name() == before.grad_fn.name()
+    odd = Odd()
+    assert f(odd, *arguments[1:])[1] == (odd, *arguments[1:])
