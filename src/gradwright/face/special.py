@@ -18,7 +18,7 @@ from gradwright.ops import special as _special
 from gradwright.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Binary, Tensor, Unary
+    from gradwright._typing import Binary, Operand, Tensor, Unary
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
@@ -35,7 +35,7 @@ def fixed(op: Op, name: str, node: str | None = None, half: bool = False, **stat
     """A function of one tensor: ``op`` with these static arguments, under another name."""
     variant = op if node is None else op.variant(node)
 
-    def call(input: Any) -> Any:
+    def call(input: Tensor) -> Tensor:
         x = tensor_arg(name, input)
         d = dtypes.of(x.array.dtype)
         if d is dtypes.float16 and not half:
@@ -82,7 +82,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 def _incomplete(op: Op) -> Binary:
     refusing = without_slope(op, "x")
 
-    def call(input: Any, other: Any) -> Any:
+    def call(input: Operand, other: Operand) -> Tensor:
         pair = alike(op, tensor_arg(op.name, input), tensor_arg(op.name, other, "other", 2))
         d = dtypes.of(pair[0].array.dtype)
         if not d.is_floating_point:
