@@ -31,14 +31,26 @@ def floating_arg(function: str, value: Any, argument: str = "input", position: i
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x where abs x > lambd, else 0."""
+    """x where abs x > lambd, with slope 1, else 0, with slope 0.
+
+    Shape: any. Raises NotImplementedError unless of floating-point numbers.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.hardshrink(gw.tensor([-1.0, 0.5, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
     return apply_one(_activation.hardshrink, floating_arg("hardshrink", input), {"lambd": lambd})
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x above 0, weight x elsewhere; ``weight`` is one number, or one for each channel (dim 1 of ``input``).
 
-    Raises RuntimeError if the weight has another shape or dtype.
+    Shape: that of ``input``. The slope at 0 is ``weight``. Raises RuntimeError if the weight has another shape or
+    dtype.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.prelu(gw.tensor([[-1.0, -1.0, 2.0]]), gw.tensor([0.1, 0.2, 0.3]))
+    tensor([[-0.1000, -0.2000,  2.0000]])
     """
     x, weight = tensor_arg("prelu", input), tensor_arg("prelu", weight, "weight", 2)
     shape, w = x.array.shape, weight.array

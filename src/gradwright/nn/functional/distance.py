@@ -19,7 +19,17 @@ __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Cosine of the angle between vectors along ``dim``, whose lengths count as at least eps; the sizes broadcast."""
+    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) of vectors along ``dim``.
+
+    Shape: the sizes broadcast; the result is without ``dim``. Of parallel vectors the slope is 0; a length that eps
+    replaces is a constant.
+
+    Raises RuntimeError unless the common dtype is floating-point or complex, IndexError for a dim that is not there.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.cosine_similarity(gw.tensor([[1.0, 0.0], [3.0, 4.0]]), gw.tensor([[0.0, 1.0]]))
+    tensor([0.0000, 0.8000])
+    """
     a, b = tensor_arg("cosine_similarity", x1, "x1"), tensor_arg("cosine_similarity", x2, "x2", 2)
     product = mul(a, b)
     if dtypes.kind(product.array.dtype) not in "fc":
@@ -30,13 +40,28 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dim."""
+    """The p-norm of x1 - x2 + eps over the last dim.
+
+    Shape: (..., d) and (..., d), which broadcast, to (...), or (..., 1) if ``keepdim``. ``eps`` keeps the norm of equal
+    vectors off its kink at 0. Raises RuntimeError if the sizes do not broadcast.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.pairwise_distance(gw.tensor([[0.0, 0.0]]), gw.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     difference = tensor_arg("pairwise_distance", x1, "x1") - tensor_arg("pairwise_distance", x2, "x2", 2)
     return norm(difference + eps, p, -1, keepdim)
 
 
 def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The p-norms of the differences of all pairs of rows i < j of a matrix (n, d), in row-major order."""
+    """The p-norms of the differences of all pairs of rows i < j, in row-major order: (n, d) to (n (n - 1) / 2,).
+
+    The slope of equal rows is 0. Raises RuntimeError for other than 2 dims, or a negative p.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.pdist(gw.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
     x = tensor_arg("pdist", input)
     if x.array.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {x.array.ndim}D")
@@ -48,7 +73,14 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y_k = x1^T W_k x2 + b_k for x1 (..., n), x2 (..., m), W (out, n, m): (..., out)."""
+    """y_k = x1^T W_k x2 + b_k for x1 (..., n), x2 (..., m), W (out, n, m), b (out,) or None: (..., out).
+
+    Raises RuntimeError for sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.bilinear(gw.ones(5, 2), gw.ones(5, 3), gw.ones(4, 2, 3)).shape
+    torch.Size([5, 4])
+    """
     a, b = tensor_arg("bilinear", input1, "input1"), tensor_arg("bilinear", input2, "input2", 2)
     w = tensor_arg("bilinear", weight, "weight", 3)
     shapes = a.array.shape, b.array.shape, w.array.shape

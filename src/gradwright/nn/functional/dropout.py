@@ -46,19 +46,43 @@ def dropped(name: str, input: Any, p: float, training: bool, inplace: bool, *, c
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Entries set to 0 with probability p, the others divided by 1 - p."""
+    """Entries set to 0 with probability p, the others divided by 1 - p; the input itself unless ``training``.
+
+    Shape: any. Raises ValueError unless 0 <= p <= 1.
+
+    >>> import gradwright as gw
+    >>> x = gw.nn.functional.dropout(gw.ones(100), 0.5)
+    >>> sorted(set(x.tolist()))
+    [0.0, 2.0]
+    """
     return dropped("dropout", input, p, training, inplace, channels=False, alpha=False)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels of an input (n, channels, length), or without n."""
+    """`dropout` of whole channels of an input (n, channels, length), or without n.
+
+    Raises RuntimeError for other dims, ValueError unless 0 <= p <= 1.
+
+    >>> import gradwright as gw
+    >>> x = gw.nn.functional.dropout1d(gw.ones(1, 8, 3))
+    >>> bool((x == x[..., :1]).all())
+    True
+    """
     if input.ndim not in (2, 3):
         raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input.")
     return _channelwise("dropout1d", input, p, training, inplace, 3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels, (n, channels, height, width). Three dims count as (n, channels, length)."""
+    """`dropout` of whole channels, (n, channels, height, width). Three dims count as (n, channels, length).
+
+    Warns of other than 4 dims. Raises RuntimeError for fewer than 2, ValueError unless 0 <= p <= 1.
+
+    >>> import gradwright as gw
+    >>> x = gw.nn.functional.dropout2d(gw.ones(1, 8, 3, 3))
+    >>> bool((x == x[..., :1, :1]).all())
+    True
+    """
     if input.ndim != 4:
         more = "assuming that channel-wise 1D dropout behavior is desired" if input.ndim == 3 else "use dropout instead"
         warnings.warn(f"dropout2d: Received a {input.ndim}-D input, which is deprecated: {more}", stacklevel=2)
@@ -66,7 +90,15 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels, (n, channels, depth, height, width), or without n."""
+    """`dropout` of whole channels, (n, channels, depth, height, width), or without n.
+
+    Warns of other than 4 or 5 dims. Raises ValueError unless 0 <= p <= 1.
+
+    >>> import gradwright as gw
+    >>> x = gw.nn.functional.dropout3d(gw.ones(1, 8, 2, 2, 2))
+    >>> bool((x == x[..., :1, :1, :1]).all())
+    True
+    """
     if input.ndim not in (4, 5):
         warnings.warn(f"dropout3d: Received a {input.ndim}-D input, which is deprecated: use dropout", stacklevel=2)
     return _channelwise("dropout3d", input, p, training, inplace, 5)
@@ -81,10 +113,26 @@ def _channelwise(name: str, input: Any, p: float, training: bool, inplace: bool,
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout for `selu`: entries set to its lower limit, and all scaled so that mean 0 and variance 1 persist."""
+    """Dropout for `selu`: entries set to its lower limit, and all scaled so that mean 0 and variance 1 persist.
+
+    With a' = -1.7581 entries become a' with probability p, then a x + b, a = ((a'**2 p + 1) (1 - p))**-1/2, b = -a a' p
+    (arXiv:1706.02515). Shape: any. Raises ValueError unless 0 <= p <= 1.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.alpha_dropout(gw.zeros(100), 0.5, training=True).unique().shape
+    torch.Size([2])
+    """
     return dropped("alpha_dropout", input, p, training, inplace, channels=False, alpha=True)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels (dim 1)."""
+    """`alpha_dropout` of whole channels (dim 1): (n, channels, ...).
+
+    Raises RuntimeError for fewer than 2 dims, ValueError unless 0 <= p <= 1.
+
+    >>> import gradwright as gw
+    >>> x = gw.nn.functional.feature_alpha_dropout(gw.ones(1, 8, 3), 0.5, training=True)
+    >>> bool((x == x[..., :1]).all())
+    True
+    """
     return dropped("feature_alpha_dropout", input, p, training, inplace, channels=True, alpha=True)
