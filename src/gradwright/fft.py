@@ -9,6 +9,7 @@ that end in 2 transform two dims, in n several, all by default.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from gradwright.ops import fft as _ops
 from gradwright.reading.torch import one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gradwright._typing import DeviceLike, Dims, DType, Frequencies, Shift, Tensor, Transform, Transforms
 
 _FORMULAS = {"fft": _ops.transform, "rfft": _ops.half_transform, "irfft": _ops.real_transform}

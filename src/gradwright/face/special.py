@@ -18,7 +18,7 @@ from gradwright.ops import special as _special
 from gradwright.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import Binary, Operand, Tensor, Unary
+    from gradwright._typing import Binary, Number, Tensor, Unary
 
 __all__ = [
     "digamma", "erf", "erfc", "erfinv", "i0", "igamma", "igammac", "lgamma", "logit", "mvlgamma", "polygamma", "sinc",
@@ -79,10 +79,10 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return apply_one(_special.logit, x, {"eps": None if eps is None or eps < 0 else float(eps)})
 
 
-def _incomplete(op: Op) -> Binary:
+def _incomplete(op: Op) -> Any:
     refusing = without_slope(op, "x")
 
-    def call(input: Operand, other: Operand) -> Tensor:
+    def call(input: Tensor | Number, other: Tensor | Number) -> Tensor:
         pair = alike(op, tensor_arg(op.name, input), tensor_arg(op.name, other, "other", 2))
         d = dtypes.of(pair[0].array.dtype)
         if not d.is_floating_point:
@@ -94,4 +94,5 @@ def _incomplete(op: Op) -> Binary:
     return call
 
 
-igamma, igammac = _incomplete(_special.igamma), _incomplete(_special.igammac)
+igamma: Binary = _incomplete(_special.igamma)
+igammac: Binary = _incomplete(_special.igammac)

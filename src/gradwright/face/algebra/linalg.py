@@ -160,7 +160,16 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """y = input weight^T + bias: input (..., in), weight (out, in), bias (out,) or None."""
+    """y = input weight^T + bias.
+
+    Shape: input (..., in), weight (out, in), bias (out,) or None; the result (..., out).
+
+    Raises RuntimeError for sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.linear(gw.tensor([1.0, 2.0]), gw.tensor([[1.0, 0.0], [1.0, 1.0]]), gw.tensor([0.0, 10.0]))
+    tensor([ 1., 13.])
+    """
     x, weight = tensor_arg("linear", input), tensor_arg("linear", weight, "weight", 2)
     shapes = x.array.shape, weight.array.shape
     if weight.array.ndim != 2 or not x.array.ndim or shapes[0][-1] != shapes[1][1]:

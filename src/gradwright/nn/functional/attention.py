@@ -36,6 +36,12 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     weights. ``enable_gqa`` shares each head of k and v (dim -3) among several of q.
 
     Raises RuntimeError for tensors of fewer than 2 dims or of different dtypes, and for both masks at once.
+
+    >>> import gradwright as gw
+    >>> q = k = gw.zeros(2, 4)
+    >>> gw.nn.functional.scaled_dot_product_attention(q, k, gw.tensor([[1.0], [3.0]]), is_causal=True)
+    tensor([[1.],
+            [2.]])
     """
     q, k, v = (floating_arg("scaled_dot_product_attention", x, name)
                for name, x in (("query", query), ("key", key), ("value", value)))  # fmt: skip
@@ -112,8 +118,20 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     Keys and values are (s, n, ...); all three may leave out n. The second result is the weights (n, l, s), averaged
     over the heads or (n, heads, l, s), or None unless ``need_weights``. Masks are True, or -inf, where a key must not
     be seen: ``key_padding_mask`` (n, s), ``attn_mask`` (l, s) or (n heads, l, s). ``bias_k`` and ``bias_v`` are one key
-    and value more, ``add_zero_attn`` adds one of zeros. ``is_causal`` says that ``attn_mask`` is the causal one.
-    With ``batch_first``, query, key, value and result are (n, l, ...).
+    and value more, ``add_zero_attn`` adds one of zeros. ``is_causal`` says that ``attn_mask`` is the causal one. With
+    ``batch_first``, query, key, value and result are (n, l, ...).
+
+    Weights: ``in_proj_weight`` (3 width, width) and ``in_proj_bias`` (3 width,), ``out_proj_weight`` (width, width);
+    see `nn.MultiheadAttention`. Raises AssertionError for dims, sizes or dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.MultiheadAttention(4, 2)
+    >>> x = gw.ones(3, 1, 4)
+    >>> out, weights = gw.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, layer.in_proj_weight, layer.in_proj_bias, None, None, False, 0.0,
+    ...     layer.out_proj.weight, layer.out_proj.bias)
+    >>> out.shape, weights.shape
+    (torch.Size([3, 1, 4]), torch.Size([1, 3, 3]))
     """
     _check_dims(query, key, value, key_padding_mask, attn_mask)
     single, time, batch_dim = query.ndim == 2, int(batch_first), int(not batch_first)

@@ -83,6 +83,13 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 
     Raises IndexError for a target that is no class, RuntimeError for targets that are not int64 (or uint8, in a batch
     without further dims).
+
+    Shape: input (n, classes, ...) and target (n, ...), or (classes,) and (); the result () or, with "none", as the
+    target. With nothing to count the mean is NaN.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.nll_loss(gw.tensor([[-0.5, -1.0]]), gw.tensor([1]))
+    tensor(1.)
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("nll_loss", input), tensor_arg("nll_loss", target, "target", 2)
@@ -128,6 +135,15 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 
     A target of the input's own size holds the probability of each class. ``label_smoothing`` (0 to 1) mixes that much
     of equal probabilities into the targets.
+
+    Shape: input (n, classes, ...) and target (n, ...) of int64, or (classes,) and (). The gradient is softmax - target.
+
+    Raises IndexError for a target that is no class; RuntimeError for a smoothing outside [0, 1], probabilities that are
+    not of a floating-point dtype, sizes that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.cross_entropy(gw.tensor([[0.0, 0.0], [100.0, 0.0]]), gw.tensor([1, 1]), reduction="none")
+    tensor([  0.6931, 100.0000])
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("cross_entropy", input), tensor_arg("cross_entropy", target, "target", 2)
@@ -180,6 +196,12 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     """`cross_entropy` of what `linear` makes of input, linear_weight and linear_bias.
 
     Shapes: input (n, in) or (in,), linear_weight (classes, ..., in). ``options`` has no effect.
+
+    Raises RuntimeError for sizes that do not fit, and as `cross_entropy` does.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.linear_cross_entropy(gw.ones(2, 3), gw.zeros(4, 3), gw.tensor([0, 1]))
+    tensor(1.3863)
     """
     x, w = tensor_arg("linear_cross_entropy", input), tensor_arg("linear_cross_entropy", linear_weight, "linear_weight")
     shape, wide = x.array.shape, w.array.shape
@@ -215,7 +237,16 @@ def _rows(x: Any) -> Any:
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None,
                       reduction: str = "mean") -> Tensor:  # fmt: skip
-    """sum_i w max(0, margin - x_t + x_i)**p / classes over the classes i other than the target t; p is 1 or 2."""
+    """sum_i w max(0, margin - x_t + x_i)**p / classes over the classes i other than the target t; p is 1 or 2.
+
+    Shape: input (n, classes) and target (n,) of int64, or (classes,) and ().
+
+    Raises ValueError for another p, IndexError or RuntimeError for targets that do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.multi_margin_loss(gw.tensor([[0.5, 0.0, 2.0]]), gw.tensor([0]))
+    tensor(1.)
+    """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("multi_margin_loss", input), tensor_arg("multi_margin_loss", target, "target", 2)
     if p not in (1, 2):
@@ -246,6 +277,13 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     """sum_ij max(0, 1 - x_j + x_i)/classes over the targets j and the other classes i.
 
     A row of ``target``, of the size of ``input``, lists classes, up to the first -1.
+
+    Shape: (n, classes) each, or (classes,); the result () or, with "none", (n,). Raises RuntimeError for targets that
+    do not fit.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.multilabel_margin_loss(gw.tensor([[1.0, 0.0, 0.5]]), gw.tensor([[0, -1, 0]]))
+    tensor(0.1667)
     """
     how = mode(reduction, size_average, reduce)
     x, t = floating_arg("multilabel_margin_loss", input), tensor_arg("multilabel_margin_loss", target, "target", 2)
@@ -269,7 +307,15 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 size_average: bool | None = None, reduce: bool | None = None,
                                 reduction: str = "mean") -> Tensor:  # fmt: skip
-    """-t log s - (1 - t) log(1 - s) with s = sigmoid(x), its mean over the classes (the last dim)."""
+    """-t log s - (1 - t) log(1 - s) with s = sigmoid(x), its mean over the classes (the last dim).
+
+    Shape: (..., classes) each; the result () or, with "none", (...). ``weight`` broadcasts. Raises ValueError for
+    another ``reduction``.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.multilabel_soft_margin_loss(gw.zeros(1, 2), gw.tensor([[1.0, 0.0]]))
+    tensor(0.6931)
+    """
     how = mode(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     losses = losses if weight is None else losses * weight

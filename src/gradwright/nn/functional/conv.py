@@ -116,13 +116,32 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: In
 
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
            dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """Cross-correlation of images: input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW); see `conv1d`."""
+    """Cross-correlation of images: input (N, C, H, W) or (C, H, W), weight (O, C / groups, kH, kW).
+
+    The result is (N, O, H', W'). The formula is that of `conv1d` along both axes, H' = (H + 2 padding - dilation (kH -
+    1) - 1) // stride + 1 and W' likewise; stride, padding and dilation are one number or two.
+
+    Raises RuntimeError for sizes, groups or dtypes that do not fit, and windows larger than the padded input.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.conv2d(gw.ones(1, 3, 3), gw.ones(1, 1, 2, 2))
+    tensor([[[4., 4.],
+             [4., 4.]]])
+    """
     return _convolve(2, input, weight, bias, stride, padding, dilation, groups)
 
 
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints | str = 0,
            dilation: Ints = 1, groups: int = 1) -> Tensor:  # fmt: skip
-    """Cross-correlation of volumes: input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, *k); see `conv1d`."""
+    """Cross-correlation of volumes: input (N, C, D, H, W) or (C, D, H, W), weight (O, C / groups, *k).
+
+    Formula as `conv1d`; result (N, O, D', H', W'), sizes as `conv2d`; stride, padding and dilation are one number or
+    three. Errors are those of `conv2d`.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.conv3d(gw.ones(1, 1, 3, 3, 3), gw.ones(2, 1, 2, 2, 2)).shape
+    torch.Size([1, 2, 2, 2, 2])
+    """
     return _convolve(3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -170,13 +189,30 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
                      output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
-    """The adjoint of `conv2d` by its input: weight (C, O / groups, kH, kW); see `conv_transpose1d`."""
+    """The adjoint of `conv2d` by its input: (N, C, H, W) or (C, H, W), weight (C, O / groups, kH, kW).
+
+    Sizes as `conv_transpose1d`. Raises RuntimeError for sizes, groups or dtypes that do not fit, and an output_padding
+    that reaches stride and dilation.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.conv_transpose2d(gw.ones(1, 2, 2), gw.ones(1, 1, 2, 2))
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
+    """
     return _transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ints = 1, padding: Ints = 0,
                      output_padding: Ints = 0, groups: int = 1, dilation: Ints = 1) -> Tensor:  # fmt: skip
-    """The adjoint of `conv3d` by its input: weight (C, O / groups, kD, kH, kW); see `conv_transpose1d`."""
+    """The adjoint of `conv3d` by its input: weight (C, O / groups, kD, kH, kW); see `conv_transpose1d`.
+
+    Errors are those of `conv_transpose2d`.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.conv_transpose3d(gw.ones(1, 1, 2, 2, 2), gw.ones(1, 1, 2, 2, 2)).shape
+    torch.Size([1, 1, 3, 3, 3])
+    """
     return _transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 

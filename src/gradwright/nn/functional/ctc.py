@@ -35,6 +35,11 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequenc
     after which the two are the same.
 
     Raises RuntimeError for lengths that do not fit, or a blank that is no class.
+
+    >>> import gradwright as gw
+    >>> x = gw.full((3, 1, 2), 0.5).log()
+    >>> gw.nn.functional.ctc_loss(x, gw.tensor([[1]]), [3], [1]).exp()
+    tensor(1.3333)
     """
     how = mode(reduction)
     x, t = floating_arg("ctc_loss", log_probs, "log_probs"), tensor_arg("ctc_loss", targets, "targets", 2)

@@ -37,6 +37,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """The grid for `grid_sample` that maps a result of ``size`` (N, C, *out) through theta: (N, *out, n).
 
     theta: (N, n, n + 1), one affine map (matrix and shift) each, for n = 2 or 3 axes.
+
+    Raises NotImplementedError for a size of other than 4 or 5 numbers, ValueError for a theta that does not fit.
+
+    >>> import gradwright as gw
+    >>> theta = gw.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> gw.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
     """
     theta = tensor_arg("affine_grid", theta, "theta")
     align = _aligned(align_corners)
@@ -142,6 +150,15 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     outermost entries with ``align_corners``, else their outer edges. Modes: "bilinear" (in volumes trilinear),
     "nearest", "bicubic" (images only). Outside, ``padding_mode`` puts "zeros", the nearest entry ("border"), or the
     mirror image ("reflection").
+
+    Slopes by the grid are those of the polynomial between two entries, and 0 by "nearest".
+
+    Raises ValueError for another mode; RuntimeError for sizes and dtypes that do not fit.
+
+    >>> import gradwright as gw
+    >>> grid = gw.tensor([[[[0.0, 0.0], [1.0, 0.0]]]])
+    >>> gw.nn.functional.grid_sample(gw.tensor([[[[1.0, 2.0]]]]), grid, align_corners=True)
+    tensor([[[[1.5000, 2.0000]]]])
     """
     if mode not in MODES:
         raise ValueError(

@@ -83,7 +83,12 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
 
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The absolute error, abs(x - y); ``weight`` as in `mse_loss`."""
+    """The absolute error, abs(x - y); slope 0 where x = y. Arguments and errors are those of `mse_loss`.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.l1_loss(gw.tensor([1.0, 2.0]), gw.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
     how = mode(reduction, size_average, reduce)
     x, y = _pair("l1_loss", input, target)
     return _weighted(e.abs(x - y), x, weight, how, None if weight is None else weight.sum())
@@ -91,7 +96,16 @@ def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, red
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
-    """d**2/(2 beta) for a difference d of at most beta, abs d - beta/2 beyond; beta = 0 is `l1_loss`."""
+    """d**2/(2 beta) for a difference d of at most beta, abs d - beta/2 beyond; beta = 0 is `l1_loss`.
+
+    Shape: input and target alike (others broadcast, with a warning); the result () or, with "none", as they.
+
+    Raises RuntimeError for a negative ``beta``, ValueError for another ``reduction``.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.smooth_l1_loss(gw.tensor([1.0, 3.0]), gw.tensor([0.5, 0.0]), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
     beta = number("smooth_l1_loss", "beta", beta)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}")
@@ -102,7 +116,15 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond; ``weight`` multiplies each."""
+    """d**2/2 for a difference d of at most delta, delta (abs d - delta/2) beyond; ``weight`` multiplies each.
+
+    The mean with a ``weight`` is over the entries, not over the weights. Raises RuntimeError unless ``delta`` is
+    positive, ValueError for another ``reduction`` or size of ``weight``.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.huber_loss(gw.tensor([1.0, 3.0]), gw.zeros(2), reduction="none", delta=2.0)
+    tensor([0.5000, 4.0000])
+    """
     delta = number("huber_loss", "delta", delta)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, but got {delta}")
@@ -125,6 +147,12 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     """-t log x - (1 - t) log(1 - x) for probabilities x; each logarithm is at least -100.
 
     Raises RuntimeError for an x outside [0, 1], ValueError if the sizes differ.
+
+    Shape: input and target alike; ``weight`` broadcasts. RuntimeError for a target of another dtype.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.binary_cross_entropy(gw.tensor([0.5, 0.0]), gw.tensor([1.0, 1.0]), reduction="none")
+    tensor([  0.6931, 100.0000])
     """
     how = mode(reduction, size_average, reduce)
     x, t = _same_size("binary_cross_entropy", input, target)
@@ -139,7 +167,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: bool | None = None, reduce: bool | None = None,
                                      reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
-    """`binary_cross_entropy` of sigmoid(x), without overflow; ``pos_weight`` multiplies its first term."""
+    """`binary_cross_entropy` of sigmoid(x), without overflow; ``pos_weight`` multiplies its first term.
+
+    Shape: input and target alike; ``weight`` and ``pos_weight`` broadcast. Raises ValueError if the sizes differ.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.binary_cross_entropy_with_logits(gw.tensor(-1000.0), gw.tensor(1.0))
+    tensor(1000.)
+    """
     how = mode(reduction, size_average, reduce)
     x, t = _same_size("binary_cross_entropy_with_logits", input, target)
     if pos_weight is None:
@@ -154,6 +189,12 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     """t (log t - x) for log-probabilities x; with ``log_target`` t is given by its logarithm.
 
     ``reduction="batchmean"`` divides the sum by the length of dim 0: that is the Kullback-Leibler divergence.
+
+    0 where t is 0. "mean" divides by all entries, and warns. Raises RuntimeError for tensors of whole numbers.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.kl_div(gw.tensor([[0.5, 0.5]]).log(), gw.tensor([[1.0, 0.0]]), reduction="batchmean")
+    tensor(0.6931)
     """
     x, t = _pair("kl_div", input, target)
     for name, given in (("input", x), ("target", t)):
@@ -183,6 +224,10 @@ def poisson_nll_loss(
     """e**x - t x for the logarithm x of a Poisson rate, or x - t log(x + eps) for the rate itself.
 
     ``full`` adds Stirling's approximation of log t!, for t > 1.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.poisson_nll_loss(gw.tensor([0.0]), gw.tensor([2.0]))
+    tensor(1.)
     """
     how = mode(reduction, size_average, reduce)
     x, t = _pair("poisson_nll_loss", input, target)
@@ -200,6 +245,12 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
 
     ``var`` is a number, or a tensor of the input's size, or without its last dim or with one of length 1. Raises
     ValueError if it has another size or a negative entry.
+
+    ``eps`` is a floor for the value alone: the gradient by ``var`` is that above it.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.gaussian_nll_loss(gw.tensor([1.0]), gw.tensor([3.0]), gw.tensor([4.0]))
+    tensor(1.1931)
     """
     x, t = _pair("gaussian_nll_loss", input, target)
     v = var * ones_like(x) if isinstance(var, (int, float)) else tensor_arg("gaussian_nll_loss", var, "var", 3)
@@ -218,7 +269,12 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:  # fmt: skip
-    """x where the target is 1, max(0, margin - x) where it is -1."""
+    """x where the target is 1, max(0, margin - x) where it is -1; the sum of both where it is neither.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.hinge_embedding_loss(gw.tensor([0.5, 0.25]), gw.tensor([1.0, -1.0]), reduction="none")
+    tensor([0.5000, 0.7500])
+    """
     how = mode(reduction, size_average, reduce)
     x, t = _pair("hinge_embedding_loss", input, target)
     far = e.where(t != 1, (margin - x).clamp(min=0), 0.0)
@@ -228,7 +284,14 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                         size_average: bool | None = None, reduce: bool | None = None,
                         reduction: str = "mean") -> Tensor:  # fmt: skip
-    """max(0, margin - t (x1 - x2)): t = 1 wants the first larger, -1 the second. Raises RuntimeError if dims differ."""
+    """max(0, margin - t (x1 - x2)): t = 1 wants the first larger, -1 the second. Raises RuntimeError if dims differ.
+
+    The slope by x1 is 0 beyond the margin and -t up to it, at it too.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.margin_ranking_loss(gw.tensor([1.0, 2.0]), gw.tensor([2.0, 1.0]), gw.ones(2), reduction="none")
+    tensor([1., 0.])
+    """
     how = mode(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
@@ -240,7 +303,14 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:  # fmt: skip
-    """log(1 + e**(-t x)), without overflow. RuntimeError for a target that does not broadcast to the input's size."""
+    """log(1 + e**(-t x)), without overflow. RuntimeError for a target that does not broadcast to the input's size.
+
+    Targets are 1 and -1.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.soft_margin_loss(gw.tensor([0.0, 1000.0]), gw.tensor([1.0, -1.0]), reduction="none")
+    tensor([6.9315e-01, 1.0000e+03])
+    """
     x, t = _pair("soft_margin_loss", input, target)
     y = x * t
     if y.array.shape != x.array.shape:
@@ -254,7 +324,14 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """1 - c where the target is 1, max(0, c - margin) where it is -1, with the cosine c of two vectors (..., d)."""
+    """1 - c where the target is 1, max(0, c - margin) where it is -1, with the cosine c of two vectors (..., d).
+
+    Shape: (n, d), (n, d) and (n,), or (d,), (d,) and (). Raises RuntimeError for other dims.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.cosine_embedding_loss(gw.tensor([1.0, 0.0]), gw.tensor([0.0, 1.0]), gw.tensor(1))
+    tensor(1.)
+    """
     how = mode(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -277,6 +354,13 @@ def triplet_margin_loss(
     """max(0, margin + distance to the positive - distance to the negative), with `pairwise_distance`.
 
     ``swap`` takes the negative's distance to the positive where that is smaller.
+
+    Shape: (n, d) each, or (d,); the result () or, with "none", (n,). Raises ValueError unless ``margin`` is positive,
+    RuntimeError if dims differ.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.triplet_margin_loss(gw.zeros(1, 2), gw.zeros(1, 2), gw.tensor([[0.3, 0.4]])).round(decimals=4)
+    tensor(0.5000)
     """
     how = mode(reduction, size_average, reduce)
     return triplet_margin_with_distance_loss(
@@ -289,7 +373,17 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Any, Any], Any] | None = None,
     margin: float = 1.0, swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with any distance; without one, `pairwise_distance`."""
+    """`triplet_margin_loss` with any distance; without one, `pairwise_distance`.
+
+    ``distance_function`` takes two tensors and returns a tensor of distances. Errors are those of
+    `triplet_margin_loss`.
+
+    >>> import gradwright as gw
+    >>> far = gw.tensor([[0.25, 0.25]])
+    >>> l1 = lambda a, b: (a - b).abs().sum(-1)
+    >>> gw.nn.functional.triplet_margin_with_distance_loss(gw.zeros(1, 2), gw.zeros(1, 2), far, distance_function=l1)
+    tensor(0.5000)
+    """
     how = mode(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

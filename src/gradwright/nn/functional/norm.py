@@ -98,6 +98,15 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
     In training with the statistics of this input, which the running ones, if there are any, follow in place (with the
     variance over n - 1); otherwise with the running ones.
+
+    y = (x - mean) / sqrt(var + eps). Shape: (N, C, ...), the statistics and parameters (C,).
+
+    Raises ValueError in training on one value per channel; RuntimeError for fewer than 2 dims, other sizes or dtypes.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.batch_norm(gw.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
     x = floating_arg("batch_norm", input)
     shape, ndim = x.array.shape, x.array.ndim
@@ -140,6 +149,13 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
     The running statistics, if there are any, follow their means over the batch in place; they are used instead if
     ``use_input_stats`` is false.
+
+    Shape: (N, C, ...), the statistics and parameters (C,). Raises ValueError for one value per channel; RuntimeError
+    for other sizes or dtypes.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.instance_norm(gw.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
     """
     x = floating_arg("instance_norm", input)
     shape, ndim = x.array.shape, x.array.ndim
@@ -160,6 +176,12 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Each group of channels (dim 1) of each instance brought to mean 0 and variance 1, then weight y + bias.
 
     Raises RuntimeError if the channels do not divide into groups.
+
+    Shape: (N, C, ...), the parameters (C,). ValueError for one value per group.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.group_norm(gw.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     x = floating_arg("group_norm", input)
     shape = x.array.shape
@@ -200,7 +222,18 @@ def trailing(name: str, x: Any, normalized_shape: Any, **parameters: Any) -> tup
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None,
                eps: float = 1e-5) -> Tensor:  # fmt: skip
-    """The last dims, of sizes ``normalized_shape``, brought to mean 0 and variance 1, then weight y + bias."""
+    """The last dims, of sizes ``normalized_shape``, brought to mean 0 and variance 1, then weight y + bias.
+
+    y = (x - mean) / sqrt(var + eps) (arXiv:1607.06450). Shape: (..., *normalized_shape), the parameters
+    normalized_shape.
+
+    Raises RuntimeError for other sizes or dtypes.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.layer_norm(gw.tensor([[1.0, 3.0], [5.0, 7.0]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
+    """
     x = floating_arg("layer_norm", input)
     axis = trailing("layer_norm", x, normalized_shape, weight=weight, bias=bias)
     check_dtypes(x, weight, bias)
@@ -212,6 +245,13 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     """x / sqrt(mean x**2 + eps) over the last dims, of sizes ``normalized_shape``, times weight.
 
     ``eps=None`` is the spacing of the dtype at 1.
+
+    Shape: (..., *normalized_shape), the weight normalized_shape (arXiv:1910.07467). Raises RuntimeError for other
+    sizes.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.rms_norm(gw.tensor([3.0, 4.0]), (2,), gw.tensor([2.0, 1.0]))
+    tensor([1.6971, 1.1314])
     """
     x = tensor_arg("rms_norm", input)
     axis = trailing("rms_norm", x, normalized_shape, weight=weight)
@@ -221,7 +261,15 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """x divided by its p-norm along ``dim``, or by eps where that is larger."""
+    """x divided by its p-norm along ``dim``, or by eps where that is larger.
+
+    Shape: that of ``input``. What is divided by eps has the slope 1/eps. Raises IndexError for a dim that is not there.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.normalize(gw.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    tensor([[0.6000, 0.8000],
+            [0.0000, 0.0000]])
+    """
     x = tensor_arg("normalize", input)
     y = x / reduce.norm(x, p, dim, True).clamp(min=eps)
     return y if out is None else out.copy_(y)

@@ -112,6 +112,14 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     """x / (k + alpha m)**beta, m the mean of x**2 over ``size`` neighbouring channels; input (N, C, *size).
 
     Raises ValueError for an input of fewer than 3 axes.
+
+    Channels beyond the ends count as 0. RuntimeError unless ``size`` is positive.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.local_response_norm(gw.ones(1, 3, 1), 3, alpha=3.0, beta=1.0)
+    tensor([[[0.3333],
+             [0.2500],
+             [0.3333]]])
     """
     x = tensor_arg("local_response_norm", input)
     shape = x.array.shape

@@ -48,7 +48,14 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """The inverse of `pixel_shuffle`: (*, C, H r, W r) -> (*, C r r, H, W), r being ``downscale_factor``."""
+    """The inverse of `pixel_shuffle`: (*, C, H r, W r) -> (*, C r r, H, W), r being ``downscale_factor``.
+
+    Raises RuntimeError if the last two sizes do not divide by r, or there are fewer than 3 dims.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.pixel_unshuffle(gw.arange(4.0).reshape(1, 2, 2), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    """
     r = downscale_factor
     x, lead, c, h, w = _blocks("pixel_unshuffle", input, r, "downscale_factor")
     for name, length, at in (("height", h, -2), ("width", w, -1)):

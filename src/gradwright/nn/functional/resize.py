@@ -216,19 +216,40 @@ def _deprecated(name: str) -> None:
 
 def upsample(input: Tensor, size: int | list[int] | None = None, scale_factor: float | None = None,
              mode: str = "nearest", align_corners: bool | None = None) -> Tensor:  # fmt: skip
-    """`interpolate`, under its old name; warns."""
+    """`interpolate`, under its old name; warns.
+
+    >>> import gradwright as gw
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     gw.nn.functional.upsample(gw.tensor([[[0.0, 1.0]]]), size=4)
+    tensor([[[0., 0., 1., 1.]]])
+    """
     _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: int | list[int] | None = None, scale_factor: float | None = None) -> Tensor:
-    """`interpolate` by nearest entries; warns that this name is old."""
+    """`interpolate` by nearest entries; warns that this name is old.
+
+    >>> import gradwright as gw
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     gw.nn.functional.upsample_nearest(gw.tensor([[[0.0, 1.0]]]), size=4)
+    tensor([[[0., 0., 1., 1.]]])
+    """
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: int | list[int] | None = None,
                       scale_factor: float | list[float] | None = None) -> Tensor:  # fmt: skip
-    """`interpolate` by straight lines, corners aligned; warns that this name is old."""
+    """`interpolate` by straight lines, corners aligned; warns that this name is old.
+
+    >>> import gradwright as gw
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     gw.nn.functional.upsample_bilinear(gw.ones(1, 1, 2, 2), size=4).shape
+    torch.Size([1, 1, 4, 4])
+    """
     _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

@@ -28,6 +28,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Whole numbers of shape (*) as vectors (*, num_classes) that are 1 there and 0 elsewhere, in int64.
 
     ``num_classes=-1`` takes one more than the largest. Raises RuntimeError for negative or too large ones.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.one_hot(gw.tensor([0, 2]), 3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
     """
     x = tensor_arg("one_hot", tensor, "tensor")
     if dtypes.of(x.array.dtype) is not dtypes.int64:
@@ -94,6 +99,12 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     effect.
 
     Raises IndexError for an index out of range, RuntimeError unless ``weight`` is a matrix.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.embedding(gw.tensor([1, 0, 1]), gw.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.],
+            [3., 4.]])
     """
     i, w, padding = _checked("embedding", input, weight, padding_idx)
     _bounded(i, w, max_norm, norm_type)
@@ -112,6 +123,15 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     ``input`` holds indices: (bags, length), or one line of them that ``offsets`` cuts into bags (with
     ``include_last_offset`` the last offset is the end). Entries that are ``padding_idx`` do not count.
     ``per_sample_weights``, shaped like ``input``, multiply the rows of a sum.
+
+    Raises ValueError for arguments that do not go together, IndexError for an index out of range, RuntimeError for
+    offsets that do not begin at 0 or reach past the end, NotImplementedError for weights of other than sums.
+
+    >>> import gradwright as gw
+    >>> table = gw.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> gw.nn.functional.embedding_bag(gw.tensor([1, 0, 1]), table, gw.tensor([0, 2]), mode="sum")
+    tensor([[4., 6.],
+            [3., 4.]])
     """
     i, w = tensor_arg("embedding_bag", input), tensor_arg("embedding_bag", weight, "weight", 2)
     factor = per_sample_weights
