@@ -140,3 +140,17 @@ def test_threads_are_in_their_own_mode(T):
         found.append(T.ones(1).is_inference())
     assert found == [False, True]
     assert not T.ones(1).is_inference()
+
+
+@pytest.mark.parametrize("look", [lambda v: v.sum(), lambda v: v.grad_fn, lambda v: v.is_leaf, lambda v: v * v])
+def test_a_view_whose_base_was_written_keeps_its_history_through_inference_mode(T, leaf, look):
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    base = x * 1.0
+    view = base[1]
+    base.mul_(x)
+    with T.inference_mode():
+        look(view)
+        assert view.requires_grad
+    assert not view.is_leaf
+    (g,) = T.autograd.grad((view * view).sum(), x)  # of x**4
+    assert g.tolist() == [[0, 0], [108, 256]]

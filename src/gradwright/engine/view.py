@@ -100,9 +100,11 @@ def refresh(x: Any, always: bool = False) -> bool:
         if always or now().records:
             raise _forbidden(x, "its base or another view of its base has been")
         return moved
+    if now().inference:  # nothing can be recorded: it is read when that is over
+        return moved
     if base._node is None:
         base = wrap(base.array, severed())
-    _rehang(x, inside(partial(recording, not now().inference), resumed, read, base, view.steps)._node)
+    _rehang(x, inside(partial(recording, True), resumed, read, base, view.steps)._node)
     view.version = view.seen = x._counter[0]
     return moved
 
