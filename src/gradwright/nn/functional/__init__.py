@@ -1,6 +1,7 @@
 """The functions behind the modules: the same formulas, with their parameters handed in."""
 
 from gradwright.nn.functional.activation import *
+from gradwright.nn.functional.adaptive_pool import *
 from gradwright.nn.functional.attention import *
 from gradwright.nn.functional.classification import *
 from gradwright.nn.functional.conv import *

@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gradwright.nn.functional import conv as _conv
-from gradwright.nn.functional import pool as _pool
+from gradwright.nn.functional.adaptive_pool import adaptive_avg_pool1d, adaptive_max_pool1d_with_indices
 from gradwright.nn.functional.conv import (
     conv1d,
     conv2d,
@@ -19,7 +19,6 @@ from gradwright.nn.functional.conv import (
 from gradwright.nn.functional.grid import MODES, PADDINGS, affine_grid, grid_sample
 from gradwright.nn.functional.pixel import channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle
 from gradwright.nn.functional.pool import (
-    adaptive_avg_pool1d,
     avg_pool1d,
     max_pool1d,
     max_pool1d_with_indices,
@@ -62,7 +61,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
 def adaptive_max_pool1d(input: Tensor, output_size: Ints) -> Any:
     """`nn.functional.adaptive_max_pool1d` with ``return_indices=True``."""
-    return _pool.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return adaptive_max_pool1d_with_indices(input, output_size)
 
 
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int,

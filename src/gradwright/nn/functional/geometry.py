@@ -57,5 +57,6 @@ def family(name: str, make: Callable[[int], F], axes: Sequence[int] = (1, 2, 3))
         f = make(n)
         f.__name__ = f.__qualname__ = name.format(n)
         f.__doc__ = (f.__doc__ or "").replace("{n} axes", f"{n} axes" if n > 1 else "one axis").replace("{n}", str(n))
+        f.__doc__ = f.__doc__.replace("{fours}", ", ".join("4" * n)).replace("{twos}", ", ".join("2" * n))
         made.append(f)
     return made
