@@ -16,9 +16,9 @@ import gradwright as gw
 from gradwright.nn.functional import aten, top
 
 LOADED = {
-    "autograd", "backends", "contract", "creation", "dtypes", "engine", "errors", "face", "fft", "formatting",
-    "function", "guards", "interpreter", "later", "linalg", "methods", "neighbours", "op", "ops", "pages", "random",
-    "reading", "special", "tensor", "transform", "watchers", "xp",
+    "_reference", "autograd", "backends", "contract", "creation", "dtypes", "engine", "errors", "face", "fft",
+    "formatting", "function", "guards", "interpreter", "later", "linalg", "methods", "neighbours", "op", "ops",
+    "pages", "random", "reading", "special", "tensor", "transform", "watchers", "xp",
 }  # fmt: skip
 """The parts that `import gradwright` loads. Before you add one: it is time that every program pays."""
 

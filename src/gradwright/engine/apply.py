@@ -250,8 +250,9 @@ def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: b
             f"    elif (listener := mode.listener) is not None and not ({known}):",
             f"        listener.met(({xs},), out)",
         ]
+    head = "input: Tensor) -> Tensor" if given == "input" else f"{given})"
     return [
-        "def bind(op, formula, slow, beside=None):", f"    records = [None] * {2 << inputs}", f"    def call({given}):",
+        "def bind(op, formula, slow, beside=None):", f"    records = [None] * {2 << inputs}", f"    def call({head}:",
         *(f"        {line}" for line in lines), "        return out", "    return call", "",
     ]  # fmt: skip
 

@@ -13,7 +13,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.face import elementwise as e
 from gradwright.face.complex import view_as_complex, view_as_real
-from gradwright.face.forms import alike, function, without_slope
+from gradwright.face.forms import TAKES, alike, function, without_slope
 from gradwright.face.reduce import norm
 from gradwright.face.returns import return_type
 from gradwright.op import Op
@@ -63,6 +63,7 @@ def _of_two(op: Op) -> Binary:
         return compute(input, other)
 
     call.__name__ = call.__qualname__ = op.name
+    call.__annotations__ = TAKES["none"]
     call.__doc__ = op.__doc__
     return call
 
@@ -233,6 +234,7 @@ def _of_integers(name: str, op: Any) -> Binary:
         return apply(op, (x, y), {})
 
     call.__name__ = call.__qualname__ = name
+    call.__annotations__ = TAKES["none"]
     return call
 
 

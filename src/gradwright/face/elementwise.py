@@ -36,8 +36,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-mul = multiply = function(_arithmetic.multiply)
-true_divide = function(_arithmetic.divide, floating=True)
+mul = multiply = function(_arithmetic.multiply, "mul")
+true_divide = function(_arithmetic.divide, "true_divide", floating=True)
 remainder = function(_arithmetic.remainder)
 fmod = function(_arithmetic.fmod, numbers="other")
 floor_divide = function(_piecewise.floor_divide)
@@ -45,12 +45,12 @@ _trunc_divide = function(_piecewise.trunc_divide)
 maximum = function(_piecewise.maximum, numbers="none")
 minimum = function(_piecewise.minimum, numbers="none")
 atan2 = arctan2 = function(_elementary.atan2, floating=True, numbers="none")
-eq = function(_piecewise.equal, numbers="other")
-ne = not_equal = function(_piecewise.not_equal, numbers="other")
-lt = less = function(_piecewise.less, numbers="other")
-le = less_equal = function(_piecewise.less_equal, numbers="other")
-gt = greater = function(_piecewise.greater, numbers="other")
-ge = greater_equal = function(_piecewise.greater_equal, numbers="other")
+eq = function(_piecewise.equal, "eq", numbers="other")
+ne = not_equal = function(_piecewise.not_equal, "ne", numbers="other")
+lt = less = function(_piecewise.less, "lt", numbers="other")
+le = less_equal = function(_piecewise.less_equal, "le", numbers="other")
+gt = greater = function(_piecewise.greater, "gt", numbers="other")
+ge = greater_equal = function(_piecewise.greater_equal, "ge", numbers="other")
 bitwise_and = function(_piecewise.bitwise_and)
 bitwise_or = function(_piecewise.bitwise_or)
 bitwise_xor = function(_piecewise.bitwise_xor)
@@ -58,6 +58,7 @@ logical_and = logical(_piecewise.bitwise_and, "logical_and")
 logical_or = logical(_piecewise.bitwise_or, "logical_or")
 logical_xor = logical(_piecewise.bitwise_xor, "logical_xor")
 bitwise_not = unary(_piecewise.bitwise_invert)
+bitwise_not.__name__ = "bitwise_not"
 _add = function(_arithmetic.add)
 _sub = function(_arithmetic.subtract)
 
@@ -118,7 +119,7 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
 
 
 divide = div
-neg = negative = counting(_arithmetic.negative)
+neg = negative = counting(_arithmetic.negative, "neg")
 abs = absolute = counting(_piecewise.abs)
 relu = counting(_piecewise.relu)
 isnan = unary(_piecewise.isnan)

@@ -78,7 +78,25 @@ def refuse_booleans(sign: str, *values: Any) -> None:
         )
 
 
-def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Binary:
+_ONE = "Shape: any, and the result has the same.\n\nDtypes: "
+_TWO = "Shape: the arguments broadcast; RuntimeError if they do not.\n\nDtypes: converted to the common one"
+_FLOATING = _ONE + "floating-point; integers and booleans are computed in the default one"
+_COUNTING = _ONE + "any but bool (RuntimeError)"
+_PAIR = _TWO + " (`result_type`)"
+_PAIR_FLOATING = _PAIR + ", or to the default one if that is of integers or booleans"
+_BOTH = {"input": "Tensor | Number", "other": "Tensor | Number", "return": "Tensor"}
+TAKES = {"either": _BOTH, "other": _BOTH | {"input": "Tensor"}, "none": dict.fromkeys(_BOTH, "Tensor")}
+
+
+def described(call: F, op: Op, facts: str, name: str = "") -> F:
+    """``call`` under its name, if not that of its operation, with the docstring of that and facts of how it is made."""
+    call.__name__ = call.__qualname__ = name or op.name
+    others = "complex numbers too" if op.complex else "NotImplementedError for complex numbers"
+    call.__doc__ = op.__doc__ and f"{op.__doc__}\n\n{facts}; {others}."
+    return call
+
+
+def function(op: Op, name: str = "", *, floating: bool = False, numbers: str = "either") -> Binary:
     """The function of two arguments; ``numbers``: which of them may be a number, "either", "other" or "none"."""
     method: Any = operator(op, floating=floating)
     swapped: Any = operator(op, floating=floating, reflected=True)
@@ -97,9 +115,8 @@ def function(op: Op, *, floating: bool = False, numbers: str = "either") -> Bina
             raise _stranger(op, wrong)
         return out
 
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.__doc__
-    return call
+    call.__annotations__ = TAKES[numbers]
+    return described(call, op, _PAIR_FLOATING if floating else _PAIR, name)
 
 
 def floating(op: Op) -> Unary:
@@ -108,10 +125,10 @@ def floating(op: Op) -> Unary:
         whole = dtypes.of(x.array.dtype).category < dtypes.FLOAT
         return apply_one(op, to_dtype(x, dtypes.default()) if whole else x, {})
 
-    return unary(op, slow)
+    return described(unary(op, slow), op, _FLOATING)
 
 
-def counting(op: Op) -> Unary:
+def counting(op: Op, name: str = "") -> Unary:
     """A function of numbers, which refuses booleans."""
 
     def slow(x: Any) -> Any:
@@ -122,7 +139,7 @@ def counting(op: Op) -> Unary:
             )
         return apply_one(op, x, {})
 
-    return unary(op, slow)
+    return described(unary(op, slow), op, _COUNTING, name)
 
 
 _nonzero = operator(_piecewise.not_equal)
@@ -136,7 +153,8 @@ def logical(op: Op, name: str) -> Binary:
         return method(_nonzero(tensor_arg(name, input), 0), _nonzero(tensor_arg(name, other, "other", 2), 0))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{name} of what is nonzero in two tensors: of bool dtype."
+    call.__annotations__ = TAKES["none"]
+    call.__doc__ = f"{name} of what is nonzero in two tensors: of bool dtype.\n\n{_PAIR}; complex numbers too."
     return call
 
 
@@ -147,6 +165,13 @@ def without_slope(op: Op, *inputs: str) -> Op:
         raise NotImplementedError(f"the derivative of {op.name} with respect to this argument is not implemented.")
 
     return replace(op, rules=op.rules | dict.fromkeys(inputs, Rule(refuse, ())))
+
+
+_WRITTEN = """: the result is written into the first argument, history and all, and that is returned.
+
+Raises RuntimeError for a leaf that requires a gradient, for a result of another shape, and for one of a higher kind of
+dtype (a float for integers); a backward pass that needs the old values says so then.
+"""
 
 
 def inplace(function: F, short: Any = None) -> F:
@@ -174,7 +199,8 @@ def inplace(function: F, short: Any = None) -> F:
         return store(self, out)
 
     call.__name__ = call.__qualname__ = f"{function.__name__}_"
-    call.__doc__ = f"In-place form of `{function.__name__}`."
+    call.__doc__ = f"In-place form of `{function.__name__}`{_WRITTEN}"
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # whose signature it has
     return cast("F", call)
 
 

@@ -99,7 +99,7 @@ def stack(tensors: Sequence[Tensor], dim: int = FIRST, *, axis: int | None = Non
 
 
 def _stacking(name: str, widen: Callable[[Any], Any], dim: int, doc: str) -> Stacking:
-    def call(tensors: Any) -> Any:
+    def call(tensors: Sequence[Tensor]) -> Tensor:
         items = [widen(x) for x in tensor_list(name, tensors)]
         return cat(items, 0 if items[0].array.ndim == 1 else dim)
 
@@ -189,7 +189,8 @@ def _cut(x: Any, at: Any, axis: int) -> tuple[Any, ...]:
 
 
 def _splitting(name: str, least: int, dim: int) -> Callable[..., tuple[Tensor, ...]]:
-    def call(input: Any, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+    def call(input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *,
+             indices: Sequence[int] | None = None, sections: int | None = None) -> tuple[Tensor, ...]:  # fmt: skip
         x = tensor_arg(name, input)
         ndim = x.array.ndim
         if ndim < least:
@@ -248,7 +249,8 @@ def copied(f: F, name: str) -> F:
         return tuple(x.clone(**dense) for x in out) if isinstance(out, tuple) else out.clone(**dense)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{f.__name__}` as a copy."
+    call.__doc__ = f"`{f.__name__}` as a copy: the same arguments and errors, but memory of its own."
+    call.__wrapped__ = f  # type: ignore[attr-defined]  # whose signature it has
     return call  # type: ignore[return-value]
 
 

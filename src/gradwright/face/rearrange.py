@@ -174,7 +174,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Ten
 
 
 def _atleast(ndim: int, widen: Callable[[Any], Any]) -> Unary:
-    def call(*tensors: Any) -> Any:
+    def call(*tensors: Tensor | Sequence[Tensor]) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             return tuple(call(x) for x in tensors[0])
         if len(tensors) != 1:

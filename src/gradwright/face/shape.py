@@ -385,4 +385,5 @@ def rearranging(f: F) -> F:
 
     call.__name__ = call.__qualname__ = f"{f.__name__}_"
     call.__doc__ = f"In-place form of `{f.__name__}`."
+    call.__wrapped__ = f  # type: ignore[attr-defined]  # whose signature it has
     return call  # type: ignore[return-value]

@@ -190,7 +190,7 @@ def _scatter(read: Callable[..., Any], name: str) -> Callable[..., Tensor]:
     node = "".join(w.title() for w in name.split("_"))
     op = _index.write_view.variant(f"{node}Backward0")
 
-    def call(input: Any, src: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(input: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         x, src = tensor_arg(name, input), tensor_arg(name, src, "src", 2)
         whole = share(wrap(x.array, None, [0]), x)  # the steps of a view of a tensor that is none
         shown = inside(partial(recording, False), resumed, read, whole, *args, **kwargs)
@@ -231,7 +231,8 @@ alias_copy, as_strided_copy, diagonal_copy, expand_copy, narrow_copy, permute_co
     copied(f, f"{f.__name__}_copy") for f in (alias, as_strided, diagonal, expand, narrow, permute)
 )
 select_copy, slice_copy, split_copy, split_with_sizes_copy, squeeze_copy, t_copy = (
-    copied(f, f"{f.__name__}_copy") for f in (select, slice_view, split, split_with_sizes, squeeze, t)
+    copied(f, f"{f.__name__.removesuffix('_view')}_copy")
+    for f in (select, slice_view, split, split_with_sizes, squeeze, t)
 )
 transpose_copy, unbind_copy, unfold_copy, unsqueeze_copy, view_copy = (
     copied(f, f"{f.__name__}_copy") for f in (transpose, unbind, unfold, unsqueeze, view)

@@ -150,7 +150,7 @@ atan.vjp(x=lambda xp, g, x: g / (x * x + 1))
     samples=[Sample(A(3, 4), A(3, 4, low=0.3)), Sample(A(3, 1), A(4, low=0.3))],
 )
 def atan2(xp, x, y):
-    """Angle of the point (y, x) in radians; d/dx = y/(x**2 + y**2), d/dy = -x/(x**2 + y**2); NaN at the origin."""
+    """Angle of the point (y, x) in radians; d/dx = y/(x**2 + y**2), d/dy = -x/(x**2 + y**2); 0 at the origin."""
     return xp.atan2(x, y)
 
 
