@@ -60,22 +60,36 @@ def _fans(tensor: Any) -> tuple[int, int]:
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """U(a, b). RuntimeError if a > b."""
+    """Fill in place from U(a, b), and return the tensor. RuntimeError if a > b.
+
+    >>> import gradwright as gw
+    >>> bool((gw.nn.init.uniform_(gw.empty(100), -1, 1).abs() <= 1).all())
+    True
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """N(mean, std**2). RuntimeError if std < 0."""
+    """Fill in place from N(mean, std**2), and return the tensor. RuntimeError if std < 0.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.normal_(gw.empty(2), 3.0, 0.0)
+    tensor([3., 3.])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """N(mean, std**2), cut off outside of [a, b] (which are values, and not multiples of std).
+    """Fill in place from N(mean, std**2), cut off outside of [a, b] (which are values, and not multiples of std).
 
     Warns where hardly anything of the distribution lies in there. RuntimeError if a > b.
+
+    >>> import gradwright as gw
+    >>> bool((gw.nn.init.trunc_normal_(gw.empty(100), a=-1.0, b=1.0).abs() <= 1).all())
+    True
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -90,23 +104,44 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """``val``."""
+    """Fill in place with ``val``, and return the tensor.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.constant_(gw.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """1."""
+    """Fill in place with 1, and return the tensor.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.ones_(gw.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """0."""
+    """Fill in place with 0, and return the tensor.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.zeros_(gw.empty(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix, cut off or filled up with 0. ValueError unless there are 2 dims."""
+    """Fill in place with the identity matrix, cut off or filled up with 0. ValueError unless there are 2 dims.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.eye_(gw.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     return tensor.copy_(creation.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
@@ -116,8 +151,14 @@ def eye_(tensor: Tensor) -> Tensor:
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The weight of a convolution that hands on as many of its channels as it can; of each group, the same.
 
-    1 in the middle of the kernel from channel k to channel k, else 0. ValueError unless there are 3, 4 or 5 dims, or
-    if ``groups`` does not divide the first.
+    1 in the middle of the kernel from channel k to channel k, else 0. ValueError unless there are 3, 4 or 5 dims, or if
+    ``groups`` does not divide the first.
+
+    >>> import gradwright as gw
+    >>> w = gw.nn.init.dirac_(gw.empty(2, 2, 3))
+    >>> gw.nn.functional.conv1d(gw.tensor([[1.0, 2.0], [3.0, 4.0]]), w, padding=1)
+    tensor([[1., 2.],
+            [3., 4.]])
     """
     if tensor.dim() not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -133,13 +174,27 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """U(-a, a) with a = gain sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). ValueError below 2 dims."""
+    """U(-a, a) with a = gain sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). ValueError below 2 dims.
+
+    Of a weight (out, in, *kernel) fan_in is in times the size of the kernel, fan_out out times that.
+
+    >>> import gradwright as gw
+    >>> bool((gw.nn.init.xavier_uniform_(gw.empty(3, 3)).abs() <= 1).all())
+    True
+    """
     a = gain * math.sqrt(6 / (sum(_fans(tensor)) or 1))
     return uniform_(tensor, -a, a, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """N(0, gain**2 * 2 / (fan_in + fan_out)) (Glorot and Bengio 2010). ValueError below 2 dims."""
+    """N(0, gain**2 * 2 / (fan_in + fan_out)) (Glorot and Bengio 2010). ValueError below 2 dims.
+
+    The fans are those of `xavier_uniform_`.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.xavier_normal_(gw.empty(3, 5)).shape
+    torch.Size([3, 5])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2 / (sum(_fans(tensor)) or 1)), generator)
 
 
@@ -166,6 +221,11 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
         generator: what draws.
 
     Raises ValueError below 2 dims, for another mode or nonlinearity.
+
+    >>> import gradwright as gw
+    >>> w = gw.nn.init.kaiming_uniform_(gw.empty(4, 6), nonlinearity="relu")
+    >>> bool((w.abs() <= 1).all())
+    True
     """
     bound = math.sqrt(3) * _kaiming(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
@@ -173,7 +233,12 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """N(0, gain**2 / fan) (He et al. 2015); arguments and errors are those of `kaiming_uniform_`."""
+    """N(0, gain**2 / fan) (He et al. 2015); arguments and errors are those of `kaiming_uniform_`.
+
+    >>> import gradwright as gw
+    >>> gw.nn.init.kaiming_normal_(gw.empty(4, 6), mode="fan_out").shape
+    torch.Size([4, 6])
+    """
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
 
 
@@ -182,6 +247,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     """``gain`` times a random (semi-)orthogonal matrix, of the dims after the first taken as one (Saxe et al. 2013).
 
     ValueError below 2 dims.
+
+    >>> import gradwright as gw
+    >>> w = gw.nn.init.orthogonal_(gw.empty(2, 3))
+    >>> bool(gw.allclose(w @ w.T, gw.eye(2), atol=1e-6))
+    True
     """
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -201,6 +271,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     """N(0, std**2), but 0 at random places: a fraction ``sparsity``, rounded up, of each column (Martens 2010).
 
     ValueError unless there are 2 dims.
+
+    >>> import gradwright as gw
+    >>> (gw.nn.init.sparse_(gw.empty(10, 2), 0.25) == 0).sum(0)
+    tensor([3, 3])
     """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

@@ -33,6 +33,14 @@ class Adafactor(Ruled):
     Source: Shazeer and Stern, Adafactor: adaptive learning rates with sublinear memory cost, 2018.
 
     Raises ValueError for settings outside these bounds, RuntimeError in `step` for complex parameters.
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.Adafactor([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.9000])
     """
 
     _decay, _takes_complex = "the rule's", False

@@ -31,6 +31,14 @@ class Adagrad(Fused):
     Source: Duchi, Hazan and Singer, Adaptive subgradient methods, 2011.
 
     Raises ValueError for a negative setting.
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.Adagrad([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.9000])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
@@ -79,6 +87,14 @@ class Adadelta(Fused):
     Source: Zeiler, ADADELTA: an adaptive learning rate method, 2012.
 
     Raises ValueError for a negative setting, or ``rho`` outside [0, 1].
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.Adadelta([p], lr=100.0)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.6838])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
@@ -129,6 +145,14 @@ class RMSprop(Fused):
     Source: Hinton, lecture notes, 2012; centered: Graves, Generating sequences with recurrent neural networks, 2013.
 
     Raises ValueError for a negative setting.
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.RMSprop([p], lr=0.01)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.9000])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
@@ -179,6 +203,14 @@ class Rprop(Fused):
     Source: Riedmiller and Braun, A direct adaptive method for faster backpropagation learning, 1993.
 
     Raises ValueError for a negative ``lr``, or ``etas`` outside these bounds.
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.Rprop([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.9000])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),

@@ -88,6 +88,14 @@ class AdamW(Adam):
     Arguments, state and errors are those of `Adam`; ``weight_decay`` is 0.01 unless given.
 
     Source: Loshchilov and Hutter, Decoupled weight decay regularization, 2017.
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.AdamW([p], lr=0.1, weight_decay=0.5)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.8500])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
@@ -127,6 +135,14 @@ class NAdam(Fused):
     Source: Dozat, Incorporating Nesterov momentum into Adam, 2016.
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.NAdam([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.8944])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
@@ -183,6 +199,14 @@ class RAdam(Fused):
     Source: Liu et al., On the variance of the adaptive learning rate and beyond, 2019.
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.RAdam([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.8000])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
@@ -236,6 +260,14 @@ class Adamax(Fused):
     Source: Kingma and Ba, Adam: a method for stochastic optimization, 2014.
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.Adamax([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.9000])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,

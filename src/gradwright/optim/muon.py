@@ -33,6 +33,14 @@ class Muon(Ruled):
     Source: Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024.
 
     Raises ValueError for negative settings, or a parameter that is no matrix; RuntimeError in `step` for complex ones.
+
+    >>> import gradwright as gw
+    >>> p = gw.eye(2, requires_grad=True)
+    >>> optimizer = gw.optim.Muon([p], lr=0.1, weight_decay=0.0)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.shape
+    torch.Size([2, 2])
     """
 
     _decay, _takes_complex = "decoupled", False

@@ -89,6 +89,14 @@ class ASGD(Fused):
     Source: Polyak and Juditsky, Acceleration of stochastic approximation by averaging, 1992.
 
     Raises ValueError for a negative ``lr`` or ``weight_decay``.
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0], requires_grad=True)
+    >>> optimizer = gw.optim.ASGD([p], lr=0.1)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.detach()
+    tensor([0.8000])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,

@@ -25,6 +25,15 @@ class SparseAdam(Ruled):
     State: step, exp_avg, exp_avg_sq.
 
     Raises ValueError for a negative setting, or a beta outside [0, 1).
+
+    >>> import gradwright as gw
+    >>> table = gw.ones(2, 1, requires_grad=True)
+    >>> optimizer = gw.optim.SparseAdam([table], lr=0.1)
+    >>> gw.nn.functional.embedding(gw.tensor([0]), table).sum().backward()
+    >>> optimizer.step()
+    >>> table.detach()
+    tensor([[0.9000],
+            [1.0000]])
     """
 
     def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,

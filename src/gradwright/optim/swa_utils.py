@@ -20,7 +20,13 @@ __all__ = [
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
-    """decay average + (1 - decay) now: an exponential moving average."""
+    """decay average + (1 - decay) now: an exponential moving average.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import get_ema_avg_fn
+    >>> get_ema_avg_fn(0.5)(gw.tensor(1.0), gw.tensor(3.0), 1)
+    tensor(2.)
+    """
     if not 0.0 <= decay <= 1.0:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
@@ -32,7 +38,13 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:
 
 
 def get_swa_avg_fn() -> Callable[[Any, Any, Any], Any]:
-    """average + (now - average) / (n + 1): the average of all."""
+    """average + (now - average) / (n + 1): the average of all.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import get_swa_avg_fn
+    >>> get_swa_avg_fn()(gw.tensor(1.0), gw.tensor(4.0), 2)
+    tensor(2.)
+    """
 
     @no_grad()
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
@@ -51,12 +63,28 @@ def _of_all(update: Callable[[Any, Any, Any], Any]) -> Callable[[Sequence[Any], 
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[[Sequence[Any], Sequence[Any], Any], None]:
-    """`get_ema_avg_fn` for lists of parameters, in place."""
+    """`get_ema_avg_fn` for lists of parameters, in place.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import get_ema_multi_avg_fn
+    >>> average = [gw.tensor([1.0])]
+    >>> get_ema_multi_avg_fn(0.5)(average, [gw.tensor([3.0])], 1)
+    >>> average
+    [tensor([2.])]
+    """
     return _of_all(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Callable[[Sequence[Any], Sequence[Any], Any], None]:
-    """`get_swa_avg_fn` for lists of parameters, in place."""
+    """`get_swa_avg_fn` for lists of parameters, in place.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import get_swa_multi_avg_fn
+    >>> average = [gw.tensor([1.0])]
+    >>> get_swa_multi_avg_fn()(average, [gw.tensor([4.0])], 2)
+    >>> average
+    [tensor([2.])]
+    """
     return _of_all(get_swa_avg_fn())
 
 
@@ -69,6 +97,16 @@ class AveragedModel(Module):
         avg_fn: the new average of one parameter: of average, parameter and how many have been averaged.
         multi_avg_fn: the same for lists of them, in place. ValueError if both are given; by default the mean of all.
         use_buffers: whether buffers are averaged, too; else they are those of the last update.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import AveragedModel
+    >>> layer = gw.nn.Linear(1, 1, bias=False)
+    >>> average = AveragedModel(layer)
+    >>> for value in (1.0, 3.0):
+    ...     _ = gw.nn.init.constant_(layer.weight, value)
+    ...     average.update_parameters(layer)
+    >>> average.module.weight.detach()
+    tensor([[2.]])
     """
 
     n_averaged: Any
@@ -112,7 +150,15 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the running statistics of batch normalisations anew, as means over the batches of a loader."""
+    """Compute the running statistics of batch normalisations anew, as means over the batches of a loader.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import update_bn
+    >>> layer = gw.nn.BatchNorm1d(1)
+    >>> update_bn([gw.tensor([[1.0], [3.0]])], layer)
+    >>> layer.running_mean
+    tensor([2.])
+    """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     if not norms:
         return
@@ -130,7 +176,17 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """Anneals the learning rate of each group to ``swa_lr`` over so many epochs, by a cosine or linearly."""
+    """Anneals the learning rate of each group to ``swa_lr`` over so many epochs, by a cosine or linearly.
+
+    >>> import gradwright as gw
+    >>> from gradwright.optim.swa_utils import SWALR
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = SWALR(optimizer, swa_lr=0.5, anneal_epochs=1, anneal_strategy="linear")
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer: Any, swa_lr: float | Sequence[float], anneal_epochs: int = 10,
                  anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1) -> None:  # fmt: skip

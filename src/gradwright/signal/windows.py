@@ -36,12 +36,22 @@ def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout:
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """A triangle, 1 - |2 k / (m - 1) - 1|."""
+    """A triangle, 1 - |2 k / (m - 1) - 1|.
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     return _made("bartlett", M, _w.bartlett, sym, **options)
 
 
 def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: Any) -> Tensor:
-    """sum_i (-1)**i a_i cos(2 pi i k / (m - 1))."""
+    """sum_i (-1)**i a_i cos(2 pi i k / (m - 1)).
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.general_cosine(3, a=[0.5, 0.5])
+    tensor([0., 1., 0.])
+    """
     if not isinstance(a, (tuple, list)):
         raise TypeError("Coefficients must be a list/tuple")
     if not a:
@@ -50,37 +60,72 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: A
 
 
 def blackman(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.42 - 0.5 cos(2 pi k / (m - 1)) + 0.08 cos(4 pi k / (m - 1))."""
+    """0.42 - 0.5 cos(2 pi k / (m - 1)) + 0.08 cos(4 pi k / (m - 1)).
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.blackman(3).abs().round(decimals=4)
+    tensor([0., 1., 0.])
+    """
     return _made("blackman", M, _w.cosines(0.42, 0.5, 0.08), sym, **options)
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
-    """Alpha - (1 - alpha) cos(2 pi k / (m - 1))."""
+    """Alpha - (1 - alpha) cos(2 pi k / (m - 1)).
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.general_hamming(3, alpha=0.5)
+    tensor([0., 1., 0.])
+    """
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.54 - 0.46 cos(2 pi k / (m - 1))."""
+    """0.54 - 0.46 cos(2 pi k / (m - 1)).
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.hamming(3).round(decimals=4)
+    tensor([0.0800, 1.0000, 0.0800])
+    """
     return general_hamming(M, sym=sym, **options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """0.5 - 0.5 cos(2 pi k / (m - 1))."""
+    """0.5 - 0.5 cos(2 pi k / (m - 1)).
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.hann(3)
+    tensor([0., 1., 0.])
+    """
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """The sum of four cosines with Nuttall's coefficients of least sidelobes."""
+    """The sum of four cosines with Nuttall's coefficients of least sidelobes.
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.nuttall(3).round(decimals=3)
+    tensor([0., 1., 0.])
+    """
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
-    """sin(pi (k + 1/2) / m)."""
+    """sin(pi (k + 1/2) / m).
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.cosine(3).round(decimals=4)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
     return _made("cosine", M, lambda k, m: np.sin(np.pi * (k + 0.5) / m), sym, **options)
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
-    """e**(-((k - (m - 1) / 2) / std)**2 / 2). ValueError unless std > 0."""
+    """e**(-((k - (m - 1) / 2) / std)**2 / 2). ValueError unless std > 0.
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
     std = number("gaussian", "std", std)
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -88,7 +133,12 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
-    """I0(beta sqrt(1 - (2 k / (m - 1) - 1)**2)) / I0(beta). ValueError if beta < 0."""
+    """I0(beta sqrt(1 - (2 k / (m - 1) - 1)**2)) / I0(beta). ValueError if beta < 0.
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.kaiser(3, beta=2.0)
+    tensor([0.4387, 1.0000, 0.4387])
+    """
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     return _made("kaiser", M, _w.kaiser(beta), sym, **options)
@@ -98,6 +148,10 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
     """e**(-|k - center| / tau), centred at (m - 1) / 2 unless another centre is given, which needs ``sym=False``.
 
     ValueError unless tau > 0.
+
+    >>> import gradwright as gw
+    >>> gw.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
     """
     tau, center = number("exponential", "tau", tau), number("exponential", "center", center)
     if tau <= 0:

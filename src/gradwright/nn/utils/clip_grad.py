@@ -27,6 +27,10 @@ def get_total_norm(tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, e
         norm_type: p; ``inf`` for the greatest absolute value.
         error_if_nonfinite: raise RuntimeError if the norm is NaN or infinite.
         foreach: makes no difference.
+
+    >>> import gradwright as gw
+    >>> gw.nn.utils.get_total_norm([gw.tensor([3.0]), gw.tensor([4.0])])
+    tensor(5.)
     """
     held = _each_once(tensors)
     if not held:
@@ -65,6 +69,13 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
         max_norm: what their norm is to be at most.
         total_norm: what it is, as `get_total_norm` gives it. If it is NaN, so are the gradients then.
         foreach: makes no difference.
+
+    >>> import gradwright as gw
+    >>> w = gw.zeros(2, requires_grad=True)
+    >>> w.grad = gw.tensor([3.0, 4.0])
+    >>> gw.nn.utils.clip_grads_with_norm_(w, 1.0, gw.tensor(5.0))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
     """
     coefficient = float(max_norm) / (creation.as_tensor(total_norm) + 1e-6)
     if backends.namespace(coefficient.array).may_hold(~(coefficient.array >= 1)):
@@ -112,6 +123,13 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
         parameters: a tensor or several, of which those without a gradient do not matter.
         clip_value: the greatest absolute value.
         foreach: makes no difference.
+
+    >>> import gradwright as gw
+    >>> w = gw.zeros(2, requires_grad=True)
+    >>> w.grad = gw.tensor([0.5, -4.0])
+    >>> gw.nn.utils.clip_grad_value_(w, 1.0)
+    >>> w.grad
+    tensor([ 0.5000, -1.0000])
     """
     limit = float(clip_value)
     for grad in _gradients(parameters):

@@ -23,6 +23,13 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Give each parameter its part of ``vec``, whose memory it then shares: the reverse of `parameters_to_vector`.
 
     Raises TypeError if ``vec`` is no tensor, RuntimeError if it has more or fewer elements than the parameters.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.Linear(2, 1)
+    >>> gw.nn.utils.vector_to_parameters(gw.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer.bias
+    Parameter containing:
+    tensor([3.], requires_grad=True)
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {kind(vec)}")

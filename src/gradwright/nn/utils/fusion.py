@@ -23,7 +23,16 @@ def _fused(w: Any, b: Any, rm: Any, rv: Any, eps: float, bn_w: Any, bn_b: Any, s
 
 def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
                          transpose: bool = False) -> tuple[Any, Any]:  # fmt: skip
-    """Weight and bias of a convolution that does what a convolution and a batch normalisation after it do."""
+    """Weight and bias of a convolution that does what a convolution and a batch normalisation after it do.
+
+    weight' = weight f and bias' = (bias - bn_rm) f + bn_b for each output channel, f = bn_w / sqrt(bn_rv + bn_eps).
+
+    >>> import gradwright as gw
+    >>> one = gw.ones(1)
+    >>> w, b = gw.nn.utils.fuse_conv_bn_weights(gw.ones(1, 1, 2), None, one, 3 * one, 1.0, one, 0 * one)
+    >>> w.detach(), b.detach()
+    (tensor([[[0.5000, 0.5000]]]), tensor([-0.5000]))
+    """
     shape = [1] * conv_w.ndim
     shape[int(transpose)] = -1
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
@@ -31,7 +40,16 @@ def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_ep
 
 def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any,
                            bn_b: Any) -> tuple[Any, Any]:  # fmt: skip
-    """Weight and bias of a linear layer that does what a linear layer and a batch normalisation after it do."""
+    """Weight and bias of a linear layer that does what a linear layer and a batch normalisation after it do.
+
+    The formula is that of `fuse_conv_bn_weights`.
+
+    >>> import gradwright as gw
+    >>> one = gw.ones(1)
+    >>> w, b = gw.nn.utils.fuse_linear_bn_weights(gw.ones(1, 2), None, one, 3 * one, 1.0, one, 0 * one)
+    >>> w.detach(), b.detach()
+    (tensor([[0.5000, 0.5000]]), tensor([-0.5000]))
+    """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
@@ -42,7 +60,16 @@ def _evaluated(layer: Any, bn: Any) -> Any:
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of a convolution that does what it and a batch normalisation after it do in evaluation mode."""
+    """A copy of a convolution that does what it and a batch normalisation after it do in evaluation mode.
+
+    Raises AssertionError unless both are in evaluation mode.
+
+    >>> import gradwright as gw
+    >>> conv, bn = gw.nn.Conv1d(1, 2, 3).eval(), gw.nn.BatchNorm1d(2).eval()
+    >>> x = gw.ones(1, 1, 4)
+    >>> bool(gw.allclose(gw.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6))
+    True
+    """
     out = _evaluated(conv, bn)
     out.weight, out.bias = fuse_conv_bn_weights(
         out.weight, out.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
@@ -51,7 +78,16 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of a linear layer that does what it and a batch normalisation after it do in evaluation mode."""
+    """A copy of a linear layer that does what it and a batch normalisation after it do in evaluation mode.
+
+    Raises AssertionError unless both are in evaluation mode and the sizes fit.
+
+    >>> import gradwright as gw
+    >>> linear, bn = gw.nn.Linear(3, 2).eval(), gw.nn.BatchNorm1d(2).eval()
+    >>> x = gw.ones(1, 3)
+    >>> bool(gw.allclose(gw.nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-6))
+    True
+    """
     out = _evaluated(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")

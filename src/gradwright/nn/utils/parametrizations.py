@@ -122,6 +122,11 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
         dim: which dim of the weight counts as the rows of the matrix; 0 if None, and 1 of a transposed convolution.
 
     Returns the module. Raises ValueError if there is no such tensor.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.utils.parametrizations.spectral_norm(gw.nn.Linear(2, 2))
+    >>> bool((gw.linalg.matrix_norm(layer.weight, 2) - 1).abs() < 1e-3)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

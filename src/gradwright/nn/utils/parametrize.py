@@ -34,6 +34,12 @@ def cached() -> Iterator[None]:
     """In this block, each parametrization is computed once: for parameters that are used several times in a pass.
 
     What is changed inside the block, by an optimiser for example, is not seen until it has ended.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
+    >>> with gw.nn.utils.parametrize.cached():
+    ...     layer.weight is layer.weight
+    True
     """
     outer = _cache.get()
     token = _cache.set({} if outer is None else outer)
@@ -207,6 +213,14 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         unsafe: do without the check of that.
 
     Returns the module. Raises ValueError if there is no such tensor, or if shape or dtype would change.
+
+    >>> import gradwright as gw
+    >>> class Symmetric(gw.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = gw.nn.utils.parametrize.register_parametrization(gw.nn.Linear(2, 2), "weight", Symmetric())
+    >>> bool((layer.weight == layer.weight.T).all())
+    True
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -245,7 +259,14 @@ def _check_inverse(back: Any, old: Any) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one of the tensor of this name."""
+    """Whether a module has parametrizations, or one of the tensor of this name.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
+    >>> is_parametrized = gw.nn.utils.parametrize.is_parametrized
+    >>> is_parametrized(layer), is_parametrized(layer, "bias")
+    (True, False)
+    """
     lists = module._modules.get("parametrizations")
     if not isinstance(module, _Parametrized) or lists is None:
         return False
@@ -261,6 +282,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         leave_parametrized: keep the value that was computed; else go back to the original, if that is one tensor.
 
     Returns the module. Raises ValueError if there is no parametrization, or no one original to go back to.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
+    >>> gw.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    Linear(in_features=2, out_features=2, bias=True)
+    >>> type(layer.weight).__name__
+    'Parameter'
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -285,7 +313,13 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type[Any]:
-    """The class of a module, without what parametrizations made of it."""
+    """The class of a module, without what parametrizations made of it.
+
+    >>> import gradwright as gw
+    >>> layer = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
+    >>> type(layer).__name__, gw.nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__bases__[1] if isinstance(module, _Parametrized) else type(module)
 
 
@@ -299,6 +333,12 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
         tensor_name: of which tensor; of all if None.
 
     Returns ``to_module``.
+
+    >>> import gradwright as gw
+    >>> first = gw.nn.utils.parametrizations.orthogonal(gw.nn.Linear(2, 2))
+    >>> second = gw.nn.utils.parametrize.transfer_parametrizations_and_params(first, gw.nn.Linear(2, 2))
+    >>> bool((first.weight == second.weight).all())
+    True
     """
     lists = from_module._modules.get("parametrizations") or {}
     for name in [tensor_name] if tensor_name is not None else list(lists):

@@ -228,44 +228,105 @@ class LnStructured(RandomStructured):
 
 
 def identity(module: Module, name: str) -> Module:
-    """Give a parameter a mask of ones."""
+    """Give a parameter a mask of ones: it becomes the buffer ``name`` = ``name_orig`` times ``name_mask``.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = prune.identity(gw.nn.Linear(2, 1), "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prune entries at random."""
+    """Prune entries at random: ``amount`` of them, a number, or as a float from 0 to 1 that fraction.
+
+    Returns the module. Raises ValueError for a negative number, a fraction outside [0, 1] or more entries than there
+    are.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = prune.random_unstructured(gw.nn.Linear(4, 2), "weight", amount=3)
+    >>> int((layer.weight == 0).sum())
+    3
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Any = None) -> Module:
-    """Prune the entries of least magnitude, or of least importance."""
+    """Prune the entries of least magnitude, or of least importance; ``amount`` and errors as `random_unstructured`.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = gw.nn.Linear(4, 1)
+    >>> _ = gw.nn.init.constant_(layer.weight, 1.0)
+    >>> scores = gw.tensor([[4.0, 1.0, 3.0, 2.0]])
+    >>> prune.l1_unstructured(layer, "weight", 2, scores).weight_mask
+    tensor([[1., 0., 1., 0.]])
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune slices along a dim at random."""
+    """Prune slices along ``dim`` at random; ``amount`` as `random_unstructured`, of slices.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = prune.random_structured(gw.nn.Linear(4, 2), "weight", amount=1, dim=0)
+    >>> sorted(layer.weight_mask.sum(1).tolist())
+    [0.0, 4.0]
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> Module:
-    """Prune the slices along a dim of least norm of order n."""
+    """Prune the slices along ``dim`` of least norm of order n, or importance.
+
+    ``amount`` as `random_unstructured`, of slices.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = gw.nn.Linear(2, 2)
+    >>> with gw.no_grad():
+    ...     _ = layer.weight.copy_(gw.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    >>> prune.ln_structured(layer, "weight", 1, n=2, dim=0).weight.detach()
+    tensor([[3., 4.],
+            [0., 0.]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
-    """Prune what a mask has zeros for."""
+    """Prune what ``mask``, of the parameter's shape, has zeros for. Returns the module.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = prune.custom_from_mask(gw.nn.Linear(2, 1), "bias", gw.zeros(1))
+    >>> layer.bias.abs().detach()
+    tensor([0.])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method: Any, importance_scores: Any = None,
                         **kwargs: Any) -> None:  # fmt: skip
-    """Prune parameters of several modules as if they were one; ``parameters`` are pairs of a module and a name."""
+    """Prune parameters of several modules as if they were one; ``parameters`` are pairs of a module and a name.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> net = gw.nn.Sequential(gw.nn.Linear(4, 2), gw.nn.Linear(2, 1))
+    >>> pairs = [(layer, "weight") for layer in net]
+    >>> prune.global_unstructured(pairs, prune.L1Unstructured, amount=5)
+    >>> sum(int((layer.weight == 0).sum()) for layer in net)
+    5
+    """
     pairs = list(parameters)
     scores = importance_scores or {}
     flat = cat([scores.get(pair, getattr(*pair)).detach().reshape(-1) for pair in pairs])
@@ -286,12 +347,26 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make a pruned parameter an ordinary one, which stays pruned. ValueError if it is not pruned."""
+    """Make a pruned parameter an ordinary one, which stays pruned. ValueError if it is not pruned.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = prune.random_unstructured(gw.nn.Linear(2, 1), "weight", 1)
+    >>> sorted(name for name, _ in prune.remove(layer, "weight").named_parameters())
+    ['bias', 'weight']
+    """
     if not undone(module, lambda hook: isinstance(hook, BasePruningMethod) and hook._tensor_name == name):
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     return module
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of a module, or of one in it, is pruned."""
+    """Whether a parameter of a module, or of one in it, is pruned.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> layer = gw.nn.Linear(2, 1)
+    >>> prune.is_pruned(layer), prune.is_pruned(prune.identity(layer, "bias"))
+    (False, True)
+    """
     return any(isinstance(h, BasePruningMethod) for m in module.modules() for h in m._forward_pre_hooks.values())

@@ -90,7 +90,12 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes this one; None of None."""
+    """The permutation that undoes this one; None of None.
+
+    >>> import gradwright as gw
+    >>> gw.nn.utils.rnn.invert_permutation(gw.tensor([1, 2, 0]))
+    tensor([2, 0, 1])
+    """
     return None if permutation is None else permutation.argsort()
 
 
@@ -106,6 +111,11 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
 
     Differentiable in ``input``. Raises RuntimeError unless there are N lengths, none less than 1 or more than T, sorted
     where they must be.
+
+    >>> import gradwright as gw
+    >>> packed = gw.nn.utils.rnn.pack_padded_sequence(gw.tensor([[1, 2], [3, 0]]), [2, 1])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 2, 3]), tensor([2, 1]))
     """
     if input.dim() < 2:
         raise IndexError(f"pack_padded_sequence: expected input of 2 dims or more, got shape {tuple(input.shape)}")
@@ -148,6 +158,12 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
         total_length: T; that of the longest sequence if None. ValueError if it is less.
 
     Differentiable in ``sequence.data``.
+
+    >>> import gradwright as gw
+    >>> packed = gw.nn.utils.rnn.pack_sequence([gw.tensor([1, 3]), gw.tensor([2])])
+    >>> gw.nn.utils.rnn.pad_packed_sequence(packed)
+    (tensor([[1, 2],
+            [3, 0]]), tensor([2, 1]))
     """
     data, batch_sizes, _, back = sequence
     longest, n = len(batch_sizes), int(batch_sizes[0])
@@ -175,6 +191,11 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
         padding_side: "left" to put it before the beginning.
 
     Differentiable. Raises RuntimeError if there are no sequences or they do not fit together.
+
+    >>> import gradwright as gw
+    >>> gw.nn.utils.rnn.pad_sequence([gw.tensor([1, 2]), gw.tensor([3])], batch_first=True)
+    tensor([[1, 2],
+            [3, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: "
@@ -198,7 +219,12 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Undo `pad_sequence`: the first ``lengths[k]`` elements of each sequence in (T, N, *), as a list."""
+    """Undo `pad_sequence`: the first ``lengths[k]`` elements of each sequence in (T, N, *), as a list.
+
+    >>> import gradwright as gw
+    >>> gw.nn.utils.rnn.unpad_sequence(gw.tensor([[1, 2], [3, 0]]), gw.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     with no_grad():
         held = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
@@ -206,11 +232,24 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack a list of tensors (T_k, *); the lengths must not increase, unless ``enforce_sorted`` is False."""
+    """Pack a list of tensors (T_k, *); the lengths must not increase, unless ``enforce_sorted`` is False.
+
+    Raises RuntimeError as `pack_padded_sequence` does.
+
+    >>> import gradwright as gw
+    >>> gw.nn.utils.rnn.pack_sequence([gw.tensor([1, 3]), gw.tensor([2])]).data
+    tensor([1, 2, 3])
+    """
     return pack_padded_sequence(pad_sequence(sequences), [len(s) for s in sequences], enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Undo `pack_sequence`: the tensors, in their first order, as a list."""
+    """Undo `pack_sequence`: the tensors, in their first order, as a list.
+
+    >>> import gradwright as gw
+    >>> packed = gw.nn.utils.rnn.pack_sequence([gw.tensor([1, 3]), gw.tensor([2])])
+    >>> gw.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 3]), tensor([2])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

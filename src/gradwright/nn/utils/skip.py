@@ -14,6 +14,10 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
     Here they hold what its ``__init__`` puts there: there is no device without memory to make it on first.
 
     Raises RuntimeError if it is no class of modules, or takes no ``device``.
+
+    >>> import gradwright as gw
+    >>> gw.nn.utils.skip_init(gw.nn.Linear, 2, 3).weight.shape
+    torch.Size([3, 2])
     """
     if not isinstance(module_cls, type) or not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

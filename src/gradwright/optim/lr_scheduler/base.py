@@ -25,6 +25,17 @@ class LRScheduler:
         last_epoch: the number of steps so far.
 
     Raises TypeError if ``optimizer`` is none, KeyError where "initial_lr" is missing.
+
+    >>> import gradwright as gw
+    >>> class Halved(gw.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [base / 2 if self.last_epoch else base for base in self.base_lrs]
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = Halved(optimizer)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
     """
 
     _is_initial = False

@@ -47,6 +47,18 @@ class ChainedScheduler(_Composed):
     """Several schedules at once: in each step they change the learning rate one after the other.
 
     Raises ValueError if there are none, or not all of one optimiser (by default the first one's).
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> one = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> both = gw.optim.lr_scheduler.ChainedScheduler([one, gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
+    >>> for _ in range(3):
+    ...     print(both.get_last_lr())
+    ...     optimizer.step()
+    ...     both.step()
+    [0.5]
+    [0.25]
+    [0.25]
     """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
@@ -71,6 +83,20 @@ class SequentialLR(_Composed):
     """Several schedules one after the other: the next begins at each of the epochs ``milestones``.
 
     Raises ValueError if there are none, not all of this optimiser, or not one more than milestones.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> warm = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> down = gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> schedule = gw.optim.lr_scheduler.SequentialLR(optimizer, [warm, down], milestones=[2])
+    >>> for _ in range(4):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.5]
+    [0.5]
+    [1.0]
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1

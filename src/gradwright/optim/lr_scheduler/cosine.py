@@ -15,6 +15,17 @@ class CosineAnnealingLR(LRScheduler):
     lr = eta_min + (initial - eta_min) (1 + cos(pi epoch / T_max)) / 2, reached by steps, so that it can be chained.
 
     Source: Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, 2016.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> for _ in range(3):
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     schedule.step()
+    1.0
+    0.5
+    0.0
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -54,6 +65,17 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Source: Loshchilov and Hutter, SGDR: stochastic gradient descent with warm restarts, 2016.
 
     Raises ValueError unless ``T_0`` is a positive integer, ``T_mult`` an integer of at least 1, ``eta_min`` a number.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> for _ in range(3):
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     schedule.step()
+    1.0
+    0.5
+    1.0
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1

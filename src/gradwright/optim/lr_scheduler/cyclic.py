@@ -57,6 +57,19 @@ class CyclicLR(_Momentum):
     Source: Smith, Cyclical learning rates for training neural networks, 2015.
 
     Raises ValueError for another ``mode``, lists of another length, or an optimiser without momentum to cycle.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> schedule = gw.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2)
+    >>> for _ in range(5):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.0]
+    [0.5]
+    [1.0]
+    [0.5]
+    [0.0]
     """
 
     def __init__(self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
@@ -133,6 +146,17 @@ class OneCycleLR(_Momentum):
     Source: Smith and Topin, Super-convergence, 2017.
 
     Raises ValueError for arguments outside these bounds, and in `step` after the last.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0, momentum=0.9)
+    >>> schedule = gw.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4)
+    >>> for _ in range(3):
+    ...     print(round(schedule.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     schedule.step()
+    0.04
+    0.8117
+    0.2831
     """
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,

@@ -56,7 +56,20 @@ class StepLR(_Multiplying):
 
 
 class MultiStepLR(_Multiplying):
-    """Multiply the learning rate by ``gamma`` at each of the epochs ``milestones``."""
+    """Multiply the learning rate by ``gamma`` at each of the epochs ``milestones``.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5)
+    >>> for _ in range(4):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
+    [0.25]
+    [0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
                  ) -> None:  # fmt: skip
@@ -74,6 +87,16 @@ class ConstantLR(_Multiplying):
     """Multiply the learning rate by ``factor`` until epoch ``total_iters``.
 
     Raises ValueError unless ``factor`` is in [0, 1].
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=1)
+    >>> for _ in range(2):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.5]
+    [1.0]
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -98,6 +121,17 @@ class LinearLR(_Multiplying):
     """Multiply the learning rate by what goes from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs.
 
     Raises ValueError unless ``start_factor`` is in (0, 1] and ``end_factor`` in [0, 1].
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> for _ in range(3):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [0.5]
+    [0.75]
+    [1.0]
     """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -124,7 +158,19 @@ class LinearLR(_Multiplying):
 
 
 class ExponentialLR(_Multiplying):
-    """Multiply the learning rate by ``gamma`` in every epoch."""
+    """Multiply the learning rate by ``gamma`` in every epoch.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> for _ in range(3):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
+    [0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -138,7 +184,19 @@ class ExponentialLR(_Multiplying):
 
 
 class PolynomialLR(_Multiplying):
-    """Multiply the learning rate by (1 - epoch / total_iters)**power, until that is 0."""
+    """Multiply the learning rate by (1 - epoch / total_iters)**power, until that is 0.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
+    >>> for _ in range(3):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
+    [0.0]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -181,6 +239,16 @@ class LambdaLR(_ByFunction):
     """Set the learning rate to the initial one times ``lr_lambda(epoch)``; a function, or a list, one for each group.
 
     Raises ValueError for a list of another length, TypeError for what cannot be called.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> for _ in range(2):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
@@ -195,6 +263,17 @@ class MultiplicativeLR(_ByFunction):
     """Multiply the learning rate by ``lr_lambda(epoch)``; a function, or a list with one for each group.
 
     Raises ValueError for a list of another length, TypeError for what cannot be called.
+
+    >>> import gradwright as gw
+    >>> optimizer = gw.optim.SGD([gw.zeros(1, requires_grad=True)], lr=1.0)
+    >>> schedule = gw.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> for _ in range(3):
+    ...     print(schedule.get_last_lr())
+    ...     optimizer.step()
+    ...     schedule.step()
+    [1.0]
+    [0.5]
+    [0.25]
     """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
