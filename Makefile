@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup demo test soak lint bench oracle wild proofs score clean
+.PHONY: help setup demo test soak lint bench oracle wild proofs score docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make wild    run programs of other people's packages on PyTorch and on gradwright, and compare"
 	@echo "make proofs  prove the built-in derivatives and write docs/proofs.md"
 	@echo "make score   plant errors in the built-in derivatives and write what checkers find to docs/checkers.md"
+	@echo "make docs    build the site, guides and reference, in docs/_build, and look through its links"
 	@echo "make lint    the first three parts of make test"
 	@echo "make clean   remove .venv, caches and build products"
 
@@ -30,7 +31,7 @@ setup: .venv/.ready
 	@echo "Setting up .venv (once, about a minute) ..."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv >/dev/null 2>&1 || { \
 	    $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $(BIN)/python install -qq pip; }
-	@$(PIP) install -qq -e ".[dev,cli,special]"
+	@$(PIP) install -qq -e ".[dev,docs,cli,special]"
 	@touch $@
 
 demo: .venv/.ready
@@ -84,6 +85,11 @@ proofs: .venv/.ready
 score: .venv/.ready
 	@$(BIN)/python -m gradwright.verify.score docs/checkers.md
 
+# Warnings are errors. Nothing is fetched, neither to build the site nor to look at it.
+docs: .venv/.ready
+	@$(BIN)/sphinx-build -q -W --keep-going -j auto -c docs . docs/_build
+	@$(BIN)/python -m docs.generator.check docs/_build
+
 clean:
-	rm -rf .venv build dist htmlcov .coverage .coverage.* .hypothesis .*_cache benchmarks/results
+	rm -rf .venv build dist docs/_build docs/reference htmlcov .coverage .coverage.* .hypothesis .*_cache benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

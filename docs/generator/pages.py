@@ -1,0 +1,253 @@
+"""The pages of the reference: one for each module, and for each part of one that has many names."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gradwright
+from docs.generator import docstrings, torch_links
+from docs.generator.names import Name, doors, first_of_each, names
+from docs.generator.places import ROOT, Place, formula, place
+from docs.generator.signatures import signatures
+
+LARGE = 40
+"""A module with more names than this has a page for each file that makes them."""
+TENSOR = {
+    "attributes": "What a tensor knows of itself.",
+    "methods": "Methods that are no functions of a module.",
+    "functions": "Functions that are methods, too: the tensor is their first argument.",
+    "in-place": "Methods that write their result into the tensor, and return it.",
+}
+"""The pages of Tensor's members."""
+
+
+class Reference:
+    """What the pages say. ``pages`` makes them: reStructuredText by name."""
+
+    def __init__(self) -> None:
+        self.names = names()
+        self.first = first_of_each(self.names)
+        self.described = [name for name in self.names if self.first[name] is name]
+        self.aliases: dict[Name, list[Name]] = {name: [] for name in self.described}
+        for name in self.names:
+            if self.first[name] is not name:
+                self.aliases[self.first[name]].append(name)
+        self.by_value = {id(name.value): name for name in self.described}
+        self.taken = {name.path for name in self.names}
+
+    def pages(self) -> dict[str, str]:
+        """The text of each page."""
+        found: dict[str, list[str]] = {}
+        tops, others = [], []
+        for door in doors():
+            own = [name for name in self.names if name.door == door]
+            if not any(self.first[name] is name for name in own):
+                others.append(door)
+                continue
+            tops.append(door)
+            found |= self._door(door, own)
+        found |= self._tensor()
+        found["paths"] = self._paths(others)
+        members = sum(name[0] != "_" for name in dir(gradwright.Tensor))
+        found["index"] = [
+            *_title("Reference"),
+            f"All public names: {len(self.described)} functions, classes and values in {len(tops)} modules,",
+            f"and {members} members of ``Tensor``. Made from the package when the site is built.", "",
+            *_contents([*tops, "paths"]),
+        ]  # fmt: skip
+        return {page: "\n".join(lines) + "\n" for page, lines in found.items()}
+
+    # -- pages --
+
+    def _door(self, door: str, own: list[Name]) -> dict[str, list[str]]:
+        described = [name for name in own if self.first[name] is name and name.value is not gradwright.Tensor]
+        elsewhere = [name for name in own if self.first[name] is not name and self.first[name].door != door]
+        module = importlib.import_module(door)
+        start = [*_title(door), *self._module(door), *docstrings.rest(inspect.getdoc(module) or ""), ""]
+        if len(described) <= LARGE:
+            return {door: [*start, *self._table(described), *self._entries(described), *self._pointers(elsewhere)]}
+        parts = self._parts(described)
+        inner = [*(["gradwright.Tensor"] if door == "gradwright" else []), *(f"{door}-{part}" for part in parts)]
+        pages = {door: [*start, *_contents(inner), *self._pointers(elsewhere)]}
+        for part, members in parts.items():
+            about = _about(place(members[0])) if part != "more" else []
+            pages[f"{door}-{part}"] = [
+                *_title(f"{door}: {part.replace('_', ' ')}"), f".. py:currentmodule:: {door}", "", *about, "",
+                *self._table(members), *self._entries(members),
+            ]  # fmt: skip
+        return pages
+
+    def _parts(self, described: list[Name]) -> dict[str, list[Name]]:
+        """The names by the file that makes them; files with few together."""
+        found: dict[str, list[Name]] = {}
+        for name in described:
+            found.setdefault(Path(place(name)[0]).stem, []).append(name)
+        more = [name for part, members in found.items() if len(members) < 3 or part == "__init__" for name in members]
+        kept = {part: members for part, members in sorted(found.items()) if members[0] not in more}
+        return kept | ({"more": more} if more else {})
+
+    def _tensor(self) -> dict[str, list[str]]:
+        """Tensor, and its members: those that are functions, too, point there."""
+        groups: dict[str, list[str]] = {group: [] for group in TENSOR}
+        for name in dir(gradwright.Tensor):
+            value = inspect.getattr_static(gradwright.Tensor, name)
+            if name[0] != "_":
+                group = ("attributes" if not _is_method(value) else "functions" if id(value) in self.by_value
+                         else "in-place" if name.endswith("_") else "methods")  # fmt: skip
+                groups[group].append(name)
+        pages = {"gradwright.Tensor": [
+            *_title("gradwright.Tensor"), ".. py:currentmodule:: gradwright", "",
+            *self._entry(self.by_value[id(gradwright.Tensor)], members=()),
+            *_contents(f"gradwright.Tensor-{group}" for group in groups),
+        ]}  # fmt: skip
+        for group, members in groups.items():
+            lines = [*_title(f"Tensor: {group}"), ".. py:currentmodule:: gradwright", "", TENSOR[group], ""]
+            for name in members:
+                lines += self._member(gradwright.Tensor, "Tensor.", name)
+            pages[f"gradwright.Tensor-{group}"] = lines
+        return pages
+
+    def _paths(self, others: Iterable[str]) -> list[str]:
+        """The modules whose names are all described at another."""
+        lines = [*_title("Other import paths"), "The names of these modules are described where they stand first.", ""]
+        for door in others:
+            own = [name for name in self.names if name.door == door]
+            lines += [*_title(door, "-"), *self._module(door), *self._pointers(own, "")] if own else []
+        return lines
+
+    # -- parts of pages --
+
+    def _module(self, door: str) -> list[str]:
+        """Says that a module is described here, unless a function has the same path."""
+        return [f".. py:{'currentmodule' if door in self.taken else 'module'}:: {door}", ""]
+
+    def _table(self, described: list[Name]) -> list[str]:
+        """The names, and what each is, in a line each."""
+        if len(described) < 4:
+            return []
+        lines = [".. list-table::", "   :class: summary", "   :widths: 30 70", ""]
+        for name in described:
+            doc = inspect.getdoc(name.value) if callable(name.value) else f"{_short(name.value)}."
+            lines += [f"   * - :py:obj:`{name.name} <{name.path}>`", f"     - {docstrings.summary(doc or '')}"]
+        return [*lines, ""]
+
+    def _pointers(self, others: list[Name], heading: str = "Also here, and described elsewhere:") -> list[str]:
+        """Names for what is described elsewhere."""
+        lines = [heading, ""] if others else []
+        for name in others:
+            lines += [f".. py:{_kind(name.value)}:: {name.name}", f"   :module: {name.door}", "   :no-typesetting:", ""]
+        lines += [f"- ``{name.name}``: :py:obj:`{self.first[name].path}`" for name in others]
+        return [*lines, ""]
+
+    def _entries(self, described: Iterable[Name]) -> Iterator[str]:
+        for name in described:
+            yield from self._entry(name)
+
+    def _entry(self, name: Name, members: Iterable[str] | None = None) -> list[str]:
+        """A name: its signatures, its docstring, where it is made, and the members of a class."""
+        value, kind = name.value, _kind(name.value)
+        texts = (signatures(value) if callable(value) else []) or [""]
+        words = [name.name, *(alias.name for alias in self.aliases[name] if alias.door == name.door)]
+        heads = [word + text for word in words for text in (texts if word == name.name else texts[:1])]
+        lines = [*_directive(kind, heads), f"   :module: {name.door}"]
+        if kind == "data":
+            lines += [f"   :type: {type(value).__name__}", f"   :value: {_short(value)}"]
+        body = docstrings.rest(inspect.getdoc(value) or "") if callable(value) else []
+        bases = [base for base in value.__bases__ if id(base) in self.by_value] if inspect.isclass(value) else []
+        if bases:
+            body += ["", "Base: " + ", ".join(f":py:obj:`{self.by_value[id(base)].path}`" for base in bases)]
+        body += ["", *self._where(name)]
+        if kind == "class":
+            for member in self._own(value) if members is None else members:
+                body += self._member(value, "", member)
+        return [*lines, "", *_under(body), ""]
+
+    def _where(self, name: Name) -> list[str]:
+        """Where its source and its formula are, PyTorch's name, and its other names here."""
+        at = place(name)
+        links = [_link("Source", at)]
+        if found := formula(name.value):
+            links.append(_link("Formula", found))
+        if found := torch_links.link(name, at[0]):
+            links.append(found)
+        if others := [f"``{alias.path}``" for alias in self.aliases[name] if alias.door != name.door]:
+            links.append("Also " + ", ".join(others))
+        return [".. rst-class:: where", "", " · ".join(links), ""]
+
+    def _own(self, cls: type) -> list[str]:
+        """The public members that a class has not from another that is described, nor from outside."""
+        above = [base for base in cls.__mro__[1:] if id(base) in self.by_value]
+        found = []
+        for name in dir(cls):
+            maker = next((base for base in cls.__mro__ if name in vars(base)), object)
+            known = maker is not cls and any(hasattr(base, name) for base in above)
+            if name[0] != "_" and maker.__module__.startswith("gradwright") and not known:
+                found.append(name)
+        return found
+
+    def _member(self, cls: type, owner: str, name: str) -> list[str]:
+        """A method or an attribute; one that is a function of a module points there."""
+        static = inspect.getattr_static(cls, name)
+        value = getattr(cls, name)
+        if _is_method(static):
+            texts = signatures(value, bound=not isinstance(static, classmethod | staticmethod)) or ["()"]
+            lines = _directive("method", [f"{owner}{name}{text}" for text in texts])
+            function = self.by_value.get(id(static))
+            doc = [f":py:obj:`{function.path}`"] if function else docstrings.rest(inspect.getdoc(value) or "")
+        else:
+            lines = [f".. py:attribute:: {owner}{name}"]
+            documented = isinstance(static, property) or hasattr(static, "__get__")
+            doc = docstrings.rest(inspect.getdoc(static) or "") if documented else []
+        return [*lines, "", *_under(doc), ""]
+
+
+# -- words --
+
+
+def _title(text: str, sign: str = "=") -> list[str]:
+    return [text, sign * len(text), ""]
+
+
+def _contents(pages: Iterable[str]) -> list[str]:
+    return [".. toctree::", "   :maxdepth: 1", "", *(f"   {page}" for page in pages), ""]
+
+
+def _directive(kind: str, heads: list[str]) -> list[str]:
+    start = f".. py:{kind}:: "
+    return [start + heads[0], *(" " * len(start) + head for head in heads[1:])]
+
+
+def _under(lines: list[str]) -> list[str]:
+    return [f"   {line}".rstrip() for line in lines]
+
+
+def _is_method(static: Any) -> bool:
+    return callable(static) or isinstance(static, classmethod | staticmethod)
+
+
+def _kind(value: Any) -> str:
+    if inspect.isclass(value):
+        return "exception" if issubclass(value, BaseException) else "class"
+    return "function" if callable(value) else "data"
+
+
+def _short(value: Any) -> str:
+    """A value on one line, or its type where that would be long or have an address in it."""
+    text = " ".join(repr(value).split())
+    return f"a {type(value).__name__}" if len(text) > 80 or " at 0x" in text else text
+
+
+def _link(word: str, at: Place) -> str:
+    file, line = at
+    return f"{word}: :source:`{file.removeprefix('src/gradwright/')}:{line} <{file}:{line}>`"
+
+
+def _about(at: Place) -> list[str]:
+    """What a file says that it has: the first paragraph of its docstring."""
+    doc = ast.get_docstring(ast.parse((ROOT / at[0]).read_text(encoding="utf-8"))) or ""
+    return docstrings.rest(doc.partition("\n\n")[0])

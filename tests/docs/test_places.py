@@ -1,0 +1,43 @@
+"""Where the reference says that names and formulas are: what stands there."""
+
+from __future__ import annotations
+
+import re
+
+import gradwright as gw
+from docs.generator.names import Name, first_of_each, names
+from docs.generator.places import ROOT, formula, place
+
+DESCRIBED = sorted(set(first_of_each(names()).values()), key=lambda name: name.path)
+
+
+def line(at: tuple[str, int]) -> str:
+    return (ROOT / at[0]).read_text(encoding="utf-8").splitlines()[at[1] - 1]
+
+
+def test_a_name_stands_where_it_is_said_to_be_made() -> None:
+    found = [name for name in DESCRIBED if place(name)[1]]
+    assert len(found) > 0.9 * len(DESCRIBED)
+    for name in found:
+        at = place(name)
+        path = (ROOT / at[0]).read_text(encoding="utf-8").splitlines()
+        statement = "\n".join(path[at[1] - 1 : at[1] + 15])
+        words = {name.name, getattr(name.value, "__name__", name.name)}
+        assert any(re.search(rf"\b{word}\b", statement) for word in words), f"{name.path}: {at}"
+
+
+def test_a_formula_is_that_of_the_operation() -> None:
+    at = formula(gw.exp)
+    assert at is not None
+    assert at[0] == "src/gradwright/ops/elementary.py"
+    text = (ROOT / at[0]).read_text(encoding="utf-8").splitlines()[at[1] - 1 : at[1] + 3]
+    assert any("def exp(xp, x)" in one for one in text)
+    assert formula(gw.nn.Linear) is None
+    assert formula(1) is None
+
+
+def test_a_function_made_from_a_declaration_is_where_it_is_declared() -> None:
+    at = place(Name("gradwright", "mul", gw.mul))
+    assert at[0] == "src/gradwright/face/elementwise.py"
+    assert line(at).startswith("mul = ")
+    assert place(Name("gradwright.nn", "Linear", gw.nn.Linear))[0] == "src/gradwright/nn/modules/linear.py"

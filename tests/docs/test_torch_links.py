@@ -1,0 +1,25 @@
+"""Where PyTorch's documentation has a name."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradwright as gw
+from docs.generator.names import Name
+from docs.generator.torch_links import BASE, link
+
+
+@pytest.mark.parametrize(("door", "value", "address"), [
+    ("gradwright", gw.sum, "generated/torch.sum.html"),
+    ("gradwright.nn", gw.nn.Linear, "generated/torch.nn.Linear.html"),
+    ("gradwright.special", gw.special.bessel_j0, "special.html"),
+    ("gradwright.serialization", gw.save, "search.html?q=torch.serialization.save"),
+])  # fmt: skip
+def test_the_address_follows_the_module(door: str, value: object, address: str) -> None:
+    name = Name(door, value.__name__, value)
+    assert f"<{BASE}/{address}>" in (link(name, "src/gradwright/face/reduce.py") or "")
+
+
+def test_names_that_pytorch_has_not_have_no_link() -> None:
+    assert link(Name("gradwright", "audit", gw.audit), "src/gradwright/check/audit/session.py") is None
+    assert link(Name("gradwright.viz", "graph", gw.viz.graph), "src/gradwright/viz/walk.py") is None
