@@ -106,3 +106,20 @@ def test_changed_inputs(torch):
             return g * 2
 
     assert diagnose(bridged(Twice, torch, cloned=True), (x(),)).verdict == "VERIFIED"
+
+
+def test_a_backward_with_numpy_is_looked_at_where_it_is_not_recorded(torch):
+    """g.numpy() raises in PyTorch where g requires grad, as in a second derivative; not in a first."""
+
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            return torch.from_numpy(g.numpy() * np.cos(ctx.saved_tensors[0].detach().numpy()))
+
+    x = gw.tensor([0.3, -1.2], dtype=gw.float64, requires_grad=True)
+    assert diagnose(bridged(Sine, torch), x).verdict == "VERIFIED"

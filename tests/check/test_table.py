@@ -104,3 +104,24 @@ def test_guessed_inputs_are_said_to_be_and_how_to_give_others():
     assert "guessed inputs\n    F: x: float64 (5,)\n    to choose them yourself: give it a static method `sam" in said
     assert "G: y" not in said
     assert "guessed" not in text(table.layout(Report(("f.py",), checked[1:]), 120))
+
+
+def test_how_small_an_error_would_be_found():
+    seen = Finding("first order", Outcome.PASS, seen=2e-7)
+    witness = Finding("second witness", Outcome.PASS, seen=1e-12)
+    subjects = [Checked("A", "function", "f.py", 1, findings=(seen,)),
+                Checked("B", "function", "f.py", 1, findings=(seen, witness)),
+                Checked("C", "function", "f.py", 1, findings=(FAILED, witness))]  # fmt: skip
+    lines = text(table.layout(Report(("f.py",), tuple(subjects)), 120)).splitlines()
+    assert [line.split()[-5:-3] for line in lines[1:4]] == [["·", "2e-07"], ["✓", "1e-12"], ["✗", "✓"]]
+    assert lines[0].split() == ["1st", "wit", "seen"]
+    assert "seen = an error of that part of the gradient would be found" in "\n".join(lines)
+
+
+def test_what_was_never_looked_at_is_not_called_right():
+    findings = tuple(Finding(n, Outcome.SKIPPED if n in ("vmap", "complex") else Outcome.PASS) for n in CHECKS)
+    c = Checked("F", "function", "f.py", 1, findings=findings)
+    said = text(table.layout(Report(("f.py",), (c,)), 80)).replace("\n", " ")
+    right, _, rest = said.partition("Not looked at, as it applies to none: complex, vmap.")
+    assert rest
+    assert "vmap" not in right.partition("Not shown")[2]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.mode import is_grad_enabled
 from gradwright.function.function import Function
 
 
@@ -30,7 +31,8 @@ class Graph:
     def pulled(self, cotangents: Any) -> tuple[Any, ...]:
         """The gradients of all that went in, None for what does not require grad."""
         known = tuple(k for k, t in enumerate(self.ins) if t is not None)
-        found = Pull.apply(self, known, *[self.tensors[k] for k in known], *cotangents) if known else ()
+        ins = [self.tensors[k] for k in known]
+        found = Pull.apply(self, known, is_grad_enabled(), *ins, *cotangents) if known else ()
         result: list[Any] = [None] * len(self.ins)
         for k, g in zip(known, found, strict=True):
             result[k] = g
@@ -90,8 +92,8 @@ class Pull(Function):
     """The gradients of a piece of PyTorch's graph, given what went in and the cotangents of what came out."""
 
     @staticmethod
-    def forward(ctx: Any, graph: Graph, known: tuple[int, ...], *tensors: Any) -> Any:
-        torch, recorded = graph.torch, True in ctx.needs_input_grad
+    def forward(ctx: Any, graph: Graph, known: tuple[int, ...], recorded: bool, *tensors: Any) -> Any:
+        torch = graph.torch
         given = [_there(t, torch, recorded) for t in tensors[len(known) :]]
         pairs = [(o, g) for o, g in zip(graph.outs, given, strict=True) if g is not None and _flows(o, torch)]
         ins = [graph.ins[k] for k in known]
@@ -106,7 +108,7 @@ class Pull(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        return None, None, *ctx._graph.pulled(cotangents)
+        return None, None, None, *ctx._graph.pulled(cotangents)
 
 
 def _flows(t: Any, torch: Any) -> bool:

@@ -53,7 +53,9 @@ class Use(NamedTuple):
 _NUMBERS: dict[str, tuple[Any, ...]] = {
     "dim axis dims axes d": (-1, 0, 1),
     "eps epsilon tol": (1e-5,),
-    "p n power exponent order degree k": (2, 3),
+    "p": (2, 3, 0.4),
+    "n power exponent order degree k": (2, 3),
+    "drop prob dropout rate dropout_p drop_prob p_drop drop_rate": (0.4,),
     "scale alpha beta gamma factor constant c gain slope negative_slope lambd lam tau temperature momentum lr": (0.7,),
     "min low lo lower min_val": (-0.9,),
     "max high hi upper max_val threshold bound": (0.9,),
@@ -76,6 +78,7 @@ _SHAPES: tuple[tuple[tuple[int, ...], ...], ...] = (
     ((3, 4), (2, 4), (2,), (2,)),
     ((3, 4), (4,), (4,), (4,)),
     ((3, 3), (3, 3), (3,), (3,)),
+    ((3, 3), (3,), (3,), (3,)),
     ((3, 4), (4,), (3,), ()),
     ((2, 3, 4), (2, 4, 3), (2, 3, 3), (3,)),
     ((1, 2, 5, 5), (3, 2, 3, 3), (3,), (3,)),

@@ -60,6 +60,8 @@ class Lab:
     """Whether it is given clones of its inputs, as it changes them (and says so)."""
     examined: tuple[Any, Any] | None = None
     """The `Examination` of its derivatives, and the diagnosis of the first order, once there are such."""
+    doubt: str = ""
+    """What backward raised of other made-up inputs, which forward takes."""
     told: list[Told] = field(default_factory=list)
     """What its backward was asked and said, call by call."""
 

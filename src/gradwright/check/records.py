@@ -43,6 +43,8 @@ class Finding:
         mend: what to do about it; ``""`` if there is nothing.
         cause: what is wrong in a word or two (``factor``, ``stale state``, ``stride-0 cotangent``); ``""`` of a PASS.
         lines: numbers of lines of the subject's file that are suspected; may be empty.
+        seen: of a derivative that is right, how small an error would have been found in any entry that was compared, as
+            a part of the largest; None of all else.
     """
 
     check: str
@@ -51,6 +53,7 @@ class Finding:
     mend: str = ""
     cause: str = ""
     lines: tuple[int, ...] = ()
+    seen: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,13 @@ class Checked:
     def failures(self) -> tuple[Finding, ...]:
         """The findings that keep it from passing, the worst first."""
         return tuple(f for o in _WORST for f in self.findings if f.outcome is o)
+
+    @property
+    def seen(self) -> float | None:
+        """How small an error of the first derivative would have been found; None if that was not looked at."""
+        if any(f.check in ("first order", "complex", "second witness") for f in self.failures):
+            return None
+        return min((f.seen for f in self.findings if f.seen), default=None)
 
     def _repr_html_(self) -> str:
         return notebook.table((self,))

@@ -41,7 +41,8 @@ MARKS = {
     Outcome.SKIPPED: ("·", "dim"),
     Outcome.ERROR: ("!", "bold magenta"),
 }
-LEGEND = ("✓ so", "~ so, but wasteful", "✗ wrong", "? cannot be told", "! cannot be checked", "· not looked at")
+SEEN = "seen = an error of that part of the gradient would be found"
+LEGEND = ("✓ so", "~ so, with advice", "✗ wrong", "? cannot be told", "! cannot be checked", "· not looked at")
 
 Segment = tuple[str, str]
 """Text and its style."""
@@ -72,26 +73,31 @@ def _table(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
     longest = max(len(c.name) for c in checked) + 2
     found = {f.check for c in checked for f in c.findings}
     shown = names = [n for n in HEADINGS if n in found]
-    if longest + sum(len(HEADINGS[n]) + 1 for n in names) + 22 > width:
+    told = any(c.seen is not None for c in checked)
+    if longest + sum(len(HEADINGS[n]) + 1 for n in names) + (7 if told else 0) + 22 > width:
         plain = (Outcome.PASS, Outcome.SKIPPED)
         names = [n for n in shown if n in ("first order", "second order") or not all(
             f.outcome in plain for c in checked for f in c.findings if f.check == n)]  # fmt: skip
-    yield [("".ljust(longest) + " ".join(HEADINGS[n] for n in names), "bold")]
+    yield [("".ljust(longest) + " ".join([*(HEADINGS[n] for n in names), *([" seen"] if told else [])]), "bold")]
     for c in checked:
         outcomes = {f.check: f.outcome for f in c.findings}
         line: list[Segment] = [(c.name.ljust(longest), "")]
         for n in names:
             mark, style = MARKS[outcomes.get(n, Outcome.SKIPPED)]
             line.append((mark.center(len(HEADINGS[n])) + " ", style))
+        line += [(f" {f'{c.seen:.0e}' if c.seen is not None else '':5} ", "")] if told else []
         line += [(f" {c.verdict.value.lower():13}", MARKS[c.verdict][1]), (f"{c.seconds:6.1f} s", "dim")]
         yield line
     yield []
-    for legend in (LEGEND, [f"{HEADINGS[n]} = {n}" for n in names if HEADINGS[n] != n]):
+    short = [f"{HEADINGS[n]} = {n}" for n in names if HEADINGS[n] != n]
+    for legend in (LEGEND, [*short, *([SEEN] if told else [])]):
         for part in textwrap.wrap("   ".join(s.replace(" ", "\xa0") for s in legend), max(width, 40)):
             yield [(part.replace("\xa0", " "), "dim")]
-    hidden = [n for n in shown if n not in names]
-    if hidden:
-        yield from _wrapped(f"Not shown, as nothing is wrong there: {', '.join(hidden)}.", "dim", width)
+    made = {f.check for c in checked for f in c.findings if f.outcome is not Outcome.SKIPPED}
+    kinds = (("Not shown, as nothing is wrong there", made), ("Not looked at, as it applies to none", found - made))
+    for what, some in kinds:
+        if hidden := [n for n in shown if n not in names and n in some]:
+            yield from _wrapped(f"{what}: {', '.join(hidden)}.", "dim", width)
 
 
 def told(c: Checked, width: int) -> Iterator[list[Segment]]:

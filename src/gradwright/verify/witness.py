@@ -23,6 +23,7 @@ from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.function.custom_op import CustomOp
 from gradwright.op import Op
+from gradwright.verify.circumstances import REFUSED
 from gradwright.verify.numeric.bound import unbound
 
 _FLOOR = 1e-12
@@ -32,7 +33,6 @@ _NARROW = 2.0**-29
 """Rounding errors in float64 over those in float32."""
 _NEAR = 1e-4
 _STEP = 1e-5
-_FAILURES = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def second_witness(function: Any, *arguments: Any, order: int = 2, points: int =
             try:
                 one = _at(run, forward, here, static, upto, own)
                 break
-            except _FAILURES as e:
+            except REFUSED as e:
                 one = Witness(None, reason=f"forward cannot be recorded: {type(e).__name__}: {e}")
         if not one:
             return one

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from gradwright.check.attempt import Attempt
@@ -135,3 +136,41 @@ def test_an_undeclared_one_in_pytorch(torch):
     assert inputs_unchanged(lab(Cotangent, x)).cause == "changed grad_output"
 
 
+
+
+def test_a_second_pass_that_fails_is_named():
+    class Frees(Double):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.held = [2.0]
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.held.pop()
+
+    finding = runs(lab(Frees, x))
+    assert (finding.outcome, finding.cause) == ("ERROR", "IndexError")
+    assert finding.sentence.startswith("a second backward pass over the same graph (retain_graph=True) raises Index")
+    assert "do not pop" in finding.mend
+
+
+def test_random_numbers_in_backward(T):
+    class Dropout(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * (T.rand(x.shape) > 0.4)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * (T.rand(g.shape) > 0.4)
+
+    finding = deterministic(lab(Dropout, np.ones(9)))
+    assert (finding.outcome, finding.cause) == ("FAIL", "non-determinism")
+    assert finding.sentence.startswith("backward draws random numbers")
+
+
+def test_what_backward_raises_elsewhere_is_advice():
+    it = lab(Double, x)
+    it.doubt = "with b, which forward takes, backward raised ValueError: no"
+    assert (runs(it).outcome, runs(it).cause, runs(it).sentence) == ("ADVICE", "backward raises", it.doubt)

@@ -174,3 +174,67 @@ def test_a_slip_of_the_pen_in_backward_is_not_guessed_away():
     assert (str(larger.call), problem) == ("x: float64 (3, 4)", None)
     (lab,), problem, _ = called(Always)
     assert (str(lab.call), problem) == ("x: float64 (5,)", None)
+
+
+def test_what_backward_raises_of_inputs_that_forward_takes_is_told():
+    class Outer(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return (a @ b).sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            if b.dim() > 1:
+                raise ValueError("for vectors only")
+            return g * b.expand(a.shape), g * (a.sum(0) if a.dim() > 1 else a)
+
+    (lab, *_), problem, _ = called(Outer)
+    assert problem is None
+    assert "which forward takes, backward raised ValueError: for vectors only at line " in lab.doubt
+    assert "b: float64 (4, 2)" in lab.doubt or "b: float64 (4, 3)" in lab.doubt
+    assert called(Ridge)[0][0].doubt == ""
+
+
+def test_a_matrix_and_a_vector_are_guessed():
+    class Solve(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, A, b):
+            y = gw.linalg.solve(A, b)
+            ctx.save_for_backward(A, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            A, y = ctx.saved_tensors
+            u = gw.linalg.solve(A.t(), g)
+            return -gw.outer(u, y), u
+
+    (lab, *_), problem, _ = called(Solve)
+    assert (str(lab.call), problem) == ("A: float64 (3, 3), b: float64 (3,)", None)
+    assert "A: float64 (3, 3), b: float64 (3, 3), which forward takes" in lab.doubt
+
+
+def test_a_guess_that_gives_nothing_but_zeros_is_the_last():
+    """p is a power to some, and to others how much is dropped: all, with 2 of it."""
+
+    class Dropout(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, p):
+            mask = (gw.rand(x.shape) > p).to(x.dtype)
+            ctx.save_for_backward(mask)
+            return x * mask
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+
+    class Nothing(Dropout):
+        @staticmethod
+        def forward(ctx, x, p):
+            ctx.save_for_backward(0 * x)
+            return 0 * x
+
+    assert [lab.call.arguments[1] for lab in called(Dropout)[0]] == [0.4, 0.4]
+    assert [str(lab.call) for lab in called(Nothing)[0]] == ["x: float64 (5,), p: 2"]

@@ -287,3 +287,19 @@ def test_without_samples_it_says_what_came_of_those_made_up(returns, said):
 
     (failure,) = examine(subject_of(Odd)).failures
     assert f": with x: float64 (5,) it {said}" in failure.sentence
+
+
+def test_with_which_sample_it_is_right_is_said():
+    class Total(gw.autograd.Function):
+        """The sum over the other axis."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x.cumsum(0)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.flip(-1).cumsum(-1).flip(-1)
+
+    found = {f.check: f for f in examine(subject_of(Total)).findings}
+    assert found["first order"].sentence.endswith("It is right with x: float64 (5,)")

@@ -22,5 +22,5 @@ def test_plain():
                    "i": np.float64("inf"), "n": None})  # fmt: skip
     assert found == {
         "v": "WRONG", "a": [1.0, "nan"], "i": "inf", "n": None,
-        "h": [{"name": "sign", "sentence": "s", "evidence": 1.0, "mend": "m", "argument": ""}],
+        "h": [{"name": "sign", "sentence": "s", "evidence": 1.0, "mend": "m", "argument": "", "constant": None}],
     }  # fmt: skip

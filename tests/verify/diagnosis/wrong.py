@@ -558,7 +558,7 @@ class ListedAtFirst(Function):
 case("stale state: of the last call", LastCall, (t(4),), "stale state", "LastCall.x")
 case("stale state: of the first call", FirstCall, (t(4),), "stale state", "FirstCall.slope")
 case("stale state: in backward", Counts, (t(4),), "stale state", "second backward pass")
-case("non-determinism: backward", RandomBackward, (t(4),), "non-determinism", "backward passes")
+case("non-determinism: backward", RandomBackward, (t(4),), "non-determinism", "draws random numbers")
 case("changed input", Writes, (t(4),), "changed input", "`x`")
 case("cotangent: not used", function(lambda x: x * x, lambda g, x: 2 * x), (t(4),), "cotangent ignored", "whatever")
 case(

@@ -327,7 +327,7 @@ def test_the_step(leaf, checks):
 
 @pytest.mark.parametrize("fast", [False, True])
 def test_nan_agrees_with_nothing(leaf, checks, fast):
-    with pytest.raises(RuntimeError, match="Jacobian mismatch"):
+    with pytest.raises(RuntimeError, match=r"Jacobian mismatch|is nan or inf"):
         checks[0](lambda x: x * float("nan"), leaf([1.0, 2.0]), fast_mode=fast)
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from gradwright import dtypes
 from gradwright.check.attempt import Attempt
-from gradwright.check.audit.streams import State, Streams
+from gradwright.check.audit.streams import State
 from gradwright.check.audit.taken import Taken, copied, flat, is_moving, numbers
 from gradwright.check.calls import Arg, mapped
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.mode import PLAIN, now, switch
 from gradwright.engine.strict import strict
+from gradwright.verify.numeric.streams import Streams
 
 _WIDER = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 

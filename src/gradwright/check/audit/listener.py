@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradwright.check.audit.spool import Spool
-from gradwright.check.audit.streams import Streams
 from gradwright.check.audit.taken import Met, Taken, copied, dtype_of, flat, is_moving, kept, nbytes, printed
 from gradwright.check.calls import Arg
 from gradwright.engine.base import TensorBase
 from gradwright.engine.mode import PLAIN, now, switch
+from gradwright.verify.numeric.streams import Streams
 
 FIRST = 3
 """So many first calls of each are kept."""

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.check.audit.streams import Streams, known_torch
 from gradwright.check.audit.taken import Met, Print, Taken
 from gradwright.check.calls import Arg
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.verify.numeric.streams import Streams, known_torch
 
 _ATOMS = (bool, int, float, str, type(None))
 

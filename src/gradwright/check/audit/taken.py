@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradwright import dtypes
-from gradwright.check.audit.streams import Streams
 from gradwright.check.calls import Arg, mapped
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.view import refresh
+from gradwright.verify.numeric.streams import Streams
 
 
 class Print(NamedTuple):

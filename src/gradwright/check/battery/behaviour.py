@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from gradwright.check.attempt import Attempt
-from gradwright.check.battery.findings import advised, failed, passed, skipped
+from gradwright.check.battery.findings import advised, error, failed, passed, skipped
 from gradwright.check.lab import Lab, Run, close
 from gradwright.check.records import Finding
 from gradwright.errors import GradientWarning
+from gradwright.verify.numeric.streams import Streams
 
 
 def runs(lab: Lab) -> Finding:
@@ -21,6 +23,13 @@ def runs(lab: Lab) -> Finding:
         run = lab.run()
         if run.outputs:
             lab.backward(run)
+    again = Attempt()
+    with again:
+        if run.outputs:
+            lab.backward(run)
+    if again.error is not None:
+        found = error("runs", again, lab.subject, "a second backward pass over the same graph (retain_graph=True)")
+        return replace(found, mend="leave on ctx what is there: do not pop, delete or free it in backward")
     if not run.values:
         return failed(
             "wrong type",
@@ -39,6 +48,12 @@ def runs(lab: Lab) -> Finding:
         return advised("warning", str(doubts[0].message), "")
     if not all(np.isfinite(v.detach().numpy()).all() for v in run.outputs):
         return advised("not a number", "the result is nan or inf at the sample inputs", "give other sample inputs")
+    if lab.doubt:
+        return advised(
+            "backward raises",
+            lab.doubt,
+            "if such inputs are meant to be given, mend backward; else let forward refuse them, or give sample inputs",
+        )
     return passed()
 
 
@@ -128,6 +143,18 @@ def deterministic(lab: Lab) -> Finding:
         )
     if not first.outputs:
         return passed()
+    streams = Streams.now()
+    one, again = lab.backward(second), lab.backward(second)
+    if not close(one, again):
+        streams.put_back()
+        if close(one, lab.backward(second)):
+            return failed(
+                "non-determinism",
+                "backward draws random numbers: two passes over the same graph give different gradients, and from the "
+                "same seed they do not",
+                "draw in forward, and keep on ctx what was drawn: backward must use the same",
+                lab.lines("backward", r"rand|urandom|shuffle|choice|noise|normal|dropout|sample"),
+            )
     one, two = lab.backward(second), lab.backward(lab.run())
     if not close(one, two):
         return failed(
@@ -136,8 +163,7 @@ def deterministic(lab: Lab) -> Finding:
             "draw random numbers in forward and keep them on ctx; backward must use the same",
             lab.lines("backward", r"rand|time|urandom|shuffle|choice|noise|normal"),
         )
-    again = lab.run(seeded=False)
-    if not close(again.arrays, second.arrays):
+    if not close(lab.run(seeded=False).arrays, second.arrays):
         return passed("random, and the same once the generators are seeded: every check seeds them")
     return passed()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from gradwright.check.battery.findings import error, refused, rule
 from gradwright.check.calls import Arg, Call, read
 from gradwright.check.discover import Subject
 from gradwright.check.guess import Use, guessed, uses
-from gradwright.check.lab import Lab
+from gradwright.check.lab import Lab, Run
 from gradwright.check.records import Finding, Outcome
 from gradwright.engine.strict import strict
-from gradwright.errors import kind
+from gradwright.errors import StrictError, kind
 from gradwright.op import Op
 from gradwright.verify.testing import draw
 
@@ -30,6 +30,8 @@ HOW = (
 _HOW_OP = "declare it with samples: @op(samples=[Sample(A(3, 4))])"
 TRIES = 400
 """How many made-up calls are tried."""
+BLANKS = 40
+"""How many, if some run but give nothing but zeros."""
 MORE = 10
 """How many more, to find a larger one."""
 _PLAIN = ("changed input", "changed grad_output", "mark_dirty", "number of gradients")
@@ -57,8 +59,9 @@ def labs(subject: Subject, doing: Callable[[str], None]) -> tuple[list[Lab], Fin
         if attempt.was_raised_in(__file__):
             found = replace(found, sentence=str(attempt.error), mend=HOW)
         return [], replace(found, cause="samples"), False
-    tried, came_of_it = _tried(subject)
+    tried, came_of_it, doubts = _tried(subject)
     if tried:
+        tried[0].doubt = max(doubts, key=lambda d: d.dimensions).said if doubts else ""
         return tried, None, True
     sentence = f"it has no sample inputs, and none could be made up that its forward takes{came_of_it}"
     how = _HOW_OP if subject.kind == "op" else HOW
@@ -117,22 +120,32 @@ def _precise(lab: Lab) -> Lab:
     return Lab(lab.subject, lab.call.precise())
 
 
-def _tried(subject: Subject) -> tuple[list[Lab], str]:
+class _Doubt(NamedTuple):
+    """A made-up call that forward takes, and of which backward raises something."""
+
+    dimensions: int
+    said: str
+
+
+def _tried(subject: Subject) -> tuple[list[Lab], str, list[_Doubt]]:
     """With the first made-up call that runs forward and backward; or else with the first that runs forward.
 
-    With another one, too, of more dimensions, if there is one with which it does so without any doubt. Also what came
-    of the very first call.
+    One that gives nothing but zeros, as dropout of all, is taken only if there is no other soon. With another one, too,
+    of more dimensions, if there is one with which it does so without any doubt. Also what came of the very first call,
+    and of those that forward takes and backward does not.
     """
     if subject.kind == "op":
-        return [], ""
+        return [], "", []
     second: Lab | None = None
+    blank: Lab | None = None
     said = ""
+    doubts: list[_Doubt] = []
     calls = guessed(subject.parameters, _uses(subject), packed=subject.kind == "custom_op")
     for k, call in enumerate(calls):
-        if k == TRIES:
+        if k == TRIES or (blank is not None and k > BLANKS):
             break
         lab = _precise(Lab(subject, call))
-        attempt = Attempt()
+        attempt, run = Attempt(), None
         with attempt:
             run = lab.run()
             if not run.values:
@@ -141,16 +154,29 @@ def _tried(subject: Subject) -> tuple[list[Lab], str]:
                 continue
             second = second or lab
             lab.backward(run)
-            return [lab, *_larger(lab, calls)], ""
+            if not any(v.any() for v in run.arrays):
+                blank = blank or lab
+                continue
+            return [lab, *_larger(lab, calls, doubts)], "", doubts
         if attempt.error is not None:
             said = said or f": with {lab.call} it raises {attempt.said()}"
             _, cause, _ = rule(attempt.said()) or ("", "", "")
             if cause in _PLAIN or (lab is second and isinstance(attempt.error, _SLIPS)):
-                return [lab], ""
-    return [second] if second is not None else [], said
+                return [lab], "", []
+            _note(doubts, lab, run, attempt)
+    return ([blank], "", doubts) if blank else ([second] if second is not None else [], said, [])
 
 
-def _larger(first: Lab, calls: Iterator[Call]) -> list[Lab]:
+def _note(doubts: list[_Doubt], lab: Lab, run: Run | None, attempt: Attempt) -> None:
+    """Note what backward raised, if it was that."""
+    lines = attempt.line(lab.subject.file)
+    if run is not None and not isinstance(attempt.error, StrictError):
+        where = f" at line {lines[0]}" if lines else ""
+        text = f"with {lab.call}, which forward takes, backward raised {attempt.said().splitlines()[0]}{where}"
+        doubts.append(_Doubt(sum(a.array.ndim for a in lab.call.args), text))
+
+
+def _larger(first: Lab, calls: Iterator[Call], doubts: list[_Doubt]) -> list[Lab]:
     """A call of tensors of more dimensions that runs with gradients of the right shapes; best with other numbers."""
     dimensions = max(a.array.ndim for a in first.call.args)
     found: list[Lab] = []
@@ -162,12 +188,15 @@ def _larger(first: Lab, calls: Iterator[Call]) -> list[Lab]:
         with attempt, strict(True):
             run = lab.run()
             lab.backward(run)
-            if run.outputs and all(np.isfinite(v).all() for v in run.arrays) and shapes(lab).outcome is Outcome.PASS:
+            fit = run.outputs and all(np.isfinite(v).all() for v in run.arrays) and any(v.any() for v in run.arrays)
+            if fit and shapes(lab).outcome is Outcome.PASS:
                 found = [lab]
                 if _differ(first.call, call):
                     break
         if run is not None and isinstance(attempt.error, _SLIPS):
             return [lab]
+        if attempt.error is not None:
+            _note(doubts, lab, run, attempt)
     return found
 
 

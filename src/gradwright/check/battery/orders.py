@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -57,7 +58,7 @@ def witness(lab: Lab) -> Finding:
     if found.agrees is None:
         return skipped(found.reason)
     if found:
-        return passed(str(found))
+        return replace(passed(str(found)), seen=found.seen)
     return failed("small error", str(found), "look for a constant or a term that is nearly right",
                   lab.lines("backward", r"return"))  # fmt: skip
 
@@ -95,7 +96,7 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
     if (reason := reason_of(lab.subject.function)) is not None and d.verdict is not Verdict.VERIFIED:
         return skipped(f"declared a surrogate gradient: {reason}")
     if d.verdict is Verdict.VERIFIED:
-        return passed("; ".join(filter(None, (d.summary, d.sampled))))
+        return replace(passed("; ".join(filter(None, (d.summary, d.sampled)))), seen=d.seen if d.order == 1 else None)
     if d.verdict is Verdict.SURROGATE or d.reason == "empty":
         return skipped(d.summary)
     cause = d.hypotheses[0] if d.hypotheses else None

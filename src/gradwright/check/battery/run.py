@@ -122,15 +122,19 @@ def _findings(
         if said is not None:
             found.setdefault(name, replace(skipped(said), check=name))
             continue
+        right: list[Lab] = []
         for lab in _fit(labs, name):
             one, diagnosis = _made(name, check, lab)
             if diagnosis is not None:
                 precision = next((a.array.dtype.name for a in lab.call.args if a.grad), "")
                 diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": precision})
+            if _bad(one) and name in _ORDERS and right:
+                one = replace(one, sentence=f"{one.sentence}. It is right with {right[-1].call}")
             if _rank(one) >= _rank(found.get(one.check, one)):
                 found[one.check] = one
             if _bad(one):
                 break
+            right += [lab] if one.outcome is Outcome.PASS else []
         found.setdefault(name, replace(skipped(_ABSENT.get(name, "see the failure")), check=name))
     return tuple(found[n] for n in checks), tuple(diagnoses)
 

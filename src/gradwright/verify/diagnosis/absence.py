@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.verify.diagnosis.context import Context
-from gradwright.verify.diagnosis.records import Hypothesis, apart
+from gradwright.verify.diagnosis.records import MEANT, Hypothesis, apart
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.diagnosis.scaling import ENOUGH
 
@@ -66,10 +66,11 @@ def not_a_number(r: Residual, c: Context) -> Hypothesis | None:
     return Hypothesis(
         "not a number",
         f"backward returns nan or inf for `{r.name}` at {_at(r, rows[0])}"
-        f"{' and elsewhere' if len(rows) > 1 else ''}, where the derivative is finite",
+        f"{' and elsewhere' if len(rows) > 1 else ''}, where the derivative is finite{_region(r, c, rows)}",
         1.0,
-        "run it under gradwright.autograd.detect_anomaly() to see the operation that makes it; often it "
-        "is 0 / 0, or 0 times inf in a branch that `where` then drops",
+        "look for 0 / 0, or a root, logarithm or power that is not defined there: 0 times it is nan, not 0, and "
+        "`where` computes the branch that it drops. Put a harmless number in first: safe = where(taken, x, 1), and "
+        "compute with that; gradwright.autograd.detect_anomaly() names the operation",
         r.name,
     )
 
@@ -93,14 +94,16 @@ def surrogate(r: Residual, c: Context) -> Hypothesis | None:
         "surrogate",
         sentence + straight,
         1.0,
-        "return 0 where forward is flat; a surrogate gradient that you mean is no derivative, and no check can pass it",
+        f"return 0 where forward is flat; {MEANT}",
         r.name,
     )
 
 
 def clipped(r: Residual, c: Context) -> Hypothesis | None:
     """Backward limits the size of the gradient."""
-    mend = "return the gradient as it is, and clip where the gradients are used"
+    if (r.usable & ~np.isfinite(r.analytic)).any():
+        return None  # it limits nothing
+    mend = f"return the gradient as it is, and clip where the gradients are used; {MEANT}"
     limit = float(np.abs(r.analytic[r.sound]).max(initial=0.0))
     size = np.abs(r.analytic)
     at_limit = r.wrong & (size > limit * (1 - 1e-9))
@@ -154,6 +157,7 @@ def region(r: Residual, c: Context) -> Hypothesis | None:
             1.0,
             f"look at the branch of backward for {text}",
             r.name,
+            k,
         )
     return Hypothesis(
         "region",

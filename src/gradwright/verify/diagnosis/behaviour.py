@@ -54,6 +54,14 @@ def random(r: Residual, c: Context) -> Hypothesis | None:
             "draw the random numbers outside and pass them in, or seed the generator inside the "
             "function; keep nothing between calls",
         )
+    if p.backward_drift > TELLING and p.draws:
+        return Hypothesis(
+            "non-determinism",
+            f"backward draws random numbers: two passes over the same graph differ by {p.backward_drift:.2g} of the "
+            "gradient, and from the same seed they do not",
+            1.0,
+            "draw in forward, and keep on ctx what was drawn: backward must use the same",
+        )
     if p.backward_drift > TELLING and p.renewed > TELLING:
         return Hypothesis(
             "non-determinism",
@@ -67,6 +75,8 @@ def random(r: Residual, c: Context) -> Hypothesis | None:
 def stale(r: Residual, c: Context) -> Hypothesis | None:
     """Backward uses what another call left behind."""
     p = c.probes
+    if p.draws:
+        return None
     where = f" in {', '.join(p.state)}" if p.state else _class_tensors(c)
     mend = "keep what backward needs on ctx (save_for_backward for tensors), not on the class or in a global"
     if p.drift > 100 * _unit(r) and p.state:
@@ -119,9 +129,27 @@ def elsewhere(r: Residual, c: Context) -> Hypothesis | None:
     )
 
 
+def disowned(r: Residual, c: Context) -> Hypothesis | None:
+    """Backward is as differences have it, and not as the engine's own derivative of forward."""
+    w = c.probes.witness
+    if w is None or w.agrees is not False or any(q.wrong.any() for q in c.residuals):
+        return None
+    return Hypothesis(
+        "small error",
+        f"the derivative {w.at} is off from the engine's own derivative of forward by {w.error:.2g} of its largest "
+        "entry: less than differences tell, and more than rounding",
+        1.0,
+        "look for a constant with too few digits, an eps that only one of forward and backward has, or an "
+        "approximation in place of the formula",
+        w.at.partition("`")[2].rstrip("`"),
+    )
+
+
 def cotangent(r: Residual, c: Context) -> Hypothesis | None:
     """Backward does not multiply by grad_output, or not only once."""
     p = c.probes
+    if p.draws:
+        return None
     if p.ignored and np.isfinite(r.analytic).all():
         return Hypothesis(
             "cotangent ignored",

@@ -16,7 +16,9 @@ from gradwright.engine.base import wrap
 from gradwright.engine.node import AccumulateGrad
 from gradwright.errors import GradientWarning, MisfitGradient
 from gradwright.function.ctx import BackwardNode
+from gradwright.function.custom_op import CustomOp
 from gradwright.function.function import Function
+from gradwright.op import Op
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, Grid
 from gradwright.verify.diagnosis.residual import Part
 from gradwright.verify.numeric.differences import movable
@@ -29,6 +31,7 @@ class Case(Subject):
     Attributes:
         name: what to call it.
         function: the Function class whose derivative it is, if it is that of one and no other.
+        whole: the Function, custom_op or Op that was given as such; None for any other callable.
         node: the ctx of the first run of that Function.
         surrogates: by name of node, why gradients are declared to be no derivatives.
         arguments: the names of all arguments, tensors or not.
@@ -46,6 +49,7 @@ class Case(Subject):
         name: str | None = None,
     ) -> None:
         self.function = function_of(f)
+        self.whole: Any = self.function or (f if isinstance(f, (CustomOp, Op)) else None)
         self.warnings: list[GradientWarning] = []
         self._given = outputs
         func = f.apply if isinstance(f, type) and issubclass(f, Function) else f

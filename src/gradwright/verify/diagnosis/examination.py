@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad
 from gradwright.engine.strict import strict
-from gradwright.errors import CutError
+from gradwright.errors import CutError, GradientWarning
 from gradwright.verify.circumstances import Circumstances, Visit
 from gradwright.verify.diagnosis.behaviour import overlap, telling
 from gradwright.verify.diagnosis.case import Case, leaf
@@ -22,7 +23,7 @@ from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.grid_of_entries import WHOLE, fitting
 from gradwright.verify.diagnosis.judge import described, explained, judge, undecided
 from gradwright.verify.diagnosis.measure import measure
-from gradwright.verify.diagnosis.probes import Probes, experiments, overlapping, repeat
+from gradwright.verify.diagnosis.probes import Probes, experiments, leftover, overlapping, repeat
 from gradwright.verify.diagnosis.random_sums import search
 from gradwright.verify.diagnosis.records import Hypothesis, Verdict
 from gradwright.verify.diagnosis.report import Diagnosis
@@ -31,6 +32,7 @@ from gradwright.verify.numeric.budget import estimate
 from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import rounding, tensors
 from gradwright.verify.numeric.on_host import on_host
+from gradwright.verify.witness import Witness, second_witness
 
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""
@@ -59,6 +61,8 @@ def diagnose(
         A `Diagnosis`. VERIFIED if every entry compared agrees, within error bars narrow enough to tell, and
         backward also behaves: it is linear in its grad_output, the same when run again, right at a second point, and
         other calls in between do not disturb it, nor do other strides, the grad mode, or inputs that require no grad.
+        Of a Function, custom_op or Op whose forward is made of recorded operations, the engine's own derivative of
+        forward must agree, too, to rounding (`gradwright.verify.second_witness`).
         SURROGATE if the gradient is declared to be no derivative (see
         `surrogate`): then only that it behaves was looked at. WRONG if something of that is not so; the hypotheses say
         what it might be. INCONCLUSIVE if finite differences cannot tell: at a kink, at the edge of where the function
@@ -229,11 +233,27 @@ def _examined(
     context = Context(case, residuals, probes, order, first)
     verdict = judge(context)
     if around and verdict is Verdict.VERIFIED:
-        fault = Circumstances(Visit(case.func, case.inputs), case, 0.0, telling(context)).fault()
+        fault = Circumstances(Visit(case.func, case.inputs), case, leftover(case), telling(context)).fault()
         if fault is not None:
             context = replace(context, probes=replace(probes, fault=fault))
             verdict = Verdict.WRONG
+    if around and order == 1 and verdict in (Verdict.VERIFIED, Verdict.INCONCLUSIVE):
+        said = _witness(case)
+        context = replace(context, probes=replace(context.probes, witness=said))
+        if verdict is Verdict.VERIFIED and said is not None and said.agrees is False:
+            verdict = Verdict.WRONG
     return described(context, verdict, explained(context, verdict), rungs, replay, cost)
+
+
+def _witness(case: Case) -> Witness | None:
+    """What the engine's own derivative of forward says, if the case is a Function, a custom_op or an Op itself."""
+    if case.whole is None:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GradientWarning)  # it has been told
+        found = second_witness(case.whole, *case.inputs, order=1)
+    k = int(found.at.rpartition(" ")[2]) if found.at else -1
+    return replace(found, at=f"by `{case.arguments[k]}`") if found.at else found
 
 
 def _copied(value: Any) -> Any:

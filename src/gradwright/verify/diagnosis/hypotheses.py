@@ -10,15 +10,19 @@ from collections.abc import Callable
 
 from gradwright.verify.diagnosis import absence, behaviour, layout, scaling, second
 from gradwright.verify.diagnosis.context import Context
+from gradwright.verify.diagnosis.fresh import on_fresh_inputs
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Residual
 
 Fit = Callable[[Residual, Context], Hypothesis | None]
 
+SMALL = "small error"
+
 TABLE: tuple[Fit, ...] = (
     behaviour.overlap,
     behaviour.writes,
     behaviour.circumstance,
+    behaviour.disowned,
     behaviour.stale,
     behaviour.random,
     absence.clipped,
@@ -39,6 +43,7 @@ TABLE: tuple[Fit, ...] = (
     absence.region,
     scaling.missing_factor,
     scaling.missing_term,
+    scaling.nearly,
     behaviour.elsewhere,
     behaviour.empty,
     behaviour.sums,
@@ -49,6 +54,9 @@ TABLE: tuple[Fit, ...] = (
 
 
 def hypotheses(context: Context, table: tuple[Fit, ...] = TABLE) -> tuple[Hypothesis, ...]:
-    """All that fit, the likeliest first."""
+    """All that fit, the likeliest first; that an error is small only where nothing else does."""
     found = [h for fit in table for r in context.residuals if (h := fit(r, context)) is not None]
-    return tuple(sorted(dict.fromkeys(found), key=lambda h: -round(h.evidence, 2)))
+    found = on_fresh_inputs(context, [*dict.fromkeys(found)])
+    told = {h.argument for h in found if h.name != SMALL}
+    found = [h for h in found if h.name != SMALL or not ({h.argument, ""} & told)]
+    return tuple(sorted(found, key=lambda h: -round(h.evidence, 2)))

@@ -17,6 +17,7 @@ from gradwright.verify.diagnosis.records import Block, Entry, Hypothesis, Verdic
 from gradwright.verify.diagnosis.report import Diagnosis
 from gradwright.verify.diagnosis.reproduction import Replay
 from gradwright.verify.numeric.budget import Cost
+from gradwright.verify.witness import Witness
 
 _UNSETTLED = {"doubtful sums", "empty", "kink", "edge", "precision", "noise", "overlap"}
 """Causes that leave a derivative undecided; they say nothing of one that is wrong elsewhere."""
@@ -95,7 +96,16 @@ def described(
         ladder,
         replay,
         _sampled(c.case, cost),
+        _witnessed(c.probes.witness, verdict),
+        max((r.seen for r in c.residuals if r.scale()), default=None) if verdict is Verdict.VERIFIED else None,
     )
+
+
+def _witnessed(found: Witness | None, verdict: Verdict) -> str:
+    """What the second witness says beside differences, where it is not the verdict itself."""
+    if found is None or found.agrees is None or verdict is Verdict.WRONG:
+        return ""
+    return str(found) if found else f"the engine's derivative of forward is another, by {found.error:.2g} of its size"
 
 
 def _sampled(case: Case, cost: Cost) -> str:
@@ -153,6 +163,8 @@ def _summary(c: Context, verdict: Verdict, found: tuple[Hypothesis, ...], entry:
     if verdict is Verdict.INCONCLUSIVE:
         return f"the {which} of {c.case.name} ({found[0].name if found else 'unknown'})"
     wrong = [r for r in c.residuals if r.wrong.any()]
+    if not wrong and c.probes.witness is not None and c.probes.witness.agrees is False:
+        return f"the {which} of {c.case.name} agrees with differences, but not with the engine's derivative of forward"
     if not wrong:
         return f"the {which} of {c.case.name} agrees entry by entry, but backward does not behave"
     names = " and ".join(f"`{r.name}`" for r in wrong)

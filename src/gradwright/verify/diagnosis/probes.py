@@ -22,7 +22,12 @@ from gradwright.verify.diagnosis.random_sums import (
 )
 from gradwright.verify.diagnosis.residual import Residual
 from gradwright.verify.numeric.differences import here
-from gradwright.verify.numeric.jacobian import as_coordinates, coordinates
+from gradwright.verify.numeric.jacobian import as_coordinates, coordinates, rounding
+from gradwright.verify.numeric.streams import Streams
+from gradwright.verify.witness import Witness
+
+_ROUNDINGS = 1e3
+"""Gradients of so many roundings of the outputs over the inputs are taken for what is left of terms that cancel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,8 @@ class Probes:
         ignored: whether they do not depend on the cotangent at all.
         rest: of a case that is compared on a grid, how far random sums of all entries by backward are from those by
             finite differences, and how far they may be.
+        draws: whether backward draws random numbers: two passes over one graph differ, and do not from the same seed.
+        witness: what the engine's own derivative of forward says of backward, where it was asked.
         fault: what backward depends on, and must not.
     """
 
@@ -60,6 +67,8 @@ class Probes:
     saturates: bool = False
     ignored: bool = False
     rest: tuple[float, float] | None = None
+    draws: bool = False
+    witness: Witness | None = None
     fault: Fault | None = None
 
 
@@ -101,7 +110,12 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     random = np.random.default_rng(7)
     cotangents = [random_like(random, a.array) for a in case.outputs]
     with case.listening():
+        streams = Streams.now()
         first, again = gradient(case, cotangents), gradient(case, cotangents)
+        drift = _apart(first, again)
+        if drift:
+            streams.put_back()
+        draws = bool(drift) and not _apart(first, gradient(case, cotangents))
         fresh, renewed = gradient(case.again(), cotangents), gradient(case.again(), cotangents)
         linear = _linearity(case, residuals, cotangents)
         held = _state(case)
@@ -110,7 +124,8 @@ def experiments(case: Case, residuals: Sequence[Residual], found: Probes) -> Pro
     values = {
         **vars(found),
         "rest": rest,
-        "backward_drift": _apart(first, again),
+        "backward_drift": drift,
+        "draws": draws,
         "renewed": _apart(fresh, renewed),
         **linear,
         **other,
@@ -136,7 +151,8 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
             )
         due, size = matrix @ g, np.abs(matrix) @ np.abs(g)
         room = unit ** (2 / 3) * np.maximum(size, np.max(size, initial=0.0))
-        whole = np.linalg.norm(np.where(np.isfinite(size), size, 0)) or 1.0
+        left = leftover(case) / max(1e-6, unit**0.5)
+        whole = max(float(np.linalg.norm(np.where(np.isfinite(size), size, 0))), left) or 1.0
         off = [np.maximum(np.abs(a - b) - room, 0) for a, b in ((zero, 0 * due), (said, due), (far / large, due))]
         parts = [float(np.linalg.norm(np.nan_to_num(o, nan=0.0, posinf=0.0))) / whole for o in off]
         return {
@@ -146,6 +162,14 @@ def _linearity(case: Case, residuals: Sequence[Residual], cotangents: Sequence[A
             "saturates": bool(_apart(far, farther) < 1e-6),
             "ignored": bool(zero.any() and _apart(zero, said) < 1e-9),
         }
+
+
+def leftover(case: Case) -> float:
+    """How large gradients may be and still be no more than what rounding left of terms that cancel."""
+    unit = max(rounding(a.array.dtype) for a in (*case.varied, *case.outputs))
+    out = sum(float(np.abs(here(o.array)).sum()) for o in case.outputs)
+    inputs = max((_size(here(x.array)) for x in case.varied), default=0.0)
+    return min(_ROUNDINGS * unit, 1e-3) * out / inputs if inputs and np.isfinite(out) else 0.0
 
 
 def _compared(case: Case, cotangents: Sequence[Any]) -> Any:

@@ -9,6 +9,12 @@ from typing import Any
 
 import numpy as np
 
+MEANT = (
+    'if it is meant to be no derivative, say so: @gradwright.autograd.surrogate("why") above the class (one of '
+    "PyTorch's, too); then its values are not compared, and all else is"
+)
+"""What to do about a gradient that is untrue on purpose."""
+
 
 class Verdict(enum.StrEnum):
     """What is known of a derivative; only VERIFIED is a pass."""
@@ -63,6 +69,7 @@ class Hypothesis:
         evidence: how much of the error it explains, from 0 to 1; 1 is all of it, within the error bars.
         mend: what to do about it.
         argument: the argument whose gradient it is about; ``""`` if about all.
+        constant: a number in it that was fitted to what was measured; None if there is none.
     """
 
     name: str
@@ -70,6 +77,7 @@ class Hypothesis:
     evidence: float
     mend: str
     argument: str = ""
+    constant: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,10 @@ class Diagnosis:
         steps, ladder: ``ladder[k]`` is the central difference of the worst entry with ``steps[k]``.
         replay: what was diagnosed, for `capsule`.
         sampled: what was compared, if it was not all; otherwise ``""``.
+        witness: what the engine's own derivative of forward says (`second_witness`), where that was asked and speaks:
+            of a Function, custom_op or Op that is given as such, and right as far as differences tell.
+        seen: of a VERIFIED one, how small an error of any one entry compared differences would have told, as a part of
+            the largest entry by that input.
     """
 
     name: str
@@ -47,6 +51,8 @@ class Diagnosis:
     ladder: Any = field(repr=False)
     replay: Replay = field(repr=False)
     sampled: str = ""
+    witness: str = ""
+    seen: float | None = None
 
     def __str__(self) -> str:
         return text(self)
@@ -91,6 +97,7 @@ def text(d: Diagnosis) -> str:
     if d.worst is not None and (d.verdict is Verdict.INCONCLUSIVE or judged):
         analytic, numeric = apart(d.worst.analytic, d.worst.numeric, 8)
         lines += [f"worst entry: {d.worst}: analytic {analytic}, numeric {numeric} ± {d.worst.bar:.1g}"]
+    lines += _wrapped("second witness: ", d.witness) if d.witness else []
     wrong = d.verdict is Verdict.WRONG
     for k, h in enumerate(d.hypotheses):
         share = "" if h.evidence >= 0.9995 or not wrong else f" (explains {100 * h.evidence:.0f} % of it)"

@@ -165,6 +165,11 @@ class Residual:
         for out in self.outputs:
             yield out, self.analytic[:, out.slice], self.numeric[:, out.slice]
 
+    @property
+    def seen(self) -> float:
+        """How small an error of one entry is told, as a part of the largest entry."""
+        return float(np.max(self.allowed, where=self.usable, initial=0.0)) / (self.scale() or 1.0)
+
     def scale(self) -> float:
         """The largest numeric entry that is known."""
         known = np.abs(self.numeric[self.usable])

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradwright.verify.diagnosis.context import Context
-from gradwright.verify.diagnosis.records import Hypothesis, apart
+from gradwright.verify.diagnosis.records import MEANT, Hypothesis, apart
 from gradwright.verify.diagnosis.residual import Residual
 
 ENOUGH = 0.99
 """What a guess must explain to be worth telling."""
 CHOSEN = 0.9999
 """What it must explain if it is one of very many."""
+NEARLY = 1e-2
+"""Errors smaller than this part of the largest entry are small ones."""
 _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("`{}`", lambda t: t),
     ("`{}` ** 2", lambda t: t * t),
@@ -41,8 +43,7 @@ def sign(r: Residual, c: Context) -> Hypothesis | None:
         "sign",
         f"the gradient of `{r.name}` has the wrong sign",
         evidence,
-        f"negate the gradient of `{r.name}` in backward (if a reversed gradient is what you mean, it is "
-        "no derivative, and no check can pass it)",
+        f"negate the gradient of `{r.name}` in backward; {MEANT}",
         r.name,
     )
 
@@ -67,13 +68,14 @@ def factor(r: Residual, c: Context) -> Hypothesis | None:
         sentence += ": a mean where a sum belongs"
     elif is_size:
         sentence += ": a sum where a mean belongs"
+    sign = "-" if k < 0 else ""
     if name and divisor:
-        mend = f"multiply the gradient of `{r.name}` in backward by {name.removeprefix('1 / ')}"
+        mend = f"multiply the gradient of `{r.name}` in backward by {sign}{name.removeprefix('1 / ')}"
     elif name:
-        mend = f"divide the gradient of `{r.name}` in backward by {name}: it is multiplied by that once too often"
+        mend = f"divide the gradient of `{r.name}` in backward by {sign}{name}: it is multiplied by that once too often"
     else:
         mend = f"multiply the gradient of `{r.name}` in backward by {apart(1 / k, 1.0)[0]}"
-    return Hypothesis("factor", sentence, evidence, mend, r.name)
+    return Hypothesis("factor", sentence, evidence, f"{mend}; {MEANT}" if k < 0 else mend, r.name, None if name else k)
 
 
 def missing_factor(r: Residual, c: Context) -> Hypothesis | None:
@@ -135,8 +137,23 @@ def missing_term(r: Residual, c: Context) -> Hypothesis | None:
             amount = "" if abs(abs(k) - 1) < 1e-6 else f"{abs(k):.6g} * "
             what = f"has {amount}{text} too much" if k > 0 else f"lacks the term {amount}{text}"
             mend = f"{'subtract' if k > 0 else 'add'} {amount}{text} in backward"
-            return Hypothesis("missing term", f"the gradient of `{r.name}` {what}", evidence, mend, r.name)
+            return Hypothesis("missing term", f"the gradient of `{r.name}` {what}", evidence, mend, r.name, k)
     return None
+
+
+def nearly(r: Residual, c: Context) -> Hypothesis | None:
+    """The gradient is right but for a small part of it."""
+    off, scale = float(np.abs(r.error).max(initial=0.0)), r.scale()
+    if not r.wrong.any() or not 0 < off < NEARLY * scale or not np.isfinite(r.analytic[r.usable]).all():
+        return None
+    return Hypothesis(
+        "small error",
+        f"the gradient of `{r.name}` is nearly right: it is off by at most {off / scale:.1g} of its largest entry",
+        1.0,
+        "look for a constant with too few digits, an eps that only one of forward and backward has, or an "
+        "approximation in place of the formula",
+        r.name,
+    )
 
 
 def _terms(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:

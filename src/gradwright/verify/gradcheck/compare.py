@@ -128,11 +128,11 @@ class Comparison:
         left, right = part.of(corner.left), part.of(corner.right)
         slack = settings.tolerated(np.maximum(np.abs(left), np.abs(right)))
         between = (said >= np.minimum(left, right) - slack) & (said <= np.maximum(left, right) + slack)
-        doubtful = bad & ((corner.kink & between) | corner.jump)
+        doubtful = bad & ((corner.kink & (between | ~np.isfinite(said))) | corner.jump)
         value, bar = self._closely(part, j, rows, n[chunk])
         size = np.abs(folded(n, x))[chunk % (len(n) // 2)] if x.array.dtype.kind == "c" else value
         with np.errstate(all="ignore"):
-            outside = bad & ~doubtful & np.isnan(value) & np.isfinite(said)
+            outside = bad & ~doubtful & np.isnan(value)
             wrong = bad & ~doubtful & ~outside & ~(np.abs(said - value) <= settings.tolerated(size) + bar)
         if wrong.any():
             off = np.where(wrong, np.nan_to_num(np.abs(said - value) - bar, nan=np.inf, posinf=np.inf), -1)

@@ -1,0 +1,77 @@
+"""Formulas that were fitted to what was measured, held on fresh inputs: what fits one sample by chance is not told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradwright.verify.circumstances import REFUSED
+from gradwright.verify.diagnosis import absence, scaling
+from gradwright.verify.diagnosis.case import Case
+from gradwright.verify.diagnosis.context import Context
+from gradwright.verify.diagnosis.measure import measure
+from gradwright.verify.diagnosis.probes import Probes
+from gradwright.verify.diagnosis.records import Hypothesis
+
+_CLOSE = 1e-3
+"""How far a constant may be another one on fresh inputs, as a part of it."""
+_NUMBER = re.compile(r"(?<![\w`\[])-?\d[\d.]*(e-?\d+)?")
+FITTED: dict[str, Callable[..., Hypothesis | None]] = {
+    "sign": scaling.sign, "factor": scaling.factor, "missing factor": scaling.missing_factor,
+    "missing term": scaling.missing_term, "region": absence.region,
+}  # fmt: skip
+"""What is held, by the name of what it finds."""
+
+
+def on_fresh_inputs(c: Context, found: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Those of the hypotheses that are found again, with the same constants, where all inputs are other ones.
+
+    Of one about a region that is found again with another constant, what is left is the region. Where the function
+    cannot be measured with others, those are left that have no constant.
+    """
+    if not any(h.name in FITTED for h in found):
+        return [*found]
+    there = _elsewhere(c)
+    return [kept for h in found if (kept := h if h.name not in FITTED else _held(h, there)) is not None]
+
+
+def _elsewhere(c: Context) -> Context | None:
+    """The same with each entry of the inputs moved by up to a quarter of it."""
+    random = np.random.default_rng(17)
+    points = [(a * random.uniform(0.75, 1.25, a.shape)).astype(a.dtype) for a in map(_array, c.case.varied)]
+    try:
+        case = Case(c.case.func, c.case.elsewhere(points).inputs, c.case.arguments)
+        if not case.differentiable or [s for s, _ in case.shapes] != [s for s, _ in c.case.shapes]:
+            return None
+        case.on(c.case.grid, [o.name for o in c.case.columns])
+        return Context(case, measure(case)[0], Probes(), c.order, c.first)
+    except REFUSED:
+        return None
+
+
+def _array(x: Any) -> Any:
+    return np.asarray(x.array)
+
+
+def _held(h: Hypothesis, there: Context | None) -> Hypothesis | None:
+    bare = replace(h, sentence=h.sentence.partition(": ")[0], constant=None) if h.name == "region" else None
+    if there is None:
+        return h if h.constant is None else bare
+    again = (FITTED[h.name](r, there) for r in there.residuals if r.name == h.argument)
+    same = next((a for a in again if a is not None and _text(a) == _text(h)), None)
+    if same is not None and (h.constant is None or _close(h.constant, same.constant)):
+        return h
+    return bare
+
+
+def _text(h: Hypothesis) -> str:
+    """What it says to do, whatever the numbers."""
+    return _NUMBER.sub("#", h.mend)
+
+
+def _close(a: float, b: float | None) -> bool:
+    return b is not None and abs(a - b) <= _CLOSE * abs(a)
