@@ -14,7 +14,7 @@ import gradwright as gw
 from gradwright._reference import PARTS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-WITHOUT_EXAMPLE = 202
+WITHOUT_EXAMPLE = 104
 """How many functions at the top level have no example yet. It must not grow."""
 
 
@@ -41,6 +41,8 @@ def test_functions_have_examples() -> None:
 def test_its_example_runs(name: str) -> None:
     said: list[str] = []
     function = getattr(gw, name)
+    if "Needs SciPy" in function.__doc__ or "Needs SciPy" in (getattr(gw, name.rstrip("_"), function).__doc__ or ""):
+        pytest.importorskip("scipy")
     scope = dict(inspect.unwrap(function).__globals__)
     examples = doctest.DocTestParser().get_doctest(inspect.getdoc(function) or "", scope, name, None, 0)
     assert doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append).failed == 0, "".join(said)
@@ -63,7 +65,7 @@ def test_signatures_have_types() -> None:
     bare = {
         name for name, function in functions()
         for p in inspect.signature(function).parameters.values()
-        if p.annotation is p.empty
+        if p.annotation is p.empty and p.name != "self"
     }  # fmt: skip
     assert bare == set()
     assert str(inspect.signature(gw.exp)) == "(input: 'Tensor') -> 'Tensor'"

@@ -9,10 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright._reference import arithmetic, compare, elementary, indexing, order, reductions, shape, views
+from gradwright._reference import (
+    arithmetic,
+    compare,
+    elementary,
+    indexing,
+    order,
+    reductions,
+    shape,
+    special,
+    views,
+)
 
 PARTS = tuple(
-    part.TEXTS for part in (arithmetic, elementary, compare, reductions, order, shape, views, indexing)
+    part.TEXTS for part in (arithmetic, elementary, compare, reductions, order, shape, views, indexing, special)
 )
 
 

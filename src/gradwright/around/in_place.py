@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradwright._reference.in_place import EXAMPLES
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 
-NAMES = [
-    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_", "arctanh_",
-    "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_", "clip_", "conj_physical_",
-    "cos_", "cosh_", "deg2rad_", "detach_", "erf_", "erfc_", "exp2_", "exp_", "expm1_", "fix_", "floor_", "frac_",
-    "gcd_", "i0_", "lcm_", "ldexp_", "log10_", "log1p_", "log2_", "log_", "logit_", "nan_to_num_", "neg_",
-    "negative_", "rad2deg_", "reciprocal_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_",
-    "square_", "tan_", "tanh_", "trunc_", "xlogy_",
-]  # fmt: skip
+NAMES = [*EXAMPLES]
 
 
 def _written(name: str) -> Callable[..., Any]:
@@ -28,7 +22,10 @@ def _written(name: str) -> Callable[..., Any]:
         return method(input, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"``input.{name}(...)``: it is written, and returned."
+    arguments, result = EXAMPLES[name]
+    example = f">>> import gradwright as gw\n>>> gw.{name}({arguments})\n{result}\n"
+    call.__doc__ = f"{(method.__doc__ or '').rstrip()}\n\n{example}"
+    vars(call)["__wrapped__"] = method  # whose signature it has
     return call
 
 
