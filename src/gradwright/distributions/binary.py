@@ -43,7 +43,17 @@ def _log_chances(value: Any, total: Any, logits: Any) -> Any:
 
 
 class Bernoulli(ExponentialFamily, BinaryParameter):
-    """1 with probability p, else 0."""
+    """1 with probability p, else 0.
+
+    Mean p, variance p (1 - p). Raises ValueError unless one of ``probs``, in [0, 1], and ``logits`` is given.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Bernoulli(0.25)
+    >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
+    tensor([0.7500, 0.2500])
+    >>> d.mean, d.variance
+    (tensor(0.2500), tensor(0.1875))
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
@@ -82,7 +92,17 @@ class Bernoulli(ExponentialFamily, BinaryParameter):
 
 
 class Geometric(BinaryParameter):
-    """How many failures come before the first success: p (1 - p)**k. (`Tensor.geometric_` counts the success too.)"""
+    """How many failures come before the first success: p (1 - p)**k. (`Tensor.geometric_` counts the success too.)
+
+    Mean (1 - p) / p. Raises ValueError unless one of ``probs``, in (0, 1], and ``logits`` is given.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Geometric(0.5)
+    >>> d.log_prob(gw.tensor([0.0, 1.0, 2.0])).exp()
+    tensor([0.5000, 0.2500, 0.1250])
+    >>> d.mean
+    tensor(1.)
+    """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
@@ -111,7 +131,17 @@ class Geometric(BinaryParameter):
 
 
 class Binomial(BinaryParameter):
-    """How many of ``total_count`` tries succeed."""
+    """How many of ``total_count`` tries succeed.
+
+    Mean n p, variance n p (1 - p), n the count. Raises ValueError for parameters outside their range.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Binomial(2, 0.5)
+    >>> d.log_prob(gw.tensor([0.0, 1.0, 2.0])).exp()
+    tensor([0.2500, 0.5000, 0.2500])
+    >>> d.mean
+    tensor(1.)
+    """
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
                        "logits": constraints.real}  # fmt: skip
@@ -160,7 +190,17 @@ class Binomial(BinaryParameter):
 
 
 class NegativeBinomial(BinaryParameter):
-    """How many successes come before ``total_count`` failures: Gamma(k + n) / (k! Gamma(n)) p**k (1 - p)**n."""
+    """How many successes come before ``total_count`` failures: Gamma(k + n) / (k! Gamma(n)) p**k (1 - p)**n.
+
+    Mean n p / (1 - p), n the failures, p in [0, 1). Raises ValueError for parameters outside their range.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.NegativeBinomial(1.0, 0.5)
+    >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
+    tensor([0.5000, 0.2500])
+    >>> d.mean
+    tensor(1.)
+    """
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0),
                        "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}  # fmt: skip
@@ -188,7 +228,17 @@ class NegativeBinomial(BinaryParameter):
 
 
 class Poisson(ExponentialFamily):
-    """rate**k exp(-rate) / k!."""
+    """rate**k exp(-rate) / k!.
+
+    Mean and variance are the rate, at least 0. Draws have no derivatives. Raises ValueError for a negative rate.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Poisson(2.0)
+    >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
+    tensor([0.1353, 0.2707])
+    >>> d.mean
+    tensor(2.)
+    """
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

@@ -25,8 +25,15 @@ _CHANCES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 class Categorical(Distribution):
     """Category k with the probability p_k, along the last dim of ``probs`` or of ``logits``, log p.
 
-    ``probs`` are divided by their sum, and ``logits`` shifted until their exponentials sum to 1.
-    Raises ValueError unless one of them is given, with one dim or more.
+    ``probs`` are divided by their sum, and ``logits`` shifted until their exponentials sum to 1. Raises ValueError
+    unless one of them is given, with one dim or more.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Categorical(gw.tensor([1.0, 3.0]))
+    >>> d.probs
+    tensor([0.2500, 0.7500])
+    >>> d.log_prob(gw.tensor(1)).exp(), d.entropy()
+    (tensor(0.7500), tensor(0.5623))
     """
 
     arg_constraints = _CHANCES
@@ -98,7 +105,17 @@ class OfCategorical(Distribution):
 
 
 class OneHotCategorical(OfCategorical):
-    """Vectors with a 1 at a category and else 0."""
+    """Vectors with a 1 at a category and else 0.
+
+    Mean p. Arguments and errors are those of `Categorical`.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.OneHotCategorical(gw.tensor([1.0, 3.0]))
+    >>> d.log_prob(gw.tensor([0.0, 1.0])).exp()
+    tensor(0.7500)
+    >>> d.sample().sum()
+    tensor(1.)
+    """
 
     support = constraints.one_hot
     has_enumerate_support = True
@@ -133,6 +150,13 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     """The same, with the derivatives of the probabilities taken for those of what is drawn.
 
     They are biased: how a draw jumps is unlike how its mean moves. (Bengio, Léonard and Courville, 2013)
+
+    >>> import gradwright as gw
+    >>> p = gw.tensor([1.0, 3.0], requires_grad=True)
+    >>> d = gw.distributions.OneHotCategoricalStraightThrough(p)
+    >>> d.rsample()[0].backward()
+    >>> p.grad
+    tensor([ 0.1875, -0.0625])
     """
 
     has_rsample = True
@@ -145,6 +169,15 @@ class Multinomial(OfCategorical):
     """How often each category comes up in ``total_count`` tries, one number for the whole batch.
 
     Raises NotImplementedError if that is no int. `log_prob` takes vectors of any total.
+
+    Mean n p, n the tries.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Multinomial(2, gw.tensor([0.5, 0.5]))
+    >>> d.log_prob(gw.tensor([1.0, 1.0])).exp()
+    tensor(0.5000)
+    >>> d.mean
+    tensor([1., 1.])
     """
 
     def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None,

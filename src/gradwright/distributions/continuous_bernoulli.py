@@ -32,6 +32,15 @@ class ContinuousBernoulli(ExponentialFamily, BinaryParameter):
 
     ``probs`` is the p of this density and not the mean. ``lims`` is accepted: the series around p = 1/2 is taken where
     it is precise.
+
+    Raises ValueError unless one of ``probs``, in [0, 1], and ``logits`` is given.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.ContinuousBernoulli(0.5)
+    >>> d.log_prob(gw.tensor(0.25)).exp()
+    tensor(1.)
+    >>> d.mean
+    tensor(0.5000)
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

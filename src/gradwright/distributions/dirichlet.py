@@ -16,7 +16,17 @@ from gradwright.special import gammaln as lgamma
 
 
 class Dirichlet(ExponentialFamily):
-    """Points x of the simplex, along the last dim: the product of x_i**(a_i - 1) over B(a), a the concentration."""
+    """Points x of the simplex, along the last dim: the product of x_i**(a_i - 1) over B(a), a the concentration.
+
+    Mean a / sum a. Raises ValueError unless a is positive, of at least one dim.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Dirichlet(gw.tensor([1.0, 1.0]))
+    >>> d.log_prob(gw.tensor([0.25, 0.75])).exp()
+    tensor(1.)
+    >>> d.mean
+    tensor([0.5000, 0.5000])
+    """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -56,7 +66,17 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """x**(a - 1) (1 - x)**(b - 1) / B(a, b) from 0 to 1, a and b the concentrations 1 and 0."""
+    """x**(a - 1) (1 - x)**(b - 1) / B(a, b) from 0 to 1, a and b the concentrations 1 and 0.
+
+    Mean a / (a + b). Raises ValueError unless both are positive.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Beta(2.0, 2.0)
+    >>> d.log_prob(gw.tensor(0.5)).exp()
+    tensor(1.5000)
+    >>> d.mean
+    tensor(0.5000)
+    """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

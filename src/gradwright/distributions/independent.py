@@ -15,6 +15,14 @@ class Independent(Distribution):
     """``base_distribution`` with its last ``reinterpreted_batch_ndims`` batch dims as dims of the event.
 
     Probabilities of what is drawn together multiply. Raises ValueError if the batch has fewer dims.
+
+    >>> import gradwright as gw
+    >>> normal = gw.distributions.Normal(gw.zeros(2, 3), 1.0)
+    >>> d = gw.distributions.Independent(normal, 1)
+    >>> d.batch_shape, d.event_shape
+    (torch.Size([2]), torch.Size([3]))
+    >>> d.log_prob(gw.zeros(2, 3)).shape
+    torch.Size([2])
     """
 
     arg_constraints: dict[str, Any] = {}

@@ -37,6 +37,14 @@ class Wishart(OfCovariance, ExponentialFamily):
 
     det(X)**((df - n - 1) / 2) exp(-tr(C^-1 X) / 2) over its integral, for any real df > n - 1: ValueError otherwise.
     Draws for df < n are often singular in finite precision; a warning says so.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.Wishart(gw.tensor(3.0), gw.eye(2))
+    >>> d.mean
+    tensor([[3., 0.],
+            [0., 3.]])
+    >>> d.log_prob(gw.eye(2)).shape
+    torch.Size([])
     """
 
     arg_constraints = {**COVARIANCE, "df": constraints.greater_than(0)}
@@ -125,6 +133,12 @@ class LKJCholesky(Distribution):
     """Cholesky factors L of correlation matrices of ``dim`` rows, p(L L') proportional to det**(concentration - 1).
 
     Raises ValueError if ``dim`` is below 2. Drawn by the onion method: Lewandowski, Kurowicka and Joe (2009), 3.2.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.LKJCholesky(3, 1.0)
+    >>> L = d.sample()
+    >>> (L @ L.T).diagonal().round(decimals=4)
+    tensor([1., 1., 1.])
     """
 
     arg_constraints = {"concentration": constraints.positive}

@@ -17,6 +17,13 @@ class MixtureSameFamily(Distribution):
     """One of several components, which are the last batch dim of a distribution, chosen by a `Categorical` one.
 
     Raises ValueError if these are not of those classes, or if their shapes do not go together.
+
+    >>> import gradwright as gw
+    >>> weights = gw.distributions.Categorical(gw.tensor([1.0, 1.0]))
+    >>> parts = gw.distributions.Normal(gw.tensor([-1.0, 3.0]), 1.0)
+    >>> d = gw.distributions.MixtureSameFamily(weights, parts)
+    >>> d.mean, d.variance
+    (tensor(1.), tensor(5.))
     """
 
     arg_constraints: dict[str, Any] = {}

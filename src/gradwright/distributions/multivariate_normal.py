@@ -69,7 +69,17 @@ class OfCovariance(Distribution):
 
 
 class MultivariateNormal(OfCovariance):
-    """exp(-d' C^-1 d / 2) / sqrt(det(2 pi C)), d = x - loc, C the covariance, given in one of three ways."""
+    """exp(-d' C^-1 d / 2) / sqrt(det(2 pi C)), d = x - loc, C the covariance, given in one of three ways.
+
+    Raises ValueError unless one of the three is given, of at least two dims, positive definite.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.MultivariateNormal(gw.zeros(2), gw.eye(2))
+    >>> d.log_prob(gw.zeros(2)).exp()
+    tensor(0.1592)
+    >>> d.entropy()
+    tensor(2.8379)
+    """
 
     arg_constraints = {"loc": constraints.real_vector, **COVARIANCE}
     support = constraints.real_vector
@@ -112,6 +122,12 @@ class LowRankMultivariateNormal(Distribution):
     """Normal vectors of covariance W W' + D: W the ``cov_factor`` of few columns, D of diagonal ``cov_diag``.
 
     Only the small matrix I + W' D^-1 W is factored. Raises ValueError if the shapes do not go together.
+
+    >>> import gradwright as gw
+    >>> d = gw.distributions.LowRankMultivariateNormal(gw.zeros(2), gw.ones(2, 1), gw.ones(2))
+    >>> d.covariance_matrix
+    tensor([[2., 1.],
+            [1., 2.]])
     """
 
     arg_constraints = {

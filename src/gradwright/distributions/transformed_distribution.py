@@ -17,8 +17,14 @@ from gradwright.engine.grad_mode import no_grad
 class TransformedDistribution(Distribution):
     """The distribution of f(x), where x is drawn from ``base_distribution`` and f is made of ``transforms``.
 
-    log p(f(x)) = log p(x) - log |det df/dx|. Raises ValueError if ``transforms`` is no transform and no list of
-    some, or if the base has fewer dims than an event of theirs.
+    log p(f(x)) = log p(x) - log |det df/dx|. Raises ValueError if ``transforms`` is no transform and no list of some,
+    or if the base has fewer dims than an event of theirs.
+
+    >>> import gradwright as gw
+    >>> base = gw.distributions.Normal(0.0, 1.0)
+    >>> d = gw.distributions.TransformedDistribution(base, [gw.distributions.ExpTransform()])
+    >>> d.log_prob(gw.tensor(1.0)).exp()
+    tensor(0.3989)
     """
 
     arg_constraints: dict[str, Any] = {}
