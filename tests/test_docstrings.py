@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-FACES = ["fft", "linalg", "nn.functional", "special"]
+FACES = ["fft", "linalg", "masked", "nn.functional", "special"]
 
 
 def built(face: str) -> Iterator[tuple[str, Any]]:

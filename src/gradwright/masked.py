@@ -58,14 +58,26 @@ def _reduction(function: Callable[..., Any], fill: Any) -> MaskedReduction:
     name = function.__name__
     widens = function in (reduce.sum, reduce.prod)
 
-    def call(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    def call(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None,
+             mask: Tensor | None = None) -> Tensor:  # fmt: skip
         x = _filled(name, input, mask, fill)
         if widens:
             return function(x, dim, keepdim, dtype=dtype)
         return to_dtype(function(x, dim, keepdim), dtype or x.dtype)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`gradwright.{name}` over ``dim`` (all if None) of the entries where ``mask`` is True."
+    call.__doc__ = f"""`gradwright.{name}` over ``dim`` (all if None) of the entries where ``mask`` is True.
+
+Shape: ``mask`` broadcasts to ``input``; the result is without ``dim``, or of size 1 there if ``keepdim``. A line
+without entries gives what {name} starts from. The others have gradient 0.
+
+Raises IndexError for a mask of more dims than the input, RuntimeError for one that does not broadcast.
+
+>>> import gradwright as gw
+>>> x, mask = gw.tensor([3.0, 5.0]), gw.tensor([True, False])
+>>> bool(gw.masked.{name}(x, 0, mask=mask) == gw.{name}(x[:1], 0))
+True
+"""
     return call
 
 
@@ -73,12 +85,22 @@ def _along(function: Callable[..., Any], fill: Any, sign: int = 1, name: str = "
     """`function`, which works along one dim and keeps the size, with a mask."""
     name = name or function.__name__
 
-    def call(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+    def call(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
         x = _filled(name, input, mask, fill)
         return function(x if sign == 1 else -x, dim, dtype=dtype or x.dtype)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{name}` along ``dim`` of the entries where ``mask`` is True."
+    call.__doc__ = f"""`{name}` along ``dim`` of the entries where ``mask`` is True.
+
+Shape: ``mask`` broadcasts to ``input``, and the result has the size of that. The others have gradient 0.
+
+Raises IndexError for a mask of more dims than the input, RuntimeError for one that does not broadcast.
+
+>>> import gradwright as gw
+>>> x, mask = gw.tensor([3.0, 5.0]), gw.tensor([True, False])
+>>> bool(gw.masked.{name}(x, 0, mask=mask)[0] == gw.masked.{name}(x[:1], 0)[0])
+True
+"""
     return call
 
 
@@ -99,7 +121,12 @@ def _total(x: Any, dim: Any, keepdim: bool, dtype: Any, mask: Any) -> tuple[Any,
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None,
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Mean over ``dim`` of the entries where ``mask`` is True. ValueError for integers unless ``dtype`` is named."""
+    """Mean over ``dim`` of the entries where ``mask`` is True. ValueError for integers unless ``dtype`` is named.
+
+    >>> import gradwright as gw
+    >>> gw.masked.mean(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]))
+    tensor(2.)
+    """
     x = tensor_arg("mean", input)
     d = dtypes.of(dtype or x.dtype)
     if d.category < dtypes.FLOAT:
@@ -113,6 +140,10 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType 
     """The middle entry along ``dim``, the lower of two, of those where ``mask`` is True; NaN of none.
 
     ValueError where a line of integers has none.
+
+    >>> import gradwright as gw
+    >>> gw.masked.median(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]))
+    tensor(1.)
     """
     x = tensor_arg("median", input)
     out = order.nanmedian(_filled("median", reduce.inexact(x), mask, math.nan), dim, keepdim).values
@@ -125,27 +156,49 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType 
 
 def norm(input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None,
          mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Vector norm over ``dim`` of the entries where ``mask`` is True."""
+    """Vector norm over ``dim`` of the entries where ``mask`` is True.
+
+    Raises RuntimeError for whole numbers.
+
+    >>> import gradwright as gw
+    >>> gw.masked.norm(gw.tensor([3.0, 4.0, 9.0]), mask=gw.tensor([True, True, False]))
+    tensor(5.)
+    """
     x = _filled("norm", input, mask, math.inf if ord == -math.inf else 0)
     return reduce.norm(x, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType = None,
               mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """The entries where ``mask`` is True, others 0, divided by their norm along ``dim`` (at least eps)."""
+    """The entries where ``mask`` is True, others 0, divided by their norm along ``dim`` (at least eps).
+
+    >>> import gradwright as gw
+    >>> gw.masked.normalize(gw.tensor([3.0, 4.0, 9.0]), 2.0, 0, mask=gw.tensor([True, True, False]))
+    tensor([0.6000, 0.8000, 0.0000])
+    """
     return _filled("normalize", input, mask, 0) / norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask).clamp(eps)
 
 
 def logaddexp(input: Tensor, other: Tensor, *, dtype: DType = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """log(e**input + e**other), where each counts only where its mask is True."""
+    """log(e**input + e**other), where each counts only where its mask is True.
+
+    >>> import gradwright as gw
+    >>> gw.masked.logaddexp(gw.zeros(2), gw.zeros(2), other_mask=gw.tensor([True, False]))
+    tensor([0.6931, 0.0000])
+    """
     x = _filled("logaddexp", input, input_mask, _lowest)
     return to_dtype(arithmetic.logaddexp(x, _filled("logaddexp", other, other_mask, _lowest)), dtype or x.dtype)
 
 
 def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: Number | None = None,
         keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Variance over ``dim`` of the n entries where ``mask`` is True: squares of deviations over n - correction (1)."""
+    """Variance over ``dim`` of the n entries where ``mask`` is True: squares of deviations over n - correction (1).
+
+    >>> import gradwright as gw
+    >>> gw.masked.var(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]))
+    tensor(2.)
+    """
     if unbiased is not None and correction is not None:
         raise AssertionError("var(): only one of unbiased and correction may be given")
     lost = (1 if unbiased in (None, True) else 0) if correction is None else correction
@@ -161,5 +214,12 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correc
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: Number | None = None,
         keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Standard deviation, the square root of `var`."""
+    """Standard deviation, the square root of `var`.
+
+    Arguments are those of `var`.
+
+    >>> import gradwright as gw
+    >>> gw.masked.std(gw.tensor([1.0, 3.0, 9.0]), mask=gw.tensor([True, True, False]), correction=0)
+    tensor(1.)
+    """
     return e.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))

@@ -29,6 +29,7 @@ from gradwright._typing.names import (
     Operand,
     Roots,
     TensorLike,
+    Value,
 )
 from gradwright._typing.pooling import (
     AdaptiveAvgPool,
@@ -74,6 +75,6 @@ __all__ = [
     "LeastSquares", "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool",
     "MaxPoolWithIndices", "MaxUnpool", "MemoryFormat", "MinMax", "Number", "Operand", "PLU", "Polynomial", "Property",
     "QR", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
-    "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "ValuesIndices",
-    "Window",
+    "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "Value",
+    "ValuesIndices", "Window",
 ]  # fmt: skip

@@ -16,6 +16,8 @@ from gradwright.tensor import Tensor
 
 Number: TypeAlias = int | float | complex
 """A number, or a bool."""
+Value: TypeAlias = Tensor | int | float | complex
+"""A parameter: a tensor, or a number."""
 Ints: TypeAlias = int | Sequence[int]
 """One, for all dims that are meant, or one for each."""
 Dims: TypeAlias = int | Sequence[int] | None

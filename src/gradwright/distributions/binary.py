@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import random
 from gradwright.creation import arange
@@ -16,6 +16,9 @@ from gradwright.face.elementwise import where
 from gradwright.nn.functional.activation import logsigmoid
 from gradwright.special import gammaln as lgamma
 from gradwright.special import logit, xlogy
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 
 class BinaryParameter(Distribution):
@@ -60,7 +63,8 @@ class Bernoulli(ExponentialFamily, BinaryParameter):
     has_enumerate_support = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: Value | None = None, logits: Value | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
         self._hold_either(probs, logits, validate_args)
 
     mean = property(lambda self: self.probs)
@@ -107,7 +111,8 @@ class Geometric(BinaryParameter):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: Value | None = None, logits: Value | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
         self._hold_either(probs, logits, validate_args)
         if self._validate_args and probs is not None:
             self._check("probs", constraints.positive)
@@ -147,7 +152,7 @@ class Binomial(BinaryParameter):
                        "logits": constraints.real}  # fmt: skip
     has_enumerate_support = True
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None,
+    def __init__(self, total_count: Value = 1, probs: Value | None = None, logits: Value | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self._hold_either(probs, logits, validate_args, total_count=_as_count(total_count, probs, logits))
 
@@ -206,7 +211,7 @@ class NegativeBinomial(BinaryParameter):
                        "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}  # fmt: skip
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None,
+    def __init__(self, total_count: Value, probs: Value | None = None, logits: Value | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self._hold_either(probs, logits, validate_args, total_count=_as_count(total_count, probs, logits))
 
@@ -243,7 +248,7 @@ class Poisson(ExponentialFamily):
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, rate=rate)
 
     mean = variance = property(lambda self: self.rate)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.binary import BinaryParameter
@@ -12,6 +12,9 @@ from gradwright.distributions.distribution import ExponentialFamily
 from gradwright.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 from gradwright.face.elementwise import where
 from gradwright.nn.functional.activation import logsigmoid
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 _NEAR, _FLAT = 0.3, 1e-3
 _LOG_NORM = (math.log(2), 1 / 12, -7 / 1440, 31 / 90720, -127 / 4838400, 73 / 34214400, -691 * 2047 / 7846046208000)
@@ -48,8 +51,8 @@ class ContinuousBernoulli(ExponentialFamily, BinaryParameter):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501),
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(self, probs: Value | None = None, logits: Value | None = None,
+                 lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None) -> None:  # fmt: skip
         self._hold_either(probs, logits, validate_args)
         if probs is not None:
             self._keep(probs=clamp_probs(self.probs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import Distribution, ExponentialFamily
@@ -16,6 +16,9 @@ from gradwright.engine.apply import apply
 from gradwright.face.elementwise import where
 from gradwright.special import digamma, xlogy
 from gradwright.special import gammaln as lgamma
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 _SHAPE = {"concentration": constraints.positive, "rate": constraints.positive}
 
@@ -37,7 +40,7 @@ class Gamma(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, concentration=concentration, rate=rate)
 
     mean = property(lambda self: self.concentration / self.rate)
@@ -74,7 +77,7 @@ class Chi2(Gamma):
 
     arg_constraints = {"df": constraints.positive}
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: Value, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args)
 
     df = property(lambda self: self.concentration * 2)
@@ -97,7 +100,7 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args)
         super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args)
 
@@ -137,7 +140,7 @@ class StudentT(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
         self._hold(validate_args, df=df, loc=loc, scale=scale)
 
     mean = property(lambda self: where(self.df <= 1, math.nan, self.loc))
@@ -181,7 +184,7 @@ class FisherSnedecor(Distribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, df1=df1, df2=df2)
 
     mean = property(lambda self: where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, ExponentialFamily
@@ -12,6 +12,9 @@ from gradwright.distributions.folded import Folded
 from gradwright.distributions.transformed_distribution import TransformedDistribution
 from gradwright.distributions.transforms import ExpTransform, StickBreakingTransform
 from gradwright.special import erf, erfinv
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 
 class Normal(ExponentialFamily):
@@ -31,7 +34,7 @@ class Normal(ExponentialFamily):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, loc=loc, scale=scale)
 
     mean = mode = property(lambda self: self.loc)
@@ -72,7 +75,7 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
     loc = property(lambda self: self.base_dist.loc)
@@ -98,7 +101,7 @@ class HalfNormal(Folded):
     tensor(0.7979)
     """
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
@@ -120,7 +123,7 @@ class LogisticNormal(TransformedDistribution):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         base = Normal(loc, scale, validate_args)
         if not base.batch_shape:
             base = base.expand((1,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import random
 from gradwright.distributions import constraints
@@ -14,6 +14,9 @@ from gradwright.distributions.transforms import ExpTransform, SigmoidTransform
 from gradwright.distributions.utils import broadcast_all, clamp_probs, normalized
 from gradwright.face.elementwise import softplus
 from gradwright.special import gammaln as lgamma
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 
 class _Sharper(TransformedDistribution):
@@ -35,7 +38,7 @@ class LogitRelaxedBernoulli(BinaryParameter):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
+    def __init__(self, temperature: Value, probs: Value | None = None, logits: Value | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self.temperature = temperature
         self._hold_either(probs, logits, validate_args)
@@ -68,7 +71,7 @@ class RelaxedBernoulli(_Sharper):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
+    def __init__(self, temperature: Value, probs: Value | None = None, logits: Value | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args)
         super().__init__(base, SigmoidTransform(), validate_args)
@@ -80,7 +83,7 @@ class ExpRelaxedCategorical(OfCategorical):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
+    def __init__(self, temperature: Value, probs: Value | None = None, logits: Value | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self.temperature = temperature
         self._of(Categorical(probs, logits, validate_args), validate_args)
@@ -112,7 +115,7 @@ class RelaxedOneHotCategorical(_Sharper):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
+    def __init__(self, temperature: Value, probs: Value | None = None, logits: Value | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
         super().__init__(base, ExpTransform(), validate_args)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import LOG_2PI, Distribution
 from gradwright.special import i0e, i1e
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 
 class VonMises(Distribution):
@@ -30,7 +33,7 @@ class VonMises(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, concentration: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, loc=loc, concentration=concentration)
 
     mean = mode = property(lambda self: self.loc)

@@ -11,19 +11,41 @@ from gradwright.tensor import Tensor
 
 
 def mm(mat1: Any, mat2: Any) -> Any:
-    """The product of a sparse matrix and a dense or sparse one (then sparse), or of a dense and a sparse one."""
+    """The product of a sparse matrix and a dense or sparse one (then sparse), or of a dense and a sparse one.
+
+    Shape: (n, m) and (m, k) to (n, k). Raises TypeError if neither is sparse, RuntimeError for sizes that do not fit.
+
+    >>> import gradwright as gw
+    >>> a = gw.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+    >>> gw.sparse.mm(a, gw.tensor([[1.0], [10.0]]))
+    tensor([[20.],
+            [ 3.]])
+    """
     if not isinstance(mat1, SparseTensor):
         expected("sparse.mm", mat2)
     return mat1 @ mat2
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
-    """beta mat + alpha mat1 @ mat2, of a sparse ``mat1``."""
+    """beta mat + alpha mat1 @ mat2, of a sparse ``mat1``.
+
+    >>> import gradwright as gw
+    >>> a = gw.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+    >>> gw.sparse.addmm(gw.ones(2, 1), a, gw.tensor([[1.0], [10.0]]))
+    tensor([[21.],
+            [ 4.]])
+    """
     return beta * mat + alpha * (expected("sparse.addmm", mat1) @ mat2)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum of all entries; over dims, a sparse tensor of those indexed dims that are left, or else a `Tensor`."""
+    """The sum of all entries; over dims, a sparse tensor of those indexed dims that are left, or else a `Tensor`.
+
+    >>> import gradwright as gw
+    >>> a = gw.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
+    >>> gw.sparse.sum(a)
+    tensor(5.)
+    """
     a = expected("sparse.sum", input)
     a = a if dtype is None else a.to(dtype)
     if dim is None:
@@ -41,12 +63,24 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
-    """The softmax along an indexed dim over what is stored: what is not counts as -inf."""
+    """The softmax along an indexed dim over what is stored: what is not counts as -inf.
+
+    >>> import gradwright as gw
+    >>> a = gw.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
+    >>> gw.sparse.softmax(a, 1).to_dense()
+    tensor([[0.5000, 0.0000, 0.5000]])
+    """
     return _softmax(input, dim, dtype, False)
 
 
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`.
+
+    >>> import gradwright as gw
+    >>> a = gw.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
+    >>> gw.sparse.log_softmax(a, 1).to_dense()
+    tensor([[-0.6931,  0.0000, -0.6931]])
+    """
     return _softmax(input, dim, dtype, True)
 
 

@@ -24,7 +24,12 @@ def _last(shape: Any, dims: int) -> None:
 
 
 class ReshapeTransform(Transform):
-    """Events of ``in_shape`` as events of ``out_shape``. ValueError if these hold different numbers of entries."""
+    """Events of ``in_shape`` as events of ``out_shape``. ValueError if these hold different numbers of entries.
+
+    >>> import gradwright as gw
+    >>> gw.distributions.ReshapeTransform((2, 3), (6,))(gw.ones(5, 2, 3)).shape
+    torch.Size([5, 6])
+    """
 
     bijective = True
 
@@ -68,7 +73,14 @@ class ReshapeTransform(Transform):
 
 
 class SoftmaxTransform(Same):
-    """y = exp x / sum exp x, of vectors; x = log y is one of those that y is made of."""
+    """y = exp x / sum exp x, of vectors; x = log y is one of those that y is made of.
+
+    It has no volume change: NotImplementedError.
+
+    >>> import gradwright as gw
+    >>> gw.distributions.SoftmaxTransform()(gw.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -90,6 +102,10 @@ class StickBreakingTransform(Same):
     """Vectors of n numbers to points of the simplex in n + 1 dims: each breaks a share off what is left.
 
     The share is sigmoid(x - log(n - i)) for the i-th number, so that x = 0 goes to the middle.
+
+    >>> import gradwright as gw
+    >>> gw.distributions.StickBreakingTransform()(gw.zeros(3))
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
 
     domain = constraints.real_vector
@@ -127,8 +143,13 @@ class StickBreakingTransform(Same):
 class CorrCholeskyTransform(Transform):
     """Vectors of n (n - 1)/2 numbers to the Cholesky factors of correlation matrices of n rows.
 
-    The tanh of the numbers are the canonical partial correlations z, row by row below the diagonal:
-    L_ij = z_ij sqrt of the product over k < j of (1 - z_ik**2).
+    The tanh of the numbers are the canonical partial correlations z, row by row below the diagonal: L_ij = z_ij sqrt of
+    the product over k < j of (1 - z_ik**2).
+
+    >>> import gradwright as gw
+    >>> gw.distributions.CorrCholeskyTransform()(gw.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     domain = constraints.real_vector
@@ -169,7 +190,13 @@ class CorrCholeskyTransform(Transform):
 
 
 class LowerCholeskyTransform(Same):
-    """Square matrices to lower-triangular ones with a positive diagonal: that of y is exp of that of x."""
+    """Square matrices to lower-triangular ones with a positive diagonal: that of y is exp of that of x.
+
+    >>> import gradwright as gw
+    >>> gw.distributions.LowerCholeskyTransform()(gw.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -182,7 +209,13 @@ class LowerCholeskyTransform(Same):
 
 
 class PositiveDefiniteTransform(Same):
-    """Square matrices to positive-definite ones, L L' with the L of `LowerCholeskyTransform`."""
+    """Square matrices to positive-definite ones, L L' with the L of `LowerCholeskyTransform`.
+
+    >>> import gradwright as gw
+    >>> gw.distributions.PositiveDefiniteTransform()(gw.tensor([[0.0, 9.0], [1.0, 0.0]]))
+    tensor([[1., 1.],
+            [1., 2.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite

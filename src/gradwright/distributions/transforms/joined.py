@@ -45,7 +45,13 @@ class _Joined(Transform):
 
 
 class CatTransform(_Joined):
-    """Transforms of parts of these ``lengths`` (1 each) along ``dim``, one after another."""
+    """Transforms of parts of these ``lengths`` (1 each) along ``dim``, one after another.
+
+    >>> import gradwright as gw
+    >>> parts = [gw.distributions.ExpTransform(), gw.distributions.AffineTransform(0.0, 2.0)]
+    >>> gw.distributions.CatTransform(parts, dim=0, lengths=[1, 2])(gw.tensor([0.0, 1.0, 2.0]))
+    tensor([1., 2., 4.])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None,
                  cache_size: int = 0) -> None:  # fmt: skip
@@ -98,7 +104,13 @@ class CatTransform(_Joined):
 
 
 class StackTransform(_Joined):
-    """Transforms of the slices along ``dim``."""
+    """Transforms of the slices along ``dim``.
+
+    >>> import gradwright as gw
+    >>> parts = [gw.distributions.ExpTransform(), gw.distributions.AffineTransform(0.0, 2.0)]
+    >>> gw.distributions.StackTransform(parts)(gw.tensor([0.0, 1.0]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         self._given(tseq, dim, cache_size)

@@ -41,6 +41,15 @@ class Dataset(Generic[T_co]):
     Neither is called on a class that inherits it but has a ``__getitem__`` of its own.
 
     ``a + b`` is the `ConcatDataset` of both.
+
+    >>> import gradwright as gw
+    >>> class Squares(gw.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> list(gw.utils.data.DataLoader(Squares(), batch_size=3))
+    [tensor([0, 1, 4])]
     """
 
     def __getitem__(self, index: Any) -> T_co:
@@ -55,6 +64,13 @@ class IterableDataset(Dataset[T_co]):
 
     With several workers each iterates over it anew; `get_worker_info` tells one which part to yield, lest every sample
     come once from each. ``a + b`` is the `ChainDataset` of both.
+
+    >>> import gradwright as gw
+    >>> class Squares(gw.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return (k**2 for k in range(3))
+    >>> list(gw.utils.data.DataLoader(Squares(), batch_size=3))
+    [tensor([0, 1, 4])]
     """
 
     def __iter__(self) -> Iterator[T_co]:
@@ -199,7 +215,15 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Iterable datasets one after the other. Raises AssertionError, when used, if one is none."""
+    """Iterable datasets one after the other. Raises AssertionError, when used, if one is none.
+
+    >>> import gradwright as gw
+    >>> class Numbers(gw.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(gw.utils.data.ChainDataset([Numbers(), Numbers()]))
+    [1, 2, 1, 2]
+    """
 
     def __init__(self, datasets: Any) -> None:
         self.datasets = datasets
@@ -218,7 +242,13 @@ class ChainDataset(IterableDataset[Any]):
 
 
 class Subset(Dataset[T_co]):
-    """The samples of a dataset that have these indices, in their order."""
+    """The samples of a dataset that have these indices, in their order.
+
+    >>> import gradwright as gw
+    >>> data = gw.utils.data.Subset([10, 20, 30], [2, 0])
+    >>> len(data), data[0]
+    (2, 30)
+    """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset = dataset

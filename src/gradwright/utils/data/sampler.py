@@ -13,14 +13,27 @@ _CHUNK = 1024
 
 
 class Sampler(Generic[T_co]):
-    """Indices in a row: a subclass defines ``__iter__()`` and, if it can, ``__len__()``."""
+    """Indices in a row: a subclass defines ``__iter__()`` and, if it can, ``__len__()``.
+
+    >>> import gradwright as gw
+    >>> class Backwards(gw.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    >>> list(gw.utils.data.DataLoader([10, 20, 30], sampler=Backwards(), batch_size=None))
+    [30, 20, 10]
+    """
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2 and so on, through the dataset."""
+    """0, 1, 2 and so on, through the dataset.
+
+    >>> import gradwright as gw
+    >>> list(gw.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
@@ -48,6 +61,10 @@ class RandomSampler(Sampler[int]):
         generator: where the random numbers come from; else a new one, seeded from `gradwright.default_generator`.
 
     Raises TypeError and ValueError for arguments of the wrong kind, and for an empty dataset.
+
+    >>> import gradwright as gw
+    >>> sorted(gw.utils.data.RandomSampler("abc"))
+    [0, 1, 2]
     """
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
@@ -88,7 +105,12 @@ def draw_seed(generator: Any) -> int:
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order."""
+    """The given indices in random order.
+
+    >>> import gradwright as gw
+    >>> sorted(gw.utils.data.SubsetRandomSampler([2, 5]))
+    [2, 5]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
         self.indices = indices

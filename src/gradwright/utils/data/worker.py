@@ -58,8 +58,12 @@ _here = _Here()
 def get_worker_info() -> WorkerInfo | None:
     """In a worker of a `DataLoader`, which one it is: its ``id``, ``num_workers``, ``seed`` and ``dataset``; else None.
 
-    An `IterableDataset` shares out its samples by it:
-    ``itertools.islice(everything, info.id, None, info.num_workers)``.
+    An `IterableDataset` shares out its samples by it: ``itertools.islice(everything, info.id, None,
+    info.num_workers)``.
+
+    >>> import gradwright as gw
+    >>> gw.utils.data.get_worker_info() is None
+    True
     """
     return _here.info
 
