@@ -21,7 +21,7 @@ from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.face.rearrange import roll
 from gradwright.ops import fft as _ops
-from gradwright.reading.torch import one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
     from gradwright._typing import DeviceLike, Dims, DType, Frequencies, Shift, Tensor, Transform, Transforms
@@ -117,7 +117,7 @@ def _several(base: str, end: str) -> Transforms:
 
 def _named(call: Any, name: str) -> Any:
     call.__name__ = call.__qualname__ = name
-    return call
+    return numpy_names(call)
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(_one, _BASES)

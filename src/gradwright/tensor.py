@@ -400,7 +400,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Plac
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         if not self.is_leaf:
-            raise RuntimeError("only leaves support the deepcopy protocol: detach() or clone() this tensor instead")
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                               "protocol at the moment: detach() or clone() this tensor instead")  # fmt: skip
         copied = made_of(self, s.clone(alias_of(self)), "deepcopy()")
         out = memo[id(self)] = copied.requires_grad_(self.requires_grad)
         out._grad = copy.deepcopy(self.grad, memo)

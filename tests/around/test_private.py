@@ -23,3 +23,22 @@ def test_tensors_as_one_vector_and_back(torch):
 @pytest.mark.parametrize("name", ["container_abcs", "string_classes", "inf"])
 def test_names_of_old(name):
     assert hasattr(private, name)
+
+
+def test_tensors_that_count_as_not_written(T):
+    x = T.ones(2, requires_grad=True)
+    y = x * 2
+    z = (y * y).sum()
+    preserve = private._unsafe_preserve_version_counter if T is gw else T.autograd._unsafe_preserve_version_counter
+    with preserve(y), T.no_grad():
+        y.add_(1)
+    assert y._version == 0
+    z.backward()
+    assert x.grad.tolist() == [12, 12]
+
+
+def test_a_setting_without_effect():
+    x = gw.ones(2, requires_grad=True)
+    with private.set_multithreading_enabled(False):
+        (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]

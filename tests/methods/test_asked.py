@@ -37,7 +37,8 @@ def test_the_gradient_is_deleted():
 
 @pytest.mark.parametrize("call", [
     lambda x: x.pin_memory(), lambda x: x.share_memory_(), lambda x: x.is_coalesced(), lambda x: x.record_stream(0),
-    lambda x: x.reinforce(1.0),
+    lambda x: x.reinforce(1.0), lambda x: x.indices(), lambda x: x.values(), lambda x: x.coalesce(),
+    lambda x: x.eig(), lambda x: x.lstsq(x), lambda x: x.solve(x), lambda x: x.symeig(),
 ])  # fmt: skip
 def test_what_has_no_meaning_says_so(call):
     with pytest.raises(RuntimeError):
@@ -48,3 +49,11 @@ def test_dense_is_itself():
     x = gw.ones(2)
     assert x.to_dense() is x
     assert x.to_dense(gw.float64).dtype == gw.float64
+
+
+@pytest.mark.filterwarnings("ignore:non-inplace resize")
+def test_older_names_of_what_there_is(T):
+    x = T.arange(4.0)
+    assert x.resize(2, 2).tolist() == x.resize_as(T.zeros(2, 2)).tolist() == [[0, 1], [2, 3]]
+    assert T.ones(2, dtype=T.float64).dequantize().dtype == T.float32
+    assert x.to_sparse_coo().to_dense().tolist() == x.tolist()

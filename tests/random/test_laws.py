@@ -32,6 +32,7 @@ DISCRETE = {
     "bernoulli_": (lambda: gw.zeros(N).bernoulli_(0.2), [0, 1], [0.8, 0.2]),
     "geometric_": (lambda: gw.zeros(N).geometric_(0.5), [1, 2, 3], [0.5, 0.25, 0.125]),
     "poisson": (lambda: gw.poisson(gw.full((N,), 2.0)), [0, 1, 2], stats.poisson(2).pmf([0, 1, 2])),
+    "binomial": (lambda: gw.binomial(gw.full((N,), 3.0), gw.tensor(0.4)), [0, 1], stats.binom(3, 0.4).pmf([0, 1])),
     "random_": (lambda: gw.zeros(N).random_(3), [0, 1, 2], [1 / 3] * 3),
     "with replacement": (lambda: gw.multinomial(gw.tensor([1.0, 0, 3]), N, True), [0, 1, 2], [0.25, 0, 0.75]),
     "first": (lambda: gw.multinomial(gw.tensor([[1.0, 0, 3]]).repeat(N, 1), 2)[:, 0], [0, 1, 2], [0.25, 0, 0.75]),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import collections.abc as container_abcs
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
 from gradwright.around.jit import Final, Future, export, ignore, is_scripting, unused
 from gradwright.engine.backward import accumulating
+from gradwright.engine.base import TensorBase
 from gradwright.face.join import cat
 
 __all__ = [
     "Final", "Future", "_flatten_dense_tensors", "_overload", "_overload_method",
-    "_unflatten_dense_tensors", "boolean_dispatch", "container_abcs", "export", "ignore", "inf", "is_scripting",
-    "string_classes", "unused",
+    "_unflatten_dense_tensors", "_unsafe_preserve_version_counter", "boolean_dispatch", "container_abcs",
+    "export", "ignore", "inf", "is_scripting", "set_multithreading_enabled", "string_classes", "unused",
 ]  # fmt: skip
 
 inf = float("inf")
@@ -36,6 +38,31 @@ def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Any,
 def _is_checkpoint_valid() -> bool:
     """Whether a backward pass, were one running, would accumulate into leaves: yes, where none runs."""
     return accumulating.get(True)
+
+
+@contextmanager
+def _unsafe_preserve_version_counter(tensors: Any) -> Iterator[None]:
+    """A context after which tensors count as not written: what is saved of them is taken for what it was."""
+    counters = [t._counter for t in ((tensors,) if isinstance(tensors, TensorBase) else tensors)]
+    versions = [counter[0] for counter in counters]
+    try:
+        yield
+    finally:
+        for counter, version in zip(counters, versions, strict=True):
+            counter[0] = version
+
+
+class set_multithreading_enabled:
+    """Nothing, for a ``with`` block or from the call on: a backward pass runs in the thread that calls it anyway."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        """Nothing changes."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing has changed."""
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:

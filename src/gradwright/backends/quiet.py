@@ -32,6 +32,7 @@ except ImportError:  # not public: another NumPy may lack them
     _SILENT = {"all": "ignore"}
     _get, _set = np.geterr, (lambda setting: np.seterr(**setting))
 
+_waiting: ContextVar[tuple[Any, ...]] = ContextVar("what is called after backward passes that run", default=())
 _users: ContextVar[Any] = ContextVar("the user's setting, while a backward pass runs", default=None)
 
 
@@ -50,16 +51,28 @@ quietly: Callable[..., Any] = partial(_under, _SILENT)
 
 def during_pass(f: Callable[..., Any], *args: Any) -> Any:
     """`quietly` for a backward pass, in which code of the user's may be called `as_user`."""
-    before, users = _get(), _users.get()
+    before, users, waiting = _get(), _users.get(), _waiting.get()
     try:
         _users.set(before)
         _set(_SILENT)
-        return f(*args)
+        result = f(*args)
+        while _waiting.get() is not waiting:
+            now, *later = _waiting.get()[len(waiting) :]
+            _waiting.set((*waiting, *later) if later else waiting)
+            as_user(now)
+        return result
     finally:
+        if _waiting.get() is not waiting:
+            _waiting.set(waiting)
         try:
             _set(before)
         finally:
             _users.set(users)
+
+
+def after_pass(callback: Callable[[], Any]) -> None:
+    """Call ``callback()`` when the innermost backward pass that runs has come to its end."""
+    _waiting.set((*_waiting.get(), callback))
 
 
 def in_pass() -> bool:

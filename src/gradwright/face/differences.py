@@ -125,6 +125,7 @@ def _areas(function: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     return (sums if dx is None else sums * dx), axis
 
 
+@numpy_names
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The area under ``y`` along ``dim`` by the trapezoidal rule, at coordinates ``x`` or at steps ``dx`` (1)."""
     areas, axis = _areas("trapezoid", y, x, dx, dim)
@@ -134,6 +135,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 trapz = trapezoid
 
 
+@numpy_names
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The area under ``y`` up to each point but the first: running `trapezoid`."""
     areas, axis = _areas("cumulative_trapezoid", y, x, dx, dim)

@@ -215,7 +215,8 @@ def attribute(function: Callable[[Any], Tensor], *, writable: bool = False) -> P
     """A function of one tensor as an attribute of tensors; ``writable``: what is assigned is copied into its result."""
 
     def write(self: Any, values: Any) -> None:
-        function(self).copy_(values)
+        part: Any = function(self)
+        part.copy_(values) if isinstance(values, TensorBase) else part.fill_(values)
 
     return cast("Property", property(function, write if writable else None))
 

@@ -30,7 +30,16 @@ from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading import overwrite
 from gradwright.reading.require import require, within
-from gradwright.reading.torch import NUMBER, counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import (
+    NUMBER,
+    counted,
+    number_as,
+    number_beside,
+    numpy_names,
+    one_dim,
+    tensor_arg,
+    to_dtype,
+)
 
 if TYPE_CHECKING:
     from gradwright._typing import Index, Number, Tensor, TensorLike
@@ -272,6 +281,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return reshape(out, x.array.shape)
 
 
+@numpy_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Entries at ``indices`` along ``dim`` (of the flattened tensor if None); the other dims broadcast."""
     x, indices = tensor_arg("take_along_dim", input), tensor_arg("take_along_dim", indices, "indices", 2)

@@ -17,7 +17,16 @@ from gradwright.face.memory_format import contiguous_format
 from gradwright.face.rearrange import atleast_1d, atleast_2d, atleast_3d, constant_pad_nd
 from gradwright.face.shape import expand, reshape
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import FIRST, one_dim, one_name, result_type, tensor_arg, tensor_list, to_dtype
+from gradwright.reading.torch import (
+    FIRST,
+    numpy_names,
+    one_dim,
+    one_name,
+    result_type,
+    tensor_arg,
+    tensor_list,
+    to_dtype,
+)
 
 if TYPE_CHECKING:
     from gradwright._typing import Stacking, Tensor
@@ -141,6 +150,7 @@ def _divided(function: str, x: Any, dim: int) -> tuple[int, int]:
     return axis, x.array.shape[axis]
 
 
+@numpy_names
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of these sizes along ``dim``."""
     x = tensor_arg("split_with_sizes", input)
@@ -154,6 +164,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     return tuple(apply(_split_with_sizes, (x,), {"sizes": parts, "axis": axis}))
 
 
+@numpy_names
 def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tensor | None = None, dim: int = 0, *,
                  indices: Sequence[int] | None = None, sections: int | None = None,
                  tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:  # fmt: skip

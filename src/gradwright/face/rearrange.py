@@ -16,7 +16,7 @@ from gradwright.ops import index as _index
 from gradwright.ops import sets as _sets
 from gradwright.ops import shape as _shape
 from gradwright.reading.require import within
-from gradwright.reading.torch import one_dim, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 if TYPE_CHECKING:
     from gradwright._typing import Dims, Ints, Number, Tensor, Unary
@@ -104,6 +104,7 @@ def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + dims)
 
 
+@numpy_names
 def repeat_interleave(input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *,
                       output_size: int | None = None) -> Tensor:  # fmt: skip
     """Each slice along ``dim`` (each entry of the flattened tensor if None) repeated: all alike, or each its number.

@@ -21,7 +21,7 @@ from gradwright.ops import order as _order
 from gradwright.ops import scatter as _scatter
 from gradwright.ops import sets as _sets
 from gradwright.reading.require import within
-from gradwright.reading.torch import counted, number_as, number_beside, one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import counted, number_as, number_beside, numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
     from gradwright._typing import Number, Tensor
@@ -81,6 +81,7 @@ def _checked(function: str, x: Any, dim: int, index: Any, *given: Any) -> tuple[
     return x, axis, index, src
 
 
+@numpy_names
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i][j] = input[i][index[i][j]] for dim 1; ``index`` may be smaller than ``input`` in the other dims."""
     x, shape = tensor_arg("gather", input), tensor_arg("gather", index, "index", 3).array.shape
@@ -98,11 +99,13 @@ def _scattered(op: Any, function: str, input: Any, dim: int, index: Any, src: An
     return _back(apply(op, (x, index, src), {"axis": axis}), input.array.shape)
 
 
+@numpy_names
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of ``input`` with ``src`` added: out[i][index[i][j]] += src[i][j] for dim 1; repeated indices add up."""
     return _scattered(_scatter.scatter_add, "scatter_add", input, dim, index, src)
 
 
+@numpy_names
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None = None, *, value: Number | None = None,
             reduce: str | None = None) -> Tensor:  # fmt: skip
     """A copy of ``input`` with ``src``, a tensor or a number, written: out[i][index[i][j]] = src[i][j] for dim 1.
@@ -124,6 +127,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number | None 
     return _back(apply(_scatter.scatter, (y, index, src), {"axis": axis}), x.array.shape)
 
 
+@numpy_names
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
                    include_self: bool = True) -> Tensor:  # fmt: skip
     """A copy of ``input`` in which each place combines its value with those of ``src`` that ``index`` sends to it.
@@ -227,6 +231,7 @@ def _along(function: str, input: Any, dim: int, index: Any, source: Any = None) 
     return x, axis, source, reshape(index, 1) if not where.ndim else index, (slice(None),) * axis + (HERE,)
 
 
+@numpy_names
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of ``input`` at the vector ``index`` along ``dim``."""
     x, _, _, index, key = _along("index_select", input, dim, index)
@@ -234,6 +239,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return out if input.array.ndim else _back(out, ())
 
 
+@numpy_names
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
     """A copy of ``input`` with ``alpha`` times the slices of ``source`` added at ``index`` along ``dim``."""
     x, _, source, index, key = _along("index_add", input, dim, index, source)
@@ -242,6 +248,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return _back(apply(_index.add_at, (x, added, index), {"key": key}), input.array.shape)
 
 
+@numpy_names
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of ``input`` with the slices of ``source`` written at ``index`` along ``dim``; the last stays."""
     x, _, source, index, key = _along("index_copy", input, dim, index, source)
@@ -249,6 +256,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return _back(apply(_copied, (x, source, index), {"key": key}), input.array.shape)
 
 
+@numpy_names
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
     """A copy of ``input`` with ``value``, a number or a 0-d tensor, in the slices at ``index`` along ``dim``."""
     x, axis, _, index, key = _along("index_fill", input, dim, index)
@@ -263,6 +271,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     return _back(apply(_filled, (x, value, index), {"key": key}), input.array.shape)
 
 
+@numpy_names
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
                  include_self: bool = True) -> Tensor:  # fmt: skip
     """`scatter_reduce` of whole slices of ``source``: "prod", "mean", "amax" or "amin"."""

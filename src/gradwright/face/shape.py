@@ -17,7 +17,7 @@ from gradwright.errors import size as _text
 from gradwright.face.complex import conj
 from gradwright.face.memory_format import order_like
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import one_dim, one_name, sizes, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, one_name, sizes, tensor_arg
 
 if TYPE_CHECKING:
     from gradwright._typing import Dims, Ints, Listed, MemoryFormat, Tensor
@@ -345,6 +345,7 @@ def ravel(input: Tensor) -> Tensor:
     return flatten(input)
 
 
+@numpy_names
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dim ``dim`` split into several of the given sizes."""
     x = tensor_arg("unflatten", input)

@@ -27,7 +27,7 @@ from gradwright.face.shape import clone, expand, permute, rearranging, squeeze, 
 from gradwright.guards.in_backward import aside
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
-from gradwright.reading.torch import one_dim, sizes, tensor_arg
+from gradwright.reading.torch import numpy_names, one_dim, sizes, tensor_arg
 
 if TYPE_CHECKING:
     from gradwright._typing import MemoryFormat, Tensor
@@ -52,6 +52,7 @@ def _integer(name: str, value: Any) -> int:
     return int(value.array) if isinstance(value, TensorBase) else value.__index__()
 
 
+@numpy_names
 def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     """A view of ``length`` entries from ``start`` along ``dim``."""
     x = tensor_arg("narrow", input)
@@ -69,6 +70,7 @@ def narrow(input: Tensor, dim: int, start: Tensor | int, length: int) -> Tensor:
     return apply(_slice, (x,), {"key": (slice(None),) * axis + (slice(first, first + length), ...)})
 
 
+@numpy_names
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """A view of the slice at ``index`` along ``dim``, which is dropped."""
     x = tensor_arg("select", input)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol, cast
 
 from gradwright import dtypes
 from gradwright.backends.devices import device_of
+from gradwright.engine.source_line import warn
 from gradwright.face import memory_format
 from gradwright.methods.storage import TypedStorage, UntypedStorage
 
@@ -17,6 +19,16 @@ class _Never(Protocol):
 
 def _never(what: str) -> _Never:
     return cast("_Never", property(lambda self: False, doc=f"Whether {what}: never."))
+
+
+def _removed(name: str, now: str) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {name}(): use "
+                           f"torch.linalg.{now}")  # fmt: skip
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"RuntimeError, as in PyTorch: see `linalg.{now}`."
+    return call
 
 
 class Asked:
@@ -77,6 +89,38 @@ class Asked:
     def is_coalesced(self) -> bool:
         """RuntimeError: it is not sparse."""
         raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
+
+    def coalesce(self) -> Any:
+        """RuntimeError: it is not sparse."""
+        raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided: to_sparse() first")
+
+    def indices(self) -> Any:
+        """RuntimeError: it is not sparse."""
+        raise RuntimeError("indices expected sparse coordinate tensor layout but got Strided: to_sparse() first")
+
+    def values(self) -> Any:
+        """RuntimeError: it is not sparse."""
+        raise RuntimeError("values expected sparse tensor layout but got Strided: to_sparse() first")
+
+    def to_sparse_coo(self) -> Any:
+        """`to_sparse`."""
+        return self.to_sparse()
+
+    def dequantize(self) -> Any:
+        """Itself in float32: its numbers are not quantised."""
+        return self.to(dtypes.float32)  # type: ignore[attr-defined]
+
+    def resize(self, *size: Any) -> Any:
+        """`reshape`, as PyTorch's is: the size must hold as many entries. Deprecated."""
+        warn("non-inplace resize is deprecated")
+        return self.reshape(*size)  # type: ignore[attr-defined]
+
+    def resize_as(self, tensor: Any) -> Any:
+        """`resize` to the size of another tensor. Deprecated."""
+        warn("non-inplace resize_as is deprecated")
+        return self.reshape(tensor.shape)  # type: ignore[attr-defined]
+
+    eig, lstsq, solve, symeig = map(_removed, ("eig", "lstsq", "solve", "symeig"), ("eig", "lstsq", "solve", "eigh"))
 
     def is_pinned(self, device: Any = None) -> bool:
         """Whether its memory is pinned for a CUDA device: no."""

@@ -292,7 +292,8 @@ class Subclasses:
 
 def attributes(t: Any) -> dict[str, Any]:
     """What the user has set on a tensor."""
-    return {name: value for name, value in t.__dict__.items() if name not in ("_frozen", "_gradient_of", "_now")}
+    own = ("_freed", "_frozen", "_gradient_of", "_now")
+    return {name: value for name, value in t.__dict__.items() if name not in own}
 
 
 def alike(t: Any, copy: Any, its: dict[str, Any]) -> Any:

@@ -131,6 +131,7 @@ from gradwright.nn.modules.resize import Upsample, UpsamplingBilinear2d, Upsampl
 from gradwright.nn.modules.response import CrossMapLRN2d, LocalResponseNorm
 from gradwright.nn.modules.shape import Flatten, Unflatten
 from gradwright.nn.modules.softmax import LogSoftmax, Softmax, Softmax2d, Softmin
+from gradwright.nn.modules.synchronised import SyncBatchNorm
 from gradwright.nn.modules.transformer import (
     Transformer,
     TransformerDecoder,
@@ -163,7 +164,7 @@ __all__ = [
     "AvgPool1d", "AvgPool2d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d", "LPPool2d",
     "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d", "Upsample",
     "UpsamplingBilinear2d", "UpsamplingNearest2d", "CrossMapLRN2d", "LocalResponseNorm", "Flatten", "Unflatten",
-    "Bilinear", "DataParallel",
+    "Bilinear", "DataParallel", "SyncBatchNorm",
     "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "GaussianNLLLoss", "HingeEmbeddingLoss",
     "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss", "PoissonNLLLoss", "SmoothL1Loss",
     "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",

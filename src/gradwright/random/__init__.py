@@ -1,7 +1,7 @@
 """Random numbers: PyTorch's functions; the generator behind them is in `backends.generator`."""
 
 from gradwright.backends.generator import initial_seed, manual_seed, seed
-from gradwright.random.laws import bernoulli, multinomial, normal, poisson
+from gradwright.random.laws import bernoulli, binomial, multinomial, normal, poisson
 from gradwright.random.laws import bernoulli_ as bernoulli_
 from gradwright.random.laws import cauchy_ as cauchy_
 from gradwright.random.laws import drawn_by as drawn_by
@@ -16,7 +16,7 @@ from gradwright.random.streams import Generator, default_generator, get_rng_stat
 from gradwright.random.streams import fork_rng as fork_rng
 
 __all__ = [
-    "Generator", "bernoulli", "default_generator", "get_rng_state", "initial_seed", "manual_seed",
+    "Generator", "bernoulli", "binomial", "default_generator", "get_rng_state", "initial_seed", "manual_seed",
     "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
     "randperm", "seed", "set_rng_state",
 ]  # fmt: skip

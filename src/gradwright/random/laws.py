@@ -106,6 +106,27 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return _drawn("poisson", _beside(x, source_of(generator).poisson(rates)), x)
 
 
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of ``count`` tries succeed, each with probability ``prob``: draws of the size of both, and their dtype.
+
+    They have no history, and warn of probabilities that require grad. Raises RuntimeError for a number that is not
+    whole or not positive, or a probability outside of 0 to 1.
+
+    >>> import gradwright as gw
+    >>> gw.binomial(gw.full((2,), 5.0), gw.ones(2))
+    tensor([5., 5.])
+    """
+    n, p = tensor_arg("binomial", count, "count"), tensor_arg("binomial", prob, "prob", 2)
+    if n.dtype is not p.dtype or not p.dtype.is_floating_point:
+        raise RuntimeError(f"binomial(): expected count and prob of one floating-point dtype, but got {n.dtype} and "
+                           f"{p.dtype}")  # fmt: skip
+    n, p = n.broadcast_to(np.broadcast_shapes(n.shape, p.shape)), p.broadcast_to(np.broadcast_shapes(n.shape, p.shape))
+    tries, chance = _host(n.array), _host(p.array)
+    if not ((tries >= 0) & (tries % 1 == 0) & (chance >= 0) & (chance <= 1)).all():
+        raise RuntimeError("binomial(): expected counts that are whole and not negative, and probabilities from 0 to 1")
+    return _drawn("binomial", _beside(p, source_of(generator).binomial(tries.astype(np.int64), chance)), p)
+
+
 def drawn_by(method: str, *parameters: Any) -> Any:
     """What NumPy's generator draws by ``method`` with these tensors of one shape, a number for each of their entries.
 

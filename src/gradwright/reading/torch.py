@@ -210,15 +210,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def numpy_names(function: F) -> F:
-    """``function``, which then takes the names in `ALIASES` too; TypeError if an argument is given under both names."""
+    """``function``, which then takes the names in `ALIASES` of its arguments, too; TypeError if one is given twice."""
+    code = getattr(function, "__wrapped__", function).__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = {name: known for name, known in ALIASES.items() if known in own and name not in own}
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and not ALIASES.keys().isdisjoint(kwargs):
-            for name in ALIASES.keys() & kwargs.keys():
-                if ALIASES[name] in kwargs:
-                    raise TypeError(f"{function.__name__}(): '{name}' is another name of '{ALIASES[name]}'; both given")
-                kwargs[ALIASES[name]] = kwargs.pop(name)
+        if kwargs and not names.keys().isdisjoint(kwargs):
+            for name in names.keys() & kwargs.keys():
+                if names[name] in kwargs:
+                    raise TypeError(f"{function.__name__}(): '{name}' is another name of '{names[name]}'; both given")
+                kwargs[names[name]] = kwargs.pop(name)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import gradwright
 from gradwright.absent import Absent
 from gradwright.torch_names.known import COUNTED, table
+from gradwright.torch_names.served import MORE
 
 
 class Count(NamedTuple):
@@ -36,7 +37,8 @@ def counts() -> list[Count]:
         else:
             holder = importlib.import_module(path) if importlib.util.find_spec(path) else None
         names = sorted(table()[module].public)
-        here = tuple(name for name in names if _is_here(holder, name))
+        besides = MORE.get(module, {})
+        here = tuple(name for name in names if name in besides or _is_here(holder, name))
         found.append(Count(module, here, tuple(name for name in names if name not in here)))
     return found
 

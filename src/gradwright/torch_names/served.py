@@ -53,6 +53,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch.nn.utils.stateless": "gradwright.nn.stateless",
     "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
     "torch._C": "gradwright.around.inside",
+    "torch.autograd.profiler": "gradwright.around.profiles",
     "torch._dynamo": "gradwright.around.compiler", "torch._tensor": "gradwright",
     "torch.amp.autocast_mode": "gradwright.around.amp", "torch.amp.grad_scaler": "gradwright.around.amp",
     "torch.jit.annotations": "gradwright.around.jit", "torch.cuda.amp": "gradwright.around.cuda_amp",
@@ -71,8 +72,17 @@ MORE = {
     )},
     "torch.autograd": {
         "Variable": "gradwright.autograd.variable:Variable",
-        "_is_checkpoint_valid": "gradwright.around.private:_is_checkpoint_valid",
+        "NestedIOFunction": "gradwright.function.function:NestedIOFunction",
+        "SavedTensor": "gradwright.engine.saved_hooks:Raw",
+        **{name: f"gradwright.around.private:{name}" for name in (
+            "_is_checkpoint_valid", "_unsafe_preserve_version_counter", "set_multithreading_enabled",
+        )},
     },
+    "torch.autograd.grad_mode": {
+        "set_multithreading_enabled": "gradwright.around.private:set_multithreading_enabled",
+        "_unsafe_preserve_version_counter": "gradwright.around.private:_unsafe_preserve_version_counter",
+    },
+    "torch.random": {"fork_rng": "gradwright.random.streams:fork_rng"},
     "torch.distributions.constraints": {name: f"gradwright.distributions.constraints:{name}" for name in (
         "_Boolean", "_Cat", "_CorrCholesky", "_Dependent", "_DependentProperty", "_GreaterThan", "_GreaterThanEq",
         "_HalfOpenInterval", "_IndependentConstraint", "_IntegerGreaterThan", "_IntegerInterval", "_IntegerLessThan",
@@ -86,6 +96,16 @@ MORE = {
     "torch.distributions.utils": {
         "_standard_normal": "gradwright.distributions.draws:standard_normal",
         "_sum_rightmost": "gradwright.distributions.utils:sum_rightmost",
+    },
+    "torch": {
+        "DisableTorchFunction": "gradwright.methods.subclasses:DisableTorchFunctionSubclass",
+    },
+    "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
+    "torch.nn.functional": {
+        "conv_tbc": "gradwright.nn.functional.aten:conv_tbc",
+        **{name: f"gradwright.around.overrides:{name}" for name in (
+            "handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+        )},
     },
     "torch.nn.modules.batchnorm": {
         "_BatchNorm": "gradwright.nn.modules.norm:_BatchNorm", "_NormBase": "gradwright.nn.modules.norm:_Channels",

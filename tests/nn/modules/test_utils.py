@@ -28,3 +28,12 @@ def test_prefixes_are_taken_off(torch):
         module.consume_prefix_in_state_dict_if_present(state, "module.")
         found.append((dict(state), dict(state._metadata)))
     assert found[0] == found[1]
+
+
+def test_options_that_say_how_parameters_are_made(torch):
+    for kwargs in (None, {}, {"device": "cpu", "dtype": 1}, {"factory_kwargs": {"dtype": 2}, "device": "cpu"}):
+        assert utils.factory_kwargs(kwargs) == torch.nn.factory_kwargs(kwargs)
+    for wrong in ({"colour": 1}, {"dtype": 1, "factory_kwargs": {"dtype": 1}}):
+        for function in (utils.factory_kwargs, torch.nn.factory_kwargs):
+            with pytest.raises(TypeError):
+                function(wrong)

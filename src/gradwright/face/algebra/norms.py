@@ -16,7 +16,7 @@ from gradwright.face.elementwise import abs as _abs
 from gradwright.face.reduce import amax, amin
 from gradwright.face.shape import movedim
 from gradwright.ops import reduce as _reduce
-from gradwright.reading.torch import dims, one_dim, tensor_arg, to_dtype
+from gradwright.reading.torch import dims, numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
     from gradwright._typing import Dims, DType, Tensor
@@ -39,6 +39,7 @@ def _numbers(name: str, x: Any, dtype: Any) -> Any:
     return to_dtype(x, target)
 
 
+@numpy_names
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """(sum |x|**ord)**(1/ord) over ``dim``, or all; inf the largest, -inf the smallest, 0 the count of nonzeros.
 
@@ -84,6 +85,7 @@ def _extreme(x: Any, ord: Any, dim: int, keepdim: bool = False) -> Any:
     return (amax if ord > 0 else amin)(x, dim, keepdim)
 
 
+@numpy_names
 def matrix_norm(A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
                 dtype: DType = None) -> Tensor:  # fmt: skip
     """Norm of the matrices in two dims.
@@ -121,6 +123,7 @@ def matrix_norm(A: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -
     return out.unsqueeze(min(axes)).unsqueeze(max(axes)) if keepdim else out
 
 
+@numpy_names
 def norm(A: Tensor, ord: float | str | None = None, dim: Dims = None, keepdim: bool = False, *,
          dtype: DType = None) -> Tensor:  # fmt: skip
     """`vector_norm` over one dim, or over all if no ``ord`` is named; else `matrix_norm` over two.

@@ -15,7 +15,7 @@ from gradwright.face.join import cat
 from gradwright.face.rearrange import flip, roll
 from gradwright.face.scan import cumprod
 from gradwright.face.shape import permute
-from gradwright.reading.torch import one_dim, tensor_arg, tensor_list
+from gradwright.reading.torch import numpy_names, one_dim, tensor_arg, tensor_list
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
@@ -29,6 +29,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return dot(a.conj() if dtypes.kind(a.array.dtype) == "c" and a.array.ndim == 1 else a, other)
 
 
+@numpy_names
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Inner products sum conj(x) y along ``dim``; the other dims broadcast.
 
@@ -117,6 +118,7 @@ def _crossed(name: str, a: Any, b: Any, dim: int) -> Any:
     return roll(a * roll(b, -1, axis) - roll(a, -1, axis) * b, -1, axis)
 
 
+@numpy_names
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Cross products of the vectors along ``dim``: the first dim of length 3 if none is named."""
     a, b = tensor_arg("cross", input), tensor_arg("cross", other, "other", 2)
@@ -127,6 +129,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return _crossed("linalg.cross", a, b, dim)
 
 
+@numpy_names
 def vector_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross products x y of the vectors along ``dim``: entry i is x[i+1] y[i+2] - x[i+2] y[i+1], counted round.
 

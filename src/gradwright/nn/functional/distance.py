@@ -10,7 +10,7 @@ from gradwright.errors import size
 from gradwright.face.algebra.linalg import einsum
 from gradwright.face.elementwise import mul
 from gradwright.face.reduce import norm
-from gradwright.reading.torch import tensor_arg
+from gradwright.reading.torch import numpy_names, tensor_arg
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["bilinear", "cosine_similarity", "pairwise_distance", "pdist"]
 
 
+@numpy_names
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) of vectors along ``dim``.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
-__all__ = ["consume_prefix_in_state_dict_if_present"]
+__all__ = ["consume_prefix_in_state_dict_if_present", "factory_kwargs"]
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
@@ -34,6 +34,24 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :], strict=True)]
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """Of the options of a layer those that say how its parameters are made: device, dtype, memory_format.
+
+    They may lie in ``factory_kwargs`` there. TypeError for an option of another name, or one that is given twice.
+    """
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    if other := kwargs.keys() - simple - {"factory_kwargs"}:
+        raise TypeError(f"unexpected kwargs {other}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in simple & kwargs.keys():
+        if name in found:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        found[name] = kwargs[name]
+    return found
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

@@ -1,0 +1,43 @@
+"""``torch.nn.grad``: the gradients of convolutions by their input and by their weight, as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradwright import creation
+from gradwright.engine.calls import grad
+from gradwright.engine.grad_mode import enable_grad
+from gradwright.engine.mode import is_grad_enabled
+from gradwright.nn import functional as F
+
+__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+
+
+def _gradient(n: int, by: str) -> Callable[..., Any]:
+    conv = getattr(F, f"conv{n}d")
+
+    def by_input(input_size: Sequence[int], weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0,
+                 dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
+        x = creation.zeros(input_size, dtype=weight.dtype, device=weight.device)
+        return gradient(x, lambda x: conv(x, weight, None, stride, padding, dilation, groups), grad_output)
+
+    def by_weight(input: Any, weight_size: Sequence[int], grad_output: Any, stride: Any = 1, padding: Any = 0,
+                  dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
+        w = creation.zeros(weight_size, dtype=input.dtype, device=input.device)
+        return gradient(w, lambda w: conv(input, w, None, stride, padding, dilation, groups), grad_output)
+
+    def gradient(x: Any, function: Callable[[Any], Any], cotangent: Any) -> Any:
+        recorded = is_grad_enabled()
+        with enable_grad():
+            return grad(function(x.requires_grad_()), x, cotangent, create_graph=recorded)[0]
+
+    call = by_input if by == "input" else by_weight
+    call.__name__ = call.__qualname__ = f"conv{n}d_{by}"
+    call.__doc__ = (f"The gradient of `functional.conv{n}d` by its {by}, of the size given, for the cotangent "
+                    "``grad_output`` of its result; itself recorded.")  # fmt: skip
+    return call
+
+
+conv1d_input, conv2d_input, conv3d_input = (_gradient(n, "input") for n in (1, 2, 3))
+conv1d_weight, conv2d_weight, conv3d_weight = (_gradient(n, "weight") for n in (1, 2, 3))

@@ -1,0 +1,32 @@
+"""``nn.grad``: against PyTorch, and against `autograd.grad` of the convolution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradwright as gw
+from gradwright.nn import grad as of
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_gradients_of_a_convolution(n, torch):
+    rng = np.random.default_rng(n)
+    x, w = rng.normal(size=(2, 4, *[6] * n)), rng.normal(size=(6, 2, *[3] * n))
+    options = {"stride": 2, "padding": 1, "dilation": 1, "groups": 2}
+    g = rng.normal(size=tuple(getattr(torch.nn.functional, f"conv{n}d")(*map(torch.tensor, (x, w)), **options).shape))
+    for by, given in (("input", (x.shape, w, g)), ("weight", (x, w.shape, g))):
+        ours, theirs = (
+            getattr(home, f"conv{n}d_{by}")(*[make(v) if isinstance(v, np.ndarray) else v for v in given], **options)
+            for home, make in ((of, gw.tensor), (torch.nn.grad, torch.tensor))
+        )
+        assert np.allclose(ours, theirs, rtol=1e-12)
+        assert not ours.requires_grad
+
+
+def test_they_are_recorded():
+    x, w, g = gw.ones(1, 1, 5), gw.ones(1, 1, 3).requires_grad_(), gw.ones(1, 1, 3)
+    of.conv1d_input(x.shape, w, g).sum().backward()
+    assert w.grad.tolist() == [[[3.0, 3.0, 3.0]]]
+    with gw.no_grad():
+        assert not of.conv1d_input(x.shape, w, g).requires_grad
