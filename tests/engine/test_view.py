@@ -419,3 +419,22 @@ def test_nothing_is_recorded_in_no_grad(T, leaf):
     assert x.is_leaf
     assert x.tolist() == [9, 3]
     assert (x._version, y._version) == (2, 1)
+
+
+def test_a_write_through_a_view_of_nothing(T):
+    x = T.ones(0, 3, dtype=T.float64, requires_grad=True)
+    base = x * 1.0
+    base.as_strided((0, 2, 2), (0, 0, 0), 0).add_(1)
+    (g,) = T.autograd.grad(base.sum(), x)
+    assert g.shape == (0, 3)
+
+
+def test_a_view_that_loses_a_history_it_has_not_read_yet_says_so():
+    x = gradwright.tensor([1.0, 2.0], requires_grad=True)
+    base = x * 1.0
+    view = base[:1]
+    view.mul_(x[:1])
+    base.detach_()
+    with pytest.warns(gradwright.errors.GradientWarning, match=r"cut from its own by detach_\(\)"):
+        loss = (view * view).sum() + x.sum()
+    assert gradwright.autograd.grad(loss, x)[0].tolist() == [1, 1]

@@ -1,5 +1,7 @@
 """What becomes of tensors that are rearranged, resized or made to show other memory, and of views of them."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,9 @@ def test_a_view_of_what_was_detached_in_place_goes_on(T, leaf):
     assert x.grad.tolist() == [3, 0]
     y.add_(1)
     assert v.requires_grad
-    v.sum().backward()
+    warns = pytest.warns(gradwright.errors.GradientWarning, match="lost its history")
+    with warns if T is gradwright else nullcontext():
+        v.sum().backward()
     assert x.grad.tolist() == [3, 0]
 
 

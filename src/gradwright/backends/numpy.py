@@ -262,7 +262,7 @@ def write_view(base: Any, value: Any, *, steps: Any) -> Any:
     if np.may_share_memory(region, out):
         region.flags.writeable = True  # what `broadcast_to` returns is locked
         region[...] = value
-    else:  # `base` is laid out differently, and a view of it may be a copy here
+    elif region.size:  # `base` is laid out differently, and a view of it may be a copy here
         out.reshape(-1)[read(np.arange(out.size).reshape(out.shape), steps)] = value
     return out
 

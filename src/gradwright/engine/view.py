@@ -21,6 +21,7 @@ from gradwright.engine.memory import OVERLAPS, check, is_kept, leave, overlaps, 
 from gradwright.engine.mode import PLAIN, inside, is_inference_mode_enabled, now, recording, resumed
 from gradwright.engine.node import UNSHARED, AccumulateGrad, operation
 from gradwright.engine.nodes_of_ops import OpNode, recorder
+from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Aside, Untracked, bump, bump_all
 from gradwright.engine.watch import exchanged, recorded, writing
 from gradwright.errors import size
@@ -96,13 +97,12 @@ def refresh(x: Any, always: bool = False) -> bool:
         if node is None:
             x._node, view.version = severed(), -1
         return moved
-    if view.origin is not None:
-        if always or now().records:
+    if view.origin is not None or now().inference:  # in which nothing can be recorded: it is read when that is over
+        if view.origin is not None and (always or now().records):
             raise _forbidden(x, "its base or another view of its base has been")
         return moved
-    if now().inference:  # nothing can be recorded: it is read when that is over
-        return moved
     if base._node is None:
+        warn(_ORIGINS["detached"])
         base = wrap(base.array, severed())
     _rehang(x, inside(partial(recording, True), resumed, read, base, view.steps)._node)
     view.version = view.seen = x._counter[0]
@@ -166,6 +166,8 @@ _ORIGINS = {
     "Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override "
     "the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
     "forbidden. You can fix this by cloning the output of the custom Function.",
+    "detached": "A view has lost its history, as its base was cut from its own by detach_(), and written before or "
+    "after that: what is made of the view has no gradient. detach() of the base would leave its views as they are.",
     "transform": "An input of a function that is differentiated {what} modified inplace: write to a clone() of it.",
 }
 
@@ -189,9 +191,7 @@ def unhooked(x: Any) -> Any:
         check_history(x)
     refresh(x)
     node = x._node
-    if node is None:
-        return x
-    hidden = node._hooks is not None or (view.steps and view.steps[1][0] is restride)
+    hidden = node is not None and (node._hooks is not None or (view.steps and view.steps[1][0] is restride))
     if not hidden or view.origin is not None or type(node) is AccumulateGrad or view.base._node is None:
         return x
     return share(wrap(x.array, read(view.base, view.steps)._node, x._counter), x)
