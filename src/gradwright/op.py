@@ -237,7 +237,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
                   variadic, several, complex, moves or kind == "view", selects, multilinear,
-                  forward.__module__.startswith("gradwright.") and direct,
+                  (forward.__module__ or "").startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__
         return made

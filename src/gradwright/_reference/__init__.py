@@ -7,6 +7,7 @@ rest is as long as the code itself. So it stands here, by name, and is joined to
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gradwright._reference import (
@@ -16,22 +17,23 @@ from gradwright._reference import (
     indexing,
     order,
     reductions,
+    settings,
     shape,
     special,
     views,
 )
 
-PARTS = tuple(
-    part.TEXTS for part in (arithmetic, elementary, compare, reductions, order, shape, views, indexing, special)
-)
+_AT_ONCE = arithmetic, compare, elementary, indexing, order, reductions, settings, shape, special, views
+PARTS = [part.TEXTS for part in _AT_ONCE]
+"""Those of what `import gradwright` loads. The others are attached by the modules that they are about."""
 
 
-def attach(scope: dict[str, Any]) -> None:
-    """Join what stands here to the docstrings of the functions in ``scope``, the names of a module."""
-    tensor = scope["Tensor"]
-    for texts in PARTS:
-        for name, text in texts.items():
-            function = scope[name]
+def attach(scope: Mapping[str, Any], *parts: Mapping[str, str]) -> None:
+    """Join these texts to the docstrings of the functions that have their names in ``scope``, a module's names."""
+    tensor = scope.get("Tensor")
+    for texts in parts:
+        for name in texts.keys() & scope.keys():
+            function, text = scope[name], texts[name]
             about = function.__doc__
             if about is None:  # python -OO
                 return

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from gradwright import dtypes
+from gradwright._reference import around, attach
 from gradwright.engine.source_line import warn
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -238,3 +239,6 @@ def on_device(kind: str) -> tuple[Any, Any]:
             super().__init__(kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
     return autocast_there, GradScalerThere
+
+
+attach(globals(), around.TEXTS)

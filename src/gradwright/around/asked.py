@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradwright import creation, dtypes
+from gradwright._reference import around, attach
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
@@ -90,3 +91,6 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
                          f"must be positive and not be greater than actual buffer length ({held} bytes)")  # fmt: skip
     array = np.frombuffer(buffer, wanted, count, offset)
     return creation.from_numpy(array).requires_grad_(requires_grad)
+
+
+attach(globals(), around.TEXTS)

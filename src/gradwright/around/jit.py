@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType, UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
+from gradwright._reference import around, attach
 from gradwright.absent import Absent
 from gradwright.nn.module import Module
 
@@ -179,3 +180,6 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 def wait(future: Future) -> Any:
     """What the function of `fork` has returned."""
     return future.wait()
+
+
+attach(globals(), around.TEXTS)

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from gradwright import dtypes
+from gradwright._reference import around, attach
 from gradwright.backends import devices
 
 __all__ = [
@@ -114,3 +115,6 @@ def set_default_tensor_type(t: Any) -> None:
     if wanted is None or not dtypes.of(wanted).is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {name}")
     dtypes.set_default(dtypes.of(wanted))
+
+
+attach(globals(), around.TEXTS)

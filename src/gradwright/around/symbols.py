@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
+from gradwright._reference import around, attach
 from gradwright.errors import kind
 
 __all__ = [
@@ -73,3 +74,6 @@ def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried
             raise RuntimeError(f"while_loop: body_fn must return as many values as it gets, {len(carried_inputs)}, but "
                                f"returned {len(carried)}")  # fmt: skip
     return tuple(carried)
+
+
+attach(globals(), around.TEXTS)

@@ -125,5 +125,10 @@ class TypedStorage(UntypedStorage):
 
 
 def is_storage(obj: Any) -> bool:
-    """Whether a value is a storage."""
+    """Whether a value is a storage.
+
+    >>> import gradwright as gw
+    >>> gw.is_storage(gw.ones(2).untyped_storage())
+    True
+    """
     return isinstance(obj, UntypedStorage)

@@ -74,6 +74,14 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, 
 
     Raises FileError, a RuntimeError, for a file that is damaged, cut short, or of another kind (such as the zip files
     with pickle of ``torch.save``: save with ``safetensors.torch.save_file`` there).
+
+    >>> import io
+    >>> import gradwright as gw
+    >>> file = io.BytesIO()
+    >>> gw.save({"x": gw.tensor([1.0, 2.0])}, file)
+    >>> _ = file.seek(0)
+    >>> gw.load(file)
+    {'x': tensor([1., 2.])}
     """
     to = place(map_location if isinstance(map_location, (str, device)) else None)
     if isinstance(f, (str, bytes, os.PathLike)):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from gradwright._reference import attach, layers
 from gradwright.nn.functional import conv as _conv
 from gradwright.nn.functional.adaptive_pool import adaptive_avg_pool1d, adaptive_max_pool1d_with_indices
 from gradwright.nn.functional.conv import (
@@ -94,3 +95,6 @@ def max_pool2d_with_indices_backward(grad_output: Any, input: Any, kernel_size: 
     rows = (prod(shape[:-2]), prod(indices.array.shape[-2:]))
     flat = grad_output.new_zeros((rows[0], prod(shape[-2:])))
     return flat.scatter_add(1, indices.reshape(rows), grad_output.reshape(rows)).reshape(shape)
+
+
+attach(globals(), layers.TEXTS)
