@@ -233,6 +233,21 @@ def test_nothing_hides_behind_a_class_attribute():
         assert getattr(m, name) == "as it was"
 
 
+def test_a_property_that_is_not_there_yet_hides_nothing():
+    class Ball(gw.nn.Module):
+        @property
+        def k(self):
+            return -self.c
+
+    m = Ball()
+    m.k = gw.nn.Parameter(gw.ones(1))
+    assert kept(m)[0] == ["k"]
+    m.c = m._parameters.pop("k")
+    assert m.k == -1
+    with pytest.raises(KeyError, match="attribute 'k' already exists"):
+        m.k = gw.nn.Parameter(gw.ones(1))
+
+
 def test_a_property_that_fails_says_why():
     class Broken(gw.nn.Module):
         @property

@@ -159,11 +159,22 @@ class Registry:
 
     def _vacate(self, name: str, own: dict[str, Any]) -> None:
         """Forget what else is kept under ``name``. KeyError if the class has such an attribute, which would hide it."""
-        if name not in own and any(not isinstance(vars(cls).get(name, _FREE), extra) for cls in type(self).__mro__):
+        if name not in own and self._hides(name):
             raise KeyError(f"attribute '{name}' already exists")
         for other in (self.__dict__, self._parameters, self._modules, self._buffers):
             if other is not own:
                 other.pop(name, None)
+
+    def _hides(self, name: str) -> bool:
+        """Whether the class has an attribute of this name; a property that raises AttributeError is none."""
+        there = (vars(cls)[name] for cls in type(self).__mro__ if name in vars(cls))
+        found = next((value for value in there if not isinstance(value, extra)), _FREE)
+        if isinstance(found, property):
+            try:
+                found.__get__(self)
+            except AttributeError:
+                return False
+        return found is not _FREE
 
     def __delattr__(self, name: str) -> None:
         for own in (self._parameters, self._buffers, self._modules):
