@@ -166,8 +166,8 @@ def test_what_is_refused() -> None:
         a @ gw.ones(2)
     with pytest.raises(RuntimeError, match="sizes and indexed dims differ"):
         a + a.t()
-    with pytest.raises(TypeError, match="SparseTensor"):
-        gw.sin(a)
+    with pytest.raises(TypeError, match=r"exp\(\) takes dense tensors here"):
+        gw.exp(a)
     with pytest.raises(TypeError):
         a + 1
     with pytest.raises(RuntimeError, match="must be indexed ones"):

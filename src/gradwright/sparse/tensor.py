@@ -14,10 +14,13 @@ from gradwright.face.indexing import nonzero
 from gradwright.face.join import cat, stack
 from gradwright.face.memory_format import sparse_coo
 from gradwright.face.sets import unique
+from gradwright.methods.subclasses import DisableTorchFunctionSubclass, ask_from_now_on
+from gradwright.sparse import asked
+from gradwright.sparse.parts import Parts
 from gradwright.tensor import Tensor
 
 
-class SparseTensor:
+class SparseTensor(Parts):
     """A tensor of ``shape`` that is 0 but for ``values`` (n, ...) at ``indices`` (dims, n); those of one place add up.
 
     It is no `Tensor`: what it does is here, `to_dense` makes one. Its history is that of the values, and derivatives
@@ -29,6 +32,13 @@ class SparseTensor:
 
     def __init__(self, indices: Any, values: Any, shape: Sequence[int], coalesced: bool = False) -> None:
         self._at, self._held, self.shape, self._sorted = indices, values, Size(shape), coalesced
+        ask_from_now_on()
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Functions of dense tensors that have a meaning here, `asked.call`."""
+        with DisableTorchFunctionSubclass():
+            return asked.call(cls, func, args, kwargs or {})
 
     # -- what it is --
 
