@@ -442,3 +442,29 @@ def test_ctx_attributes_keep_nothing_alive(name):
         assert (node(), array(), leaf()) == (None, None, None)
     finally:
         gc.enable()
+
+
+def test_other_memory_for_a_tensor_leaves_what_was_kept():
+    """An invertible network frees the values between its parts, and gives them back by ``set_`` in backward."""
+
+    class Twice(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x.detach() * 2
+            x.storage().resize_(0)
+            ctx.inputs, ctx.outputs = [(x,)], [(y,)]
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,), (y,) = ctx.inputs.pop(), ctx.outputs.pop()
+            x.storage().resize_(x.numel())
+            x.set_(y / 2)
+            seen.append(y.tolist())
+            return g * 2
+
+    seen = []
+    x = gradwright.tensor([1.0, 2.0], requires_grad=True)
+    Twice.apply(Twice.apply(x * 1)).sum().backward()
+    assert seen == [[4.0, 8.0], [2.0, 4.0]]
+    assert x.grad.tolist() == [4.0, 4.0]

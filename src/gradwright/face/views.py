@@ -24,6 +24,7 @@ from gradwright.face.diagonal import diagonal
 from gradwright.face.join import copied, split, split_with_sizes, unbind
 from gradwright.face.memory_format import contiguous_format, lies_in, order_of, preserve_format, suggested
 from gradwright.face.shape import clone, expand, permute, rearranging, squeeze, t, transpose, unsqueeze, view
+from gradwright.function.ctx_attributes import replaced
 from gradwright.guards.in_backward import aside
 from gradwright.ops import index as _index
 from gradwright.ops import shape as _shape
@@ -273,7 +274,9 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         )
     check_history(x)
     show(x, source)
+    times = replaced(x._counter) + 1
     bump(x._counter)
+    x._counter[2:] = (times,)
     if type(x._node) is AccumulateGrad and is_inference_mode_enabled():
         x._node._array = x.array
     elif type(x._node) is AccumulateGrad:  # what was made of it before leads to the leaf that it was

@@ -56,7 +56,7 @@ class Keeping(BackwardNode):
                 attributes.take_back(self)
         for part in attributes.parts(names):
             if isinstance(part, _Tensor):
-                check_kept(self, part.name, part.packed)
+                check_kept(self, part.name, part.expected())
             else:
                 for name, t, packed in part.written():
                     check_kept(self, name, packed, isinstance(t, TensorBase))
@@ -246,20 +246,27 @@ class _Tensor:
 
     Attributes:
         index: which output of the node it is; -1 if it only shares memory with one, None if neither.
+        replaced: how often tensors over this memory had been given another by ``set_``, which leaves what was packed.
     """
 
-    __slots__ = ("index", "name", "packed", "ref")
+    __slots__ = ("index", "name", "packed", "ref", "replaced")
 
     def __init__(self, node: Any, outputs: Sequence[Any], name: str, t: Any) -> None:
         self.name, self.ref = name, weakref.ref(t)
-        self.packed = pack(t)
+        self.packed, self.replaced = pack(t), replaced(t._counter)
         self.index: int | None = None
         if _is_newer(t, node) or (t._view is not None and _is_newer(t._view.base, node)):
             self.index = next((k for k, out in enumerate(outputs) if out is t), -1)
             self.packed = (*self.packed[:3], None)
 
-    def get(self, node: Any) -> Any:
+    def expected(self) -> tuple[Any, ...]:
+        """What was packed, at the version that its memory has if nothing has written it."""
         array, counter, version, source = self.packed
+        more = replaced(counter) - self.replaced
+        return (array, counter, version + more, source) if more else self.packed
+
+    def get(self, node: Any) -> Any:
+        array, counter, version, source = self.expected()
         if self.index is not None and self.index >= 0:
             source = node._port(self.index)
         check(node, self.name, (array, counter, version, source))
@@ -267,6 +274,11 @@ class _Tensor:
         if t is not None and t.array is array and t._counter is counter and (t._node is source or self.index == -1):
             return t
         return unpack(node, (array, counter, version, source), self.name)
+
+
+def replaced(counter: list[Any]) -> int:
+    """How many of the writes of a version counter were ``set_``, which gives a tensor other memory and writes none."""
+    return counter[2] if len(counter) > 2 else 0
 
 
 def _is_newer(t: Any, node: Any) -> bool:
