@@ -124,9 +124,16 @@ def size(shape: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
+def home(cls: Any) -> str:
+    """The package that a class is of; gradwright's own are known by PyTorch's name where they serve as PyTorch's."""
+    name = str(cls.__module__).partition(".")[0]
+    ours = name == "torch" and any(base.__module__.startswith("gradwright.") for base in cls.__mro__)
+    return "gradwright" if ours else name
+
+
 def kind(value: object) -> str:
     """What an argument is, for messages that say what they got: ``int``, or ``torch.Tensor`` for a stranger."""
     cls = type(value)
-    home = cls.__module__.partition(".")[0]
-    name = cls.__name__ if home in ("builtins", "gradwright", "numpy") else f"{home}.{cls.__name__}"
+    package = home(cls)
+    name = cls.__name__ if package in ("builtins", "gradwright", "numpy") else f"{package}.{cls.__name__}"
     return f"{name} (gradwright.from_dlpack() takes it)" if "." in name and hasattr(cls, "__dlpack__") else name

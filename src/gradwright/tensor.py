@@ -21,7 +21,7 @@ from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
 from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
 from gradwright.engine.watch import used
-from gradwright.errors import kind, size
+from gradwright.errors import home, kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
 from gradwright.face import join as j
@@ -50,9 +50,10 @@ if TYPE_CHECKING:
 
 
 def _maker(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def new(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+    def new(self: Tensor, *args: Any, size: Any = None, dtype: Any = None, **options: Any) -> Tensor:
         if options.get("device") is None:
             options["device"] = beside(self.array)
+        args = args if size is None else (*args, size)
         return make(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
 
     new.__doc__ = f"`{make.__name__}` of this dtype and on this device."
@@ -156,7 +157,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Plac
         if not library(self.array).is_here(self.array):
             parts = "...", where, f"size={tuple(self.array.shape)}", f"dtype={self.dtype}", grad
             return f"tensor({', '.join(filter(None, parts))})"
-        prefix = "tensor(" if type(self).__module__.startswith("gradwright.") else f"{type(self).__name__}("
+        prefix = "tensor(" if home(type(self)) == "gradwright" else f"{type(self).__name__}("
         kind_of = dtypes.default().dtype
         return tensor_repr(to_host(self.array), device=where, grad=grad, prefix=prefix, default_dtype=kind_of)
 

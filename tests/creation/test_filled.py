@@ -171,3 +171,10 @@ def test_refused(T, name):
 def test_the_message_names_the_function_and_what_it_got(call, message):
     with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
         call(gradwright)
+
+
+def test_bounds_and_sizes_by_name():
+    assert gw.arange(end=3).tolist() == [0, 1, 2]
+    assert gw.zeros(1).new_ones(size=(2, 1)).tolist() == [[1.0], [1.0]]
+    with pytest.raises(TypeError):
+        gw.arange()

@@ -1,7 +1,8 @@
 """Random numbers: seeds that repeat them, and what they look like."""
 
-
 import pytest
+
+import gradwright
 
 DRAWS = {
     "rand": lambda T: T.rand(2, 3), "randn": lambda T: T.randn(4), "randint": lambda T: T.randint(0, 10, (5,)),
@@ -44,3 +45,9 @@ def test_the_distributions(T):
 def test_random_leaves(T):
     assert T.rand(2, requires_grad=True).requires_grad
     assert T.randn((2, 3), requires_grad=True).is_leaf
+
+
+def test_randint_by_name():
+    randint = gradwright.randint
+    for x in (randint(3, size=(50,)), randint(high=3, size=(50,)), randint(0, 3, (50,)), randint(3, (50,))):
+        assert set(x.tolist()) == {0, 1, 2}

@@ -45,6 +45,34 @@ def test_what_programs_say_to_the_compiler(hook):
     assert "inductor" in torch._dynamo.list_backends()
 
 
+def test_tensors_are_of_pytorchs_modules(hook):
+    torch = imported("import torch")["torch"]
+    x = torch.ones(2)
+    assert f"{type(x)} {torch.nn.Parameter}" == "<class 'torch.Tensor'> <class 'torch.nn.parameter.Parameter'>"
+    assert repr(x) == "tensor([1., 1.])"
+    derived = type("Derived", (torch.Tensor,), {"__module__": "__main__"})
+    assert isinstance(x.as_subclass(derived) + 1, derived)
+    with pytest.raises(TypeError, match="must be tuple of Tensors, not Tensor"):
+        torch.cat(x)
+    torch_names.uninstall()
+    assert gradwright.Tensor.__module__ == "gradwright.tensor"
+    assert gradwright.nn.Parameter.__module__ == "gradwright.nn.parameter"
+
+
+def test_what_programs_take_from_private_places(hook):
+    names = imported("from torch.random import fork_rng\nfrom torch.optim.optimizer import ParamsT\n"
+                     "from torch.nn.init import _calculate_fan_in_and_fan_out as fans\n"
+                     "from torch.utils.hooks import RemovableHandle\nfrom torch.nn import Linear\n"
+                     "from torch.nn.modules.module import _IncompatibleKeys\nfrom torch.functional import einsum\n"
+                     "from torch.autograd.profiler import record_function\nfrom torch.utils.dlpack import from_dlpack\n"
+                     "from torch.utils.data._utils.collate import default_collate\n")  # fmt: skip
+    layer = names["Linear"](3, 2)
+    assert names["fans"](layer.weight) == (3, 2)
+    assert isinstance(layer.register_forward_hook(print), names["RemovableHandle"])
+    assert isinstance(layer.load_state_dict(layer.state_dict()), names["_IncompatibleKeys"])
+    assert names["default_collate"]([1, 2]).tolist() == [1, 2]
+
+
 def test_out_of_memory_is_one_class(hook):
     torch = imported("import torch")["torch"]
     assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError

@@ -175,3 +175,14 @@ def test_the_functions_that_take_it_are_known():
     known = table()["torch:out"].public
     assert {"add", "cat", "arange", "sort", "sum", "prod", "argmax", "scatter", "unsqueeze_copy", "norm"} <= known
     assert not {"relu", "ones_like", "var_mean"} & known
+
+
+def test_other_names_of_arguments():
+    """PyTorch takes NumPy's names, and ``*size`` as ``size=``."""
+    zeros, norm = taking_out(gw.zeros, "zeros"), taking_out(gw.linalg.norm, "norm")
+    assert zeros(size=(2, 3), dtype=gw.int64).shape == (2, 3)
+    x = gw.tensor([[3.0, 4.0]])
+    assert norm(x, axis=1, keepdims=True).tolist() == [[5.0]]
+    assert taking_out(gw.exp, "exp")(a=gw.zeros(1)).tolist() == [1.0]
+    with pytest.raises(TypeError):
+        zeros(2, size=(2,))

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradwright.contract import containers
 from gradwright.engine.base import TensorBase
+from gradwright.errors import home
 
 TENSORLESS = containers.TENSORLESS - {FunctionType}
 """The classes of most values from which nothing can be reached."""
@@ -97,7 +98,7 @@ def held(value: Any) -> dict[str, Any]:
 
 def is_users(cls: type) -> bool:
     """Whether a class is the user's."""
-    return cls.__module__.partition(".")[0] not in _OWN
+    return home(cls) not in _OWN
 
 
 def only_tensors(values: Any) -> bool:

@@ -138,7 +138,7 @@ def eye(n: int, m: int | None = None, *, dtype: DType = None, device: DeviceLike
     return finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, chosen(device), requires_grad)
 
 
-def arange(start: Number, end: Number | None = None, step: Number = 1, *, dtype: DType = None,
+def arange(start: Number | None = None, end: Number | None = None, step: Number = 1, *, dtype: DType = None,
            device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from ``start`` (0 if only one argument is given) to below ``end`` by ``step``: start + i step.
 
@@ -155,7 +155,8 @@ def arange(start: Number, end: Number | None = None, step: Number = 1, *, dtype:
     """
     if end is None:
         start, end = 0, start
-    bounds = [number("arange", name, b) for name, b in (("start", start), ("end", end), ("step", step))]
+    given = {"start": 0 if start is None else start, "end": end, "step": step}
+    bounds = [number("arange", name, b) for name, b in given.items()]
     if bounds[2] == 0:
         raise RuntimeError("arange(): step must be nonzero")
     if (bounds[1] - bounds[0]) * bounds[2] < 0:

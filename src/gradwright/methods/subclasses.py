@@ -18,7 +18,7 @@ from gradwright.backends.devices import device
 from gradwright.dtypes import Size, dtype
 from gradwright.engine.base import TensorBase
 from gradwright.engine.view import alias_of
-from gradwright.errors import kind
+from gradwright.errors import home, kind
 from gradwright.face.forms import strangers
 from gradwright.face.views import alias
 from gradwright.methods.asking import KNOWN, exchange
@@ -74,7 +74,7 @@ def own(value: Any) -> Any:
     found = getattr(cls, "__torch_function__", None)
     if found is None or found is _disabled_torch_function_impl:
         return None
-    return None if any(base.__module__ == "torch" for base in cls.__mro__) else found  # PyTorch's own has no say
+    return None if any(home(base) == "torch" for base in cls.__mro__) else found  # PyTorch's own has no say
 
 
 _plain: set[type] = {
@@ -241,13 +241,13 @@ class Subclasses:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if cls.__module__.partition(".")[0] == "gradwright" or cls.__torch_function__ is _disabled_torch_function_impl:
+        if home(cls) == "gradwright" or cls.__torch_function__ is _disabled_torch_function_impl:
             _plain.add(cls)
             if not _modes.get():
                 KNOWN.add(cls)
             return
         ask_from_now_on()
-        tensor = next(base for base in cls.__mro__ if base.__module__ == "gradwright.tensor")
+        tensor = sys.modules["gradwright.tensor"].Tensor
         mine = {name for base in cls.__mro__[: cls.__mro__.index(tensor)] for name in vars(base)}
         for name in {*PROPERTIES, "detach"} - mine:
             setattr(cls, name, _property(found) if isinstance(found := getattr(tensor, name), property)

@@ -191,17 +191,17 @@ def _filled(self: Any, values: Any) -> Any:
     return self.copy_(_beside(self, values))
 
 
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill in place with uniform random numbers from [a, b). Raises RuntimeError if a > b.
+def uniform_(self: Tensor, a: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill in place with uniform random numbers from [a, to). Raises RuntimeError if a > to.
 
     >>> import gradwright as gw
     >>> x = gw.empty(100).uniform_(-1, 1)
     >>> bool((x.abs() <= 1).all())
     True
     """
-    if a > b:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return self.copy_(a + (b - a) * rand_like(self, generator=generator))
+    if a > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={to}")
+    return self.copy_(a + (to - a) * rand_like(self, generator=generator))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:

@@ -72,7 +72,7 @@ def randint(high: int, size: Sequence[int], /, *, generator: Generator | None = 
 @overload
 def randint(low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: DType = None,
             device: DeviceLike = None, requires_grad: bool = False) -> Tensor: ...  # fmt: skip
-def randint(low: int, high: Any, size: Any = None, *, generator: Generator | None = None,
+def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
             dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Whole random numbers from ``low`` (0 if left out) to below ``high``, each as likely; int64 if no dtype is named.
 
@@ -85,6 +85,8 @@ def randint(low: int, high: Any, size: Any = None, *, generator: Generator | Non
     """
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     low, high = number("randint", "low", low), number("randint", "high", high)
     if low >= high:
         raise RuntimeError(f"randint(): expects 'low' to be less than 'high', but got low={low} >= high={high}")

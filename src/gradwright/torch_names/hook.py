@@ -22,6 +22,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from gradwright.absent import Absent
+from gradwright.engine.base import TensorBase
 from gradwright.methods.subclasses import ASKING, SILENT, serving
 from gradwright.torch_names.known import WITH_OUT, is_known, table
 from gradwright.torch_names.mentions import mentioned
@@ -144,9 +145,23 @@ def _names(module: str) -> dict[str, Any]:
     for theirs, ours in MORE.get(module, {}).items():
         home, _, name = ours.partition(":")
         about[theirs] = getattr(importlib.import_module(home), name)
+    for value in names.values():
+        _known_as(module, value)
     names = {name: _served(module, name, value) for name, value in names.items()}
     after = {name for name in getattr(source, "__all__", ()) if name not in vars(source) and name not in OURS}
     return names | about | {"__all__": sorted({*names, *after})}
+
+
+_called: dict[type, str] = {}
+"""What the modules of the classes were that are known by PyTorch's."""
+
+
+def _known_as(module: str, value: Any) -> None:
+    """Let the class of tensors name the module that PyTorch has it in: libraries tell by it what an array is."""
+    if isinstance(value, type) and issubclass(value, TensorBase) and value.__module__.startswith("gradwright."):
+        mirrored = "torch" + value.__module__.removeprefix("gradwright")
+        _called[value] = value.__module__
+        value.__module__ = mirrored if _exists(mirrored) else module
 
 
 def _served(module: str, name: str, value: Any) -> Any:
@@ -202,3 +217,6 @@ def uninstall() -> None:
     for name, module in list(sys.modules.items()):
         if isinstance(module, TorchModule) or (isinstance(module, Absent) and name.partition(".")[0] == "torch"):
             del sys.modules[name]
+    while _called:
+        value, module_name = _called.popitem()
+        value.__module__ = module_name

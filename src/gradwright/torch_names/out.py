@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind, size
+from gradwright.reading.torch import ALIASES
 
 COMPUTED_IN = frozenset((
     "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range",
@@ -46,9 +48,14 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     to which the result's cannot be cast, and for any other than the result's where PyTorch casts none (`EXACT`);
     TypeError if ``out`` is no tensor.
     """
+    others, rest = _other_names(function)
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs and not others.keys().isdisjoint(kwargs):
+            kwargs = {others.get(key, key): value for key, value in kwargs.items()}
+        if rest in kwargs and not args:
+            args = (kwargs.pop(rest),)
         if out is None:
             return function(*args, **kwargs)
         several = isinstance(out, (tuple, list))
@@ -76,6 +83,15 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return type(result)(*outs) if hasattr(result, "_fields") else outs if isinstance(result, tuple) else out
 
     return call
+
+
+def _other_names(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
+    """How PyTorch takes arguments besides: by NumPy's names, and all of ``*size`` as ``size=``."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    own = code.co_varnames[:count]
+    others = {alias: name for alias, name in ALIASES.items() if alias not in own and name in own}
+    return others, code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
 
 
 def _tensors(values: Any) -> Iterator[Any]:

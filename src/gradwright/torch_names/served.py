@@ -7,6 +7,7 @@ from typing import Any
 
 import gradwright
 from gradwright.around import flags
+from gradwright.engine.hooks import RemovableHandle
 
 # PyTorch's modules that gradwright keeps at the same path with the same meaning, those still to be written included.
 # Not among them: gradwright's own parts, some of which have the name of a different thing in PyTorch (`backends`).
@@ -26,8 +27,7 @@ SHARED = frozenset({
     "torch.optim", "torch.optim.lr_scheduler", "torch.optim.optimizer", "torch.optim.swa_utils",
     "torch.profiler", "torch.serialization", "torch.utils", "torch.utils._pytree", "torch.utils.benchmark",
     "torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data",
-    "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler", "torch.utils.dlpack",
-    "torch.utils.hooks",
+    "torch.utils.data.dataloader", "torch.utils.data.dataset", "torch.utils.data.sampler",
 })  # fmt: skip
 
 # PyTorch's modules whose public names are also those of a larger one, which serves them here, or that lie elsewhere.
@@ -61,6 +61,8 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch.cuda.amp.autocast_mode": "gradwright.around.cuda_amp",
     "torch.nn.parallel.data_parallel": "gradwright.nn.parallel", "torch.nn._reduction": "gradwright.nn.reductions",
     "torch._utils": "gradwright.around.private",
+    "torch.autograd.profiler": "gradwright.profiler", "torch.functional": "gradwright",
+    "torch.utils.data._utils": "gradwright.utils.data", "torch.utils.data._utils.collate": "gradwright.utils.data",
     "torch._jit_internal": "gradwright.around.private", "torch._six": "gradwright.around.private",
 }  # fmt: skip
 
@@ -115,11 +117,15 @@ MORE = {
         "_Loss": "gradwright.nn.modules.loss:Loss",
         "_WeightedLoss": "gradwright.nn.modules.classification:_WeightedLoss",
     },
-    "torch.nn.modules.module": {name: f"gradwright.nn.hooks:{name}" for name in (
-        "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-        "register_module_full_backward_pre_hook",
-    )},
+    "torch.nn.init": {"_calculate_fan_in_and_fan_out": "gradwright.nn.init:_fans"},
+    "torch.nn.modules.module": {"_IncompatibleKeys": "gradwright.nn.state:_IncompatibleKeys"} | {
+        name: f"gradwright.nn.hooks:{name}" for name in (
+            "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+            "register_module_full_backward_pre_hook",
+        )},
     "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
+    "torch.optim.optimizer": {"ParamsT": "gradwright.optim.optimizer:ParamsT"},
+    "torch.random": {"fork_rng": "gradwright.random:fork_rng"},
 }  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
@@ -134,5 +140,7 @@ VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
 SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
     "torch._dynamo.config": {"automatic_dynamic_shapes": True, "cache_size_limit": 8, "recompile_limit": 8,
                              "suppress_errors": False, "verbose": False},  # any may be set, without effect
+    "torch.utils.dlpack": {"from_dlpack": gradwright.from_dlpack},
+    "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
     "torch.version": {"__version__": VERSION, "cuda": None, "hip": None, "debug": False, "git_version": "Unknown"},
 }

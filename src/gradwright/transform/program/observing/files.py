@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradwright.engine.source_line import is_own
+from gradwright.errors import home
 
 OBSERVED, OWN, NUMPY, STANDARD, PURE = "observed", "gradwright's", "NumPy's", "the standard library's", "pure"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))) + os.sep
@@ -59,6 +60,8 @@ def is_ours(code: CodeType) -> bool:
 
 def root(value: Any) -> str:
     """The name of the package that a class, function or module is of."""
+    if isinstance(value, type):
+        return home(value)
     name = getattr(value, "__module__", None) or getattr(value, "__name__", None)
     return name.partition(".")[0] if isinstance(name, str) else ""
 
