@@ -61,7 +61,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch.cuda.amp.autocast_mode": "gradwright.around.cuda_amp",
     "torch.nn.parallel.data_parallel": "gradwright.nn.parallel", "torch.nn._reduction": "gradwright.nn.reductions",
     "torch._utils": "gradwright.around.private",
-    "torch.autograd.profiler": "gradwright.profiler", "torch.functional": "gradwright",
+    "torch.functional": "gradwright",
     "torch.utils.data._utils": "gradwright.utils.data", "torch.utils.data._utils.collate": "gradwright.utils.data",
     "torch._jit_internal": "gradwright.around.private", "torch._six": "gradwright.around.private",
 }  # fmt: skip
@@ -125,7 +125,6 @@ MORE = {
         )},
     "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
     "torch.optim.optimizer": {"ParamsT": "gradwright.optim.optimizer:ParamsT"},
-    "torch.random": {"fork_rng": "gradwright.random:fork_rng"},
 }  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
