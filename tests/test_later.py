@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import gradwright as gw
+from gradwright.later import nearest
 from gradwright.nn.functional import aten, top
 
 LOADED = {
@@ -21,6 +22,21 @@ LOADED = {
     "pages", "random", "reading", "special", "tensor", "transform", "watchers", "xp",
 }  # fmt: skip
 """The parts that `import gradwright` loads. Before you add one: it is time that every program pays."""
+
+PUBLIC = (
+    "autograd autograd.forward_ad autograd.functional autograd.graph check cuda distributed distributions "
+    "distributions.constraints distributions.transforms fft func linalg masked nn nn.functional nn.init "
+    "nn.parameter nn.utils nn.utils.fusion nn.utils.parametrizations nn.utils.parametrize nn.utils.prune "
+    "nn.utils.rnn optim optim.lr_scheduler optim.swa_utils profiler random serialization signal signal.windows "
+    "sparse special testing utils utils.checkpoint utils.cpp_extension utils.data viz xp"
+)
+BESIDE = {
+    "gradwright": {"check", "optim", "testing", "viz"},
+    "gradwright.nn": {"modules", "parameter"},
+    "gradwright.nn.utils": {"fusion", "prune"},
+    "gradwright.optim": {"swa_utils"},
+}
+"""Modules that are offered, and are not in ``__all__``."""
 
 
 def _fresh(program: str) -> str:
@@ -62,13 +78,6 @@ def test_a_module_with_the_name_of_its_function() -> None:
     assert out.split() == ["True", "True"]
 
 
-def test_a_name_that_is_not_there() -> None:
-    with pytest.raises(AttributeError, match=r"gradwright has no 'conv2q': docs/operators.md"):
-        gw.conv2q
-    with pytest.raises(AttributeError, match=r"gradwright.autograd has no 'gradchek'"):
-        gw.autograd.gradchek
-
-
 def test_type_checkers_know_what_is_imported_later() -> None:
     """All but private names, and what functions make in a loop: those that write into their argument, or take lists."""
     tree = ast.parse(Path(gw.__file__).read_text())
@@ -79,3 +88,43 @@ def test_type_checkers_know_what_is_imported_later() -> None:
     made = {"gradwright.around.in_place", "gradwright.around.foreach"}
     later = {name for name, home in gw._LATER.items() if name[0] != "_" and home not in made}
     assert later - known - offered == set()
+
+
+def _offered(module: Any) -> set[str]:
+    return {name for name in dir(module) if not name.startswith("__")}
+
+
+@pytest.mark.parametrize("name", ["gradwright", *(f"gradwright.{name}" for name in PUBLIC.split())])
+def test_what_is_public_is_offered_and_only_that(name: str) -> None:
+    module = import_module(name)
+    assert _offered(module) == set(module.__all__) | BESIDE.get(name, set())
+    assert all(hasattr(module, offered) for offered in dir(module))
+    assert "__name__" in dir(module)
+
+
+@pytest.mark.parametrize("name", ["", ".nn", ".linalg", ".autograd", ".utils", ".optim"])
+def test_what_is_offered_does_not_depend_on_what_was_imported(name: str) -> None:
+    fresh = _fresh(f"import gradwright{name} as m; print(*dir(m))").split()
+    assert {n for n in fresh if n[:2] != "__"} == _offered(import_module(f"gradwright{name}"))
+
+
+@pytest.mark.parametrize(("typo", "meant"), [
+    ("sinn", "sin"), ("Tenser", "Tensor"), ("float23", "float32"), ("optm", "optim"), ("relu6", "relu"),
+    ("nn.Lineer", "Linear"), ("nn.relu", "ReLU"), ("nn.functional.cross_entrpy", "cross_entropy"),
+    ("nn.init.zeros", "zeros_"),
+    ("linalg.invv", "inv"), ("fft.fttn", "fftn"), ("special.erff", "erf"), ("optim.adam_w", "AdamW"),
+    ("optim.lr_scheduler.StepLr", "StepLR"), ("autograd.gradchek", "gradcheck"), ("func.hesian", "hessian"),
+    ("utils.dta", "data"), ("utils.data.Dataloader", "DataLoader"), ("viz.explor", "explore"), ("xp.summ", "sum"),
+    ("distributions.Norml", "Normal"),
+])  # fmt: skip
+def test_a_typo_is_told_the_nearest_name(typo: str, meant: str) -> None:
+    above, _, name = f"gradwright.{typo}".rpartition(".")
+    with pytest.raises(AttributeError) as caught:
+        getattr(import_module(above), name)
+    assert str(caught.value) == f"{above} has no {name!r}; did you mean {meant!r}?"
+
+
+def test_a_name_like_no_other_is_told_none() -> None:
+    with pytest.raises(AttributeError, match=r"^gradwright has no 'qqqq'$"):
+        gw.qqqq
+    assert nearest("__wrapped__", ["__wrapped"]) == ""

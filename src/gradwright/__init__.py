@@ -8,6 +8,7 @@ from gradwright.tensor import Tensor as Tensor
 
 # isort: split
 
+import sys as _sys
 import typing as _typing
 from math import e as e
 from math import inf as inf
@@ -104,6 +105,7 @@ if _typing.TYPE_CHECKING:
     from gradwright import serialization as serialization
     from gradwright import signal as signal
     from gradwright import sparse as sparse
+    from gradwright import testing as testing
     from gradwright import utils as utils
     from gradwright import viz as viz
     from gradwright.around.amp import GradScaler as GradScaler
@@ -156,7 +158,7 @@ if _typing.TYPE_CHECKING:
 
 _MODULES = (
     "cuda", "distributed", "distributions", "func", "masked", "nn", "profiler", "serialization", "signal", "sparse",
-    "utils", "check", "optim", "viz",
+    "utils", "check", "optim", "testing", "viz",
 )  # fmt: skip
 _LAYERS = (
     "alpha_dropout alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits celu celu_ "
@@ -218,9 +220,9 @@ _LATER = {
     "sparse_coo_tensor": "gradwright.sparse",
 }
 if not _typing.TYPE_CHECKING:  # to which all names that there are are known
-    __getattr__, __dir__ = _later(__name__, _LATER, "has no {!r}: docs/operators.md lists the operations there are")
+    __getattr__, __dir__ = _later(__name__, _LATER)
 
-_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LATER} - {"check", "optim", "viz"}
+_OFFERED = {"autograd", "fft", "linalg", "random", "special", "xp", *_LATER} - {"check", "optim", "testing", "viz"}
 __all__ = [
     name for name in sorted({*globals(), *_OFFERED})
     if name[0] != "_" and (name in _OFFERED or type(globals()[name]) is not type(autograd))
@@ -229,3 +231,7 @@ __all__ = [
 _attach(globals(), *_PARTS)
 _keep_large_buffers()
 _await_einops()
+if "IPython" in _sys.modules:
+    from gradwright.neighbours.ipython import shorten_errors as _shorten_errors
+
+    _shorten_errors()

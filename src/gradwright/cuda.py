@@ -6,11 +6,12 @@ Where JAX has no plugin for them, the answers need no JAX: there are none.
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright import random
 from gradwright.backends import devices, to_host
 from gradwright.errors import OutOfMemoryError
+from gradwright.later import later
 
 __all__ = [
     "OutOfMemoryError", "current_device", "device", "device_count", "empty_cache", "get_device_name",
@@ -18,6 +19,9 @@ __all__ = [
     "is_available", "is_bf16_supported", "is_initialized", "manual_seed", "manual_seed_all",
     "max_memory_allocated", "mem_get_info", "memory_allocated", "set_device", "synchronize",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 class _Properties(NamedTuple):

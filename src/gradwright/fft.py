@@ -20,6 +20,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.face.rearrange import roll
+from gradwright.later import later
 from gradwright.ops import fft as _ops
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg, to_dtype
 
@@ -35,6 +36,9 @@ __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2", "ifftn", "ifftshift",
     "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def _type(d: Any) -> str:

@@ -86,6 +86,12 @@ def tensor_repr(
     return _append(text, [suffix for suffix in suffixes if suffix], len(prefix)) + ")"
 
 
+def values_text(array: Any) -> str:
+    """The values alone, in brackets: what the repr has between its own."""
+    array = np.asarray(array)
+    return _values(array, 0) if array.size else "[]"
+
+
 def _values(array: np.ndarray, indent: int) -> str:
     """Everything between the brackets of the repr, and the brackets."""
     cut = [array.size > OPTIONS.threshold and size > 2 * OPTIONS.edgeitems for size in array.shape]

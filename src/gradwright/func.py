@@ -1,5 +1,8 @@
 """Functions made of functions, under PyTorch's names (``torch.func``): derivatives, batches, modules without state."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
 from gradwright.nn.per_sample import per_sample_gradients
 from gradwright.nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from gradwright.transform.forward import jvp
@@ -16,3 +19,6 @@ __all__ = [
     "jvp", "linearize", "per_sample_gradients", "replace_all_batch_norm_modules_", "sparse_hessian", "sparse_jacobian",
     "sparsity", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

@@ -1,30 +1,44 @@
-"""Names that a module offers and imports when they are first asked for, so that importing it stays quick."""
+"""What a public module offers: names to complete, names that are imported when first asked for, and the nearest one."""
 
 from __future__ import annotations
 
+import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 _Functions = tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 
-def later(module: str, names: Mapping[str, str], absent: str = "has no {!r}") -> _Functions:
-    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each such name the module that holds it.
+def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> _Functions:
+    """The ``__getattr__`` and ``__dir__`` of ``module``, given for each name to import later the module that holds it.
 
-    A name that is the end of its module's is that module.
+    A name that is the end of its module's is that module. ``__dir__`` lists ``__all__``, the public ones of ``names``,
+    the modules ``beside``, and what Python gives every module. The AttributeError of any other name has the nearest.
     """
-    here = sys.modules[module]
+    here, homes = sys.modules[module], names or {}
     scope = vars(here)
 
     def find(name: str) -> Any:
-        home = names.get(name)
+        home = homes.get(name)
         if home is None:
-            words = f"{module} {absent.format(name)}"
-            raise AttributeError(words, name=name, obj=here)  # Python suggests one that there is
+            raise AttributeError(f"{module} has no {name!r}{nearest(name, offered())}", name=name)
         found = import_module(home)
         scope[name] = found if home == f"{module}.{name}" else getattr(found, name)
         return scope[name]
 
-    return find, lambda: sorted({*scope, *names})
+    def offered() -> list[str]:
+        public = (name for name in homes if name[0] != "_")
+        return sorted({*scope.get("__all__", ()), *public, *beside, *(name for name in scope if name.startswith("__"))})
+
+    return find, offered
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """``"; did you mean 'sin'?"``, with the one of ``names`` that is most like ``name``; "" if none is."""
+    if name.startswith("__"):
+        return ""  # asked by Python and its tools of any module
+    lower = {there.lower(): there for there in sorted(names, reverse=True)}
+    near = difflib.get_close_matches(name.lower(), lower, 1, 0.7)
+    return f"; did you mean {lower[near[0]]!r}?" if near else ""

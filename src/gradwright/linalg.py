@@ -44,6 +44,7 @@ from gradwright.face.algebra.solve import (
     tensorsolve,
 )
 from gradwright.face.diagonal import diagonal as _diagonal
+from gradwright.later import later
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
@@ -55,6 +56,9 @@ __all__ = [
     "matrix_rank", "matrix_sqrt", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular",
     "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

@@ -16,6 +16,7 @@ from gradwright import dtypes
 from gradwright.face import arithmetic, order, reduce, scan
 from gradwright.face import elementwise as e
 from gradwright.face.complex import conj
+from gradwright.later import later
 from gradwright.reading.torch import tensor_arg, to_dtype
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
     "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def _lowest(d: dtypes.dtype) -> Any:

@@ -16,6 +16,7 @@ from gradwright.face.special import igamma as gammainc
 from gradwright.face.special import igammac as gammaincc
 from gradwright.face.special import lgamma as gammaln
 from gradwright.face.special import mvlgamma as multigammaln
+from gradwright.later import later
 from gradwright.op import Op
 from gradwright.ops import special as _special
 from gradwright.reading.torch import tensor_arg, to_dtype
@@ -34,6 +35,9 @@ __all__ = [
     "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sinc", "softmax", "spherical_bessel_j0",
     "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 psi = digamma
 expit, exp2, expm1 = _elementwise.sigmoid, _elementwise.exp2, _elementwise.expm1

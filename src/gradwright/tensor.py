@@ -39,6 +39,7 @@ from gradwright.methods.conversions import Conversions
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
 from gradwright.methods.freeze import freeze, thaw
+from gradwright.methods.notebook import Notebook
 from gradwright.methods.placed import Placed, readable
 from gradwright.methods.subclasses import Subclasses, alike, attributes
 from gradwright.ops import arithmetic, piecewise
@@ -60,7 +61,7 @@ def _maker(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return new
 
 
-class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Placed, TensorBase):
+class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Notebook, Placed, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of

@@ -238,14 +238,6 @@ def test_the_nearest_name_is_suggested(wrong, right):
     assert (error.value.name, error.value.obj) == (last, holder)  # from which Python suggests, with the same words
 
 
-@pytest.mark.parametrize("module", ["gradwright", "gradwright.nn", "gradwright.optim"])
-def test_python_can_suggest_a_name_without_the_hook(module):
-    holder = importlib.import_module(module)
-    with pytest.raises(AttributeError) as error:
-        holder.nope
-    assert (error.value.name, error.value.obj) == ("nope", holder)
-
-
 @pytest.mark.usefixtures("hook")
 def test_other_modules_are_left_alone():
     with pytest.raises(ModuleNotFoundError, match="No module named 'torchfrobnicate'"):

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from gradwright.autograd.diagnosis import Diagnosis, diagnose
     from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 
-del gradcheck  # the module, which has the name of its function
-__getattr__, __dir__ = later(__name__, {
-    **dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"),
-    **dict.fromkeys(("Diagnosis", "diagnose"), "gradwright.verify.diagnosis"),
-    "forward_ad": "gradwright.autograd.forward_ad",
-})  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, {
+        **dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"),
+        **dict.fromkeys(("Diagnosis", "diagnose"), "gradwright.verify.diagnosis"),
+        "forward_ad": "gradwright.autograd.forward_ad",
+    })  # fmt: skip
+    del gradcheck  # the module, which has the name of its function

@@ -9,4 +9,5 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Diagnosis", "Entry", "Examination", "Hypothesis", "Verdict", "diagnose"]
 
-__getattr__, __dir__ = later(__name__, dict.fromkeys(__all__, "gradwright.verify.diagnosis"))
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, dict.fromkeys(__all__, "gradwright.verify.diagnosis"))

@@ -1,5 +1,8 @@
 """Forward mode by hand: PyTorch's ``torch.autograd.forward_ad``."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
 from gradwright.transform.forward_ad import (
     UnpackedDualTensor,
     _is_fwd_grad_enabled,
@@ -15,3 +18,6 @@ __all__ = [
     "UnpackedDualTensor", "_is_fwd_grad_enabled", "_set_fwd_grad_enabled", "dual_level", "enter_dual_level",
     "exit_dual_level", "make_dual", "unpack_dual",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vhp", "vjp"]
 
-__getattr__, __dir__ = later(
-    __name__, dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "gradwright.transform.functional")
-)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(
+        __name__, dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"), "gradwright.transform.functional")
+    )

@@ -10,4 +10,5 @@ if TYPE_CHECKING:
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
-__getattr__, __dir__ = later(__name__, dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"))
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, dict.fromkeys(("gradcheck", "gradgradcheck"), "gradwright.verify.gradcheck"))

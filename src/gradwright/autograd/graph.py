@@ -1,5 +1,7 @@
 """Nodes, edges, hooks on several tensors and on what is saved."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.engine.edges import GradientEdge, get_gradient_edge, increment_version, register_multi_grad_hook
 from gradwright.engine.node import Node
 from gradwright.engine.saved_hooks import (
@@ -8,8 +10,12 @@ from gradwright.engine.saved_hooks import (
     save_on_cpu,
     saved_tensors_hooks,
 )
+from gradwright.later import later
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
     "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

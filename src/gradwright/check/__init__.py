@@ -7,8 +7,14 @@ battery/     the checks                                   table.py, page.py   th
 bridge.py    PyTorch's Functions as gradwright's
 """
 
+from typing import TYPE_CHECKING
+
 from gradwright.check.calls import samples
 from gradwright.check.isolate import check
 from gradwright.check.records import Checked, Finding, Outcome, Report
+from gradwright.later import later
 
 __all__ = ["Checked", "Finding", "Outcome", "Report", "check", "samples"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

@@ -18,6 +18,7 @@ from typing import Any
 import gradwright
 from gradwright.check.folders import files_in
 from gradwright.check.records import Checked, Finding, Outcome, Report, checked_from
+from gradwright.neighbours.ipython import counter
 
 LIMIT = 60.0
 """Seconds that importing a target may take, and each subject."""
@@ -139,7 +140,7 @@ def check(
     limit: float = LIMIT,
     fast: bool = False,
     compiled: bool = False,
-    progress: Callable[[int, int, Checked | None], None] = lambda done, of, checked: None,
+    progress: Callable[[int, int, Checked | None], None] | None = None,
 ) -> Report:
     """Check everything with a derivative in some files and modules.
 
@@ -151,9 +152,10 @@ def check(
         limit: seconds that importing a target may take, and each subject.
         fast: whether to check each subject with its first sample only.
         compiled: whether to check, too, that each gives compiled what it gives eagerly.
-        progress: called with how many subjects are done, of how many, and the last one.
+        progress: called with how many subjects are done, of how many, and the last one; by default a notebook
+            has a line that tells.
     """
-    start = time.perf_counter()
+    start, progress = time.perf_counter(), progress or counter("checking")
     targets, only = ([given] if isinstance(given, str) else given for given in (targets, only))
     found: list[tuple[str, dict[str, Any]]] = []
     problems: list[tuple[str, str]] = []

@@ -24,9 +24,10 @@ __all__ = [
 ]  # fmt: skip
 _MESHES = "Mesh gather layout mesh replicate shard shard_parameters"
 _SESSION = "barrier get_rank get_world_size init is_available is_initialized shutdown"
-__getattr__, __dir__ = later(__name__, {
-    **dict.fromkeys(_MESHES.split(), "gradwright.distributed.meshes"),
-    **dict.fromkeys(_SESSION.split(), "gradwright.distributed.session"),
-    "PartSampler": "gradwright.distributed.sampling",
-    "save": "gradwright.distributed.saving",
-})  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, {
+        **dict.fromkeys(_MESHES.split(), "gradwright.distributed.meshes"),
+        **dict.fromkeys(_SESSION.split(), "gradwright.distributed.session"),
+        "PartSampler": "gradwright.distributed.sampling",
+        "save": "gradwright.distributed.saving",
+    })  # fmt: skip

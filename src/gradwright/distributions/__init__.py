@@ -1,5 +1,7 @@
 """Probability distributions under the names of `torch.distributions`: densities, draws, divergences."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.distributions import kl_cross, kl_same  # noqa: F401 - they register their formulas
 from gradwright.distributions.binary import Bernoulli, Binomial, Geometric, NegativeBinomial, Poisson
 from gradwright.distributions.categorical import (
@@ -46,6 +48,8 @@ from gradwright.distributions.transforms import (
     identity_transform,
 )
 from gradwright.distributions.von_mises import VonMises
+from gradwright.later import later
+from gradwright.reading.keywords import told_keywords
 
 __all__ = [
     "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli", "Dirichlet",
@@ -61,3 +65,8 @@ __all__ = [
     "SoftplusTransform", "StackTransform", "StickBreakingTransform", "TanhTransform", "Transform",
     "identity_transform",
 ]  # fmt: skip
+
+told_keywords(globals(), __all__)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.face.algebra.decompose import cholesky_ex, eigvalsh
 from gradwright.face.compare import isclose
 from gradwright.face.join import cat as _joined
 from gradwright.face.join import stack as _stacked
 from gradwright.face.reduce import norm
+from gradwright.later import later
 
 __all__ = [
     "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",
@@ -22,6 +23,9 @@ __all__ = [
     "nonnegative_integer", "one_hot", "positive", "positive_semidefinite", "positive_definite", "positive_integer",
     "real", "real_vector", "simplex", "square", "stack", "symmetric", "unit_interval",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 class Constraint:

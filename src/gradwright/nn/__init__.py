@@ -1,5 +1,8 @@
 """Modules: parameters, layers and their containers, under PyTorch's names."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later as _later
 from gradwright.nn import functional, init, utils
 from gradwright.nn.container import ModuleDict, ModuleList, Sequential
 from gradwright.nn.layer import own_init as _own_init
@@ -142,6 +145,7 @@ from gradwright.nn.modules.transformer import (
 from gradwright.nn.parallel import DataParallel
 from gradwright.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from gradwright.nn.parameters import ParameterDict, ParameterList
+from gradwright.reading.keywords import told_keywords as _told_keywords
 
 __all__ = [
     "functional", "init", "utils",
@@ -177,5 +181,9 @@ __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer",
 ]  # fmt: skip
 
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _later(__name__, {}, "modules", "parameter")
+
 for _name in __all__:
     _own_init(globals()[_name])
+_told_keywords(globals(), __all__)

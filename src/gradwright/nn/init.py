@@ -14,9 +14,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright import creation, linalg, random
 from gradwright.engine.grad_mode import no_grad
+from gradwright.later import later
 
 if TYPE_CHECKING:
     from gradwright._typing import Generator, Tensor
+
+__all__ = [
+    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
+    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
+    "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
+    "xavier_uniform_", "zeros_",
+]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 _GAINS = dict.fromkeys(
     ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"), 1

@@ -5,14 +5,22 @@ Also those whose shape is not known yet: what lazy modules hold until their firs
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradwright import creation, dtypes
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.memory import share
 from gradwright.errors import kind
+from gradwright.later import later
 from gradwright.methods.subclasses import _disabled_torch_function_impl
 from gradwright.tensor import Tensor
+
+__all__ = [
+    "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
+]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 class Parameter(Tensor):

@@ -12,11 +12,14 @@ from gradwright.optim.muon import Muon
 from gradwright.optim.optimizer import Optimizer
 from gradwright.optim.sgd import ASGD, SGD
 from gradwright.optim.sparse_adam import SparseAdam
+from gradwright.reading.keywords import told_keywords
 
 __all__ = [
     "ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam", "Optimizer",
     "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler",
 ]  # fmt: skip
+
+told_keywords(globals(), __all__)
 
 if TYPE_CHECKING:
     from gradwright.optim import swa_utils as swa_utils

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gradwright.creation import tensor
 from gradwright.engine.grad_mode import no_grad
+from gradwright.later import later
 from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.optim.lr_scheduler import LRScheduler
@@ -17,6 +18,9 @@ __all__ = [
     "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Any, Any, Any], Any]:

@@ -1,4 +1,5 @@
 """What pages and pictures are made with: markup whose text is escaped, and files written whole.
 
 markup.py   HTML, XML and JSON in pages     files.py   `write`: a text to a file, all of it or nothing
+shown.py    `Shown`, `Page`: reports and pages in notebooks
 """

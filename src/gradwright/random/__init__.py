@@ -1,6 +1,9 @@
 """Random numbers: PyTorch's functions; the generator behind them is in `backends.generator`."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.backends.generator import initial_seed, manual_seed, seed
+from gradwright.later import later
 from gradwright.random.laws import bernoulli, binomial, multinomial, normal, poisson
 from gradwright.random.laws import bernoulli_ as bernoulli_
 from gradwright.random.laws import cauchy_ as cauchy_
@@ -20,3 +23,6 @@ __all__ = [
     "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
     "randperm", "seed", "set_rng_state",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

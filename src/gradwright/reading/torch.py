@@ -19,6 +19,7 @@ from gradwright.engine.source_line import warn
 from gradwright.errors import kind
 from gradwright.op import Op
 from gradwright.reading.common import NUMBER, axis_reader, beside, cast, common_dtype, taken
+from gradwright.reading.keywords import names_of, unexpected
 
 one_dim = axis_reader(
     "dim",
@@ -211,17 +212,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def numpy_names(function: F) -> F:
     """``function``, which then takes the names in `ALIASES` of its arguments, too; TypeError if one is given twice."""
-    code = getattr(function, "__wrapped__", function).__code__
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    names = {name: known for name, known in ALIASES.items() if known in own and name not in own}
+    own = names_of(function) or ()
+    names = {name: true for name, true in ALIASES.items() if true in own and name not in own}
+    known = frozenset(own)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and not names.keys().isdisjoint(kwargs):
+        if not known.issuperset(kwargs):
             for name in names.keys() & kwargs.keys():
                 if names[name] in kwargs:
                     raise TypeError(f"{function.__name__}(): '{name}' is another name of '{names[name]}'; both given")
                 kwargs[names[name]] = kwargs.pop(name)
+            if own and not known.issuperset(kwargs):
+                raise unexpected(function.__name__, kwargs, own, *names)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

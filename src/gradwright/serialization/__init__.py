@@ -5,7 +5,13 @@
 safetensors format itself, with checksums) and `atomic` (a file takes the old one's place when it is complete).
 """
 
+from typing import TYPE_CHECKING
+
 from gradwright.errors import FileError
+from gradwright.later import later
 from gradwright.serialization.public import load, save
 
 __all__ = ["FileError", "load", "save"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

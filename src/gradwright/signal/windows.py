@@ -14,6 +14,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.engine.numbers import number
 from gradwright.face import windows as _w
+from gradwright.later import later
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
@@ -22,6 +23,9 @@ __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
     "hann", "kaiser", "nuttall",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout: Any = None, device: Any = None,

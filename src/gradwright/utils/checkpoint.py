@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.contract.once_differentiable import once_differentiable
 from gradwright.engine import calls
@@ -23,6 +23,7 @@ from gradwright.engine.mode import is_grad_enabled, now, switch
 from gradwright.engine.source_line import here
 from gradwright.engine.strict import tell
 from gradwright.function.function import Function
+from gradwright.later import later
 from gradwright.nn.container import Sequential
 from gradwright.utils.old_checkpoint import (
     CheckpointPolicy,
@@ -40,6 +41,9 @@ __all__ = [
     "create_selective_checkpoint_contexts", "detach_variable", "get_device_states", "noop_context_fn",
     "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 _early_stop: ContextVar[bool | None] = ContextVar("early stop, if it has been set", default=None)
 _debug: ContextVar[bool | None] = ContextVar("debug, if it has been set", default=None)

@@ -21,6 +21,7 @@ from gradwright.contract.trees import tree_flatten
 from gradwright.engine.base import TensorBase, wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
+from gradwright.pages.shown import Shown
 from gradwright.verify.numeric.differences import borne_out, converging, last
 from gradwright.verify.numeric.jacobian import rounding
 
@@ -31,7 +32,7 @@ _WAVES = 1e-9
 
 
 @dataclass(frozen=True)
-class Sampled:
+class Sampled(Shown):
     """What random directions say; true if nothing is off.
 
     Attributes:

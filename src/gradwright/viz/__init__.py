@@ -9,6 +9,9 @@ program.py   `program`: a compiled function's program to records
 layer_table.py `summary`: a module's layers  plots.py     `plot_jacobian`, `plot_gradients`
 """
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
 from gradwright.viz import dot, explorer, mermaid, svg, text
 from gradwright.viz.explorer import explore
 from gradwright.viz.layer_table import Layer, Summary, summary
@@ -23,5 +26,8 @@ from gradwright.viz.walk import graph
 __all__ = ["Edge", "Flow", "Gradient", "Graph", "GraphNode", "Layer", "Place", "Play", "Saved", "Stats", "Step",
            "Summary", "Values", "explore", "graph", "play", "make_dot",
            "plot_gradients", "plot_jacobian", "program", "summary", "trace"]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 forms.update(text=text.text, dot=dot.dot, mermaid=mermaid.mermaid, svg=svg.svg, html=explorer.page)

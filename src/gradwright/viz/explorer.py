@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import hypot, prod
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from gradwright.engine.base import TensorBase
 from gradwright.interpreter.frames import frame
@@ -16,6 +16,7 @@ from gradwright.pages import files
 from gradwright.pages.document import document
 from gradwright.pages.markup import Markup, data, join, prose, tag
 from gradwright.pages.numbers import number
+from gradwright.pages.shown import Page
 from gradwright.viz.fold import fold
 from gradwright.viz.labels import count
 from gradwright.viz.levels import Group, levels
@@ -36,15 +37,21 @@ LISTED = 400
 """The text of a graph with no more nodes than this stands in the page for readers without scripts."""
 
 
+@overload
+def explore(tensors: Any, path: None = None, *, params: Any = None, grad_outputs: Any = None, play: bool = True,
+            title: str | None = None) -> Page: ...  # fmt: skip
+@overload
+def explore(tensors: Any, path: str | os.PathLike[str], *, params: Any = None, grad_outputs: Any = None,
+            play: bool = True, title: str | None = None) -> Path: ...  # fmt: skip
 def explore(
     tensors: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     params: Any = None,
     grad_outputs: Any = None,
     play: bool = True,
     title: str | None = None,
-) -> Path:
+) -> Path | Page:
     """Write the graph of tensors, and a backward pass through it, as a page to be opened in a browser.
 
     The page is one file; nothing is fetched. The backward pass is run and recorded as `gradwright.viz.play` does: the
@@ -54,14 +61,14 @@ def explore(
 
     Args:
         tensors: a tensor, or several in containers, as for `gradwright.viz.graph`.
-        path: where to write the page.
+        path: where to write the page; without one, a notebook shows it.
         params: names of tensors: a module, or a dictionary; without it, the calling function's variables name them.
         grad_outputs: cotangents of the tensors, in a list; ones, where there is none.
         play: whether to run a backward pass.
         title: of the page.
 
     Returns:
-        The path.
+        The path; without one, the `Page`, whose ``save`` writes it.
 
     Raises:
         TypeError: there is no tensor among ``tensors``.
@@ -84,7 +91,8 @@ def explore(
             played = record(graph, ids, roots, grad_outputs, cells=cells)
         else:
             notes.append(why)
-    return files.write(page(graph, played, title=title, notes=notes), path)
+    text = page(graph, played, title=title, notes=notes)
+    return Page(text) if path is None else files.write(text, path)
 
 
 def _named(frame: FrameType | None) -> Iterator[tuple[str, Any]]:

@@ -16,11 +16,12 @@ from gradwright.engine.nodes_of_ops import recorded_at
 from gradwright.engine.view import is_severed
 from gradwright.errors import GradientWarning, kind
 from gradwright.function.ctx import BackwardNode
+from gradwright.pages.shown import Shown
 from gradwright.watchers.path_of_values import Event, Trace, dropped, edges, is_whole, line, name_of, reaches
 
 
 @dataclass(frozen=True)
-class WhyNone:
+class WhyNone(Shown):
     """Why a tensor has no gradient, as `why_none` returns it; as a string, all of it.
 
     Attributes:

@@ -10,9 +10,10 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from gradwright import dtypes
+from gradwright.later import later
 from gradwright.op import table
 from gradwright.reading import standard
-from gradwright.xp import fft, info, linalg
+from gradwright.xp import creation, data_types, elementwise, fft, info, linalg, manipulation, searching, statistical
 from gradwright.xp.creation import *
 from gradwright.xp.creation import zero
 from gradwright.xp.data_types import *
@@ -28,10 +29,16 @@ float16, bfloat16 = dtypes.float16, dtypes.bfloat16
 newaxis = None
 __array_api_version__ = "2024.12"
 
+__all__ = ["bfloat16", "e", "fft", "inf", "linalg", "matmul", "matrix_transpose", "nan", "newaxis", "pi", "tensordot"]
+__all__ += ["vecdot", *(_d.name for _d in info.STANDARD)]  # noqa: PLE0604 - they are strings
+for _part in (creation, data_types, elementwise, manipulation, searching, statistical):
+    __all__ += _part.__all__
+_lacking, __dir__ = later(__name__)
+
 
 def __getattr__(name: str) -> Any:
     """An operation that the standard lacks."""
     if name not in table:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _lacking(name)
     globals()[name] = standard.bound(table[name])
     return globals()[name]

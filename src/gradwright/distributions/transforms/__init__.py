@@ -1,5 +1,7 @@
 """Changes of variables: invertible ones for distributions, others onto constrained sets."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.distributions.transforms.elementwise import (
     AbsTransform,
     AffineTransform,
@@ -25,6 +27,7 @@ from gradwright.distributions.transforms.transform import (
     Transform,
     identity_transform,
 )
+from gradwright.later import later
 
 __all__ = [
     "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
@@ -33,3 +36,6 @@ __all__ = [
     "TanhTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform", "Transform",
     "identity_transform",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

@@ -1,5 +1,8 @@
 """The functions behind the modules: the same formulas, with their parameters handed in."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later as _later
 from gradwright.nn.functional.activation import *
 from gradwright.nn.functional.adaptive_pool import *
 from gradwright.nn.functional.attention import *
@@ -19,3 +22,6 @@ from gradwright.nn.functional.softmax import *
 from gradwright.nn.functional.sparse import *
 
 __all__ = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _later(__name__)

@@ -8,9 +8,9 @@ ValueError for sizes that do not fit, IndexError for a target that is no class.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from gradwright.engine.source_line import warn
 from gradwright.nn import functional as F
 from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.loss import Loss
@@ -57,8 +57,7 @@ class NLLLoss2d(NLLLoss):
 
     def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:  # fmt: skip
-        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement",
-                      FutureWarning, stacklevel=2)  # fmt: skip
+        warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement", FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 

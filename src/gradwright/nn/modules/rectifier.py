@@ -55,7 +55,7 @@ class Hardtanh(Module):
         for new, old, value in (("min_val", "min_value", min_value), ("max_val", "max_value", max_value)):
             if value is not None:
                 warnings.warn(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning,
-                              stacklevel=4)  # fmt: skip
+                              stacklevel=5)  # fmt: skip
                 setattr(self, new, value)
         if not self.min_val < self.max_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")

@@ -13,10 +13,10 @@ U(-1/sqrt(hidden_size), 1/sqrt(hidden_size)). What a step does is told in `cell`
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
+from gradwright.engine.source_line import warn
 from gradwright.face.join import cat, stack
 from gradwright.nn import functional as F
 from gradwright.nn.functional.recurrent import GATES, layer
@@ -73,10 +73,10 @@ class RNNBase(Parametric):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element "
                              f"being zeroed, but got {dropout!r}")  # fmt: skip
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
-                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}", stacklevel=3,
-            )  # fmt: skip
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}"
+            )
         for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool),
                                   ("input_size", input_size, int), ("hidden_size", hidden_size, int)):  # fmt: skip
             if not isinstance(value, kind):

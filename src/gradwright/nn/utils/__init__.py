@@ -1,5 +1,8 @@
 """Helpers around modules: gradients clipped, parameters as one vector or computed from others, sequences packed."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
 from gradwright.nn.utils import clip_grad, convert_parameters, parametrizations, parametrize, rnn
 from gradwright.nn.utils.clip_grad import (
     clip_grad_norm,
@@ -32,3 +35,6 @@ __all__ = [
     "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
     "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, {"prune": "gradwright.nn.utils.prune"}, "fusion")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.creation import ones_like, zeros_like
+from gradwright.later import later
 from gradwright.nn.parameter import Parameter
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def _fused(w: Any, b: Any, rm: Any, rv: Any, eps: float, bn_w: Any, bn_b: Any, shape: list[int]) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import creation, linalg, random
 from gradwright.creation import zeros_like
@@ -10,10 +10,16 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.face.algebra.householder import geqrf
 from gradwright.face.elementwise import where
 from gradwright.face.join import cat
+from gradwright.later import later
 from gradwright.nn import functional as F
 from gradwright.nn.module import Module
 from gradwright.nn.utils import parametrize
 from gradwright.tensor import Tensor
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 def _norm_except(weight: Any, dim: int) -> Any:

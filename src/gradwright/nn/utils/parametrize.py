@@ -17,9 +17,10 @@ import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.grad_mode import no_grad
+from gradwright.later import later
 from gradwright.nn.container import ModuleDict, ModuleList
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
@@ -27,6 +28,14 @@ from gradwright.tensor import Tensor
 
 _cache: ContextVar[dict[int, Any] | None] = ContextVar("cache", default=None)
 """What the parametrizations have computed under `cached`, by the id of their list."""
+
+__all__ = [
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "transfer_parametrizations_and_params", "type_before_parametrizations",
+]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 @contextmanager

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import linalg, random
 from gradwright.creation import ones_like
 from gradwright.face.join import cat
 from gradwright.face.order import topk
+from gradwright.later import later
 from gradwright.nn.module import Module
 from gradwright.nn.utils.hooked import undone
 
@@ -21,6 +22,9 @@ __all__ = [
     "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
     "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 class BasePruningMethod(ABC):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright import creation, dtypes
 from gradwright.backends.devices import cuda
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.join import stack
+from gradwright.later import later
 from gradwright.nn.functional.pad import pad
 from gradwright.tensor import Tensor
+
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+    "pad_sequence", "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)
 
 
 class _Packed(NamedTuple):

@@ -3,6 +3,9 @@
 A schedule is made for an optimiser; its ``step()`` is called after the optimiser's, once an epoch (or once a batch).
 """
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
 from gradwright.optim.lr_scheduler.base import LRScheduler
 from gradwright.optim.lr_scheduler.composed import ChainedScheduler, SequentialLR
 from gradwright.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
@@ -18,6 +21,7 @@ from gradwright.optim.lr_scheduler.factors import (
     StepLR,
 )
 from gradwright.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from gradwright.reading.keywords import told_keywords
 
 _LRScheduler = LRScheduler  # its old name, by which older programs derive from it
 
@@ -26,3 +30,8 @@ __all__ = [
     "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
     "ReduceLROnPlateau", "SequentialLR", "StepLR",
 ]  # fmt: skip
+
+told_keywords(globals(), __all__)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

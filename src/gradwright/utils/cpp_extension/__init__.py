@@ -5,10 +5,10 @@ is ``gradwright/extension.h``, on nanobind: arrays without copies, Functions wit
 operations as one expression. Needs a C++17 compiler, and nanobind: ``pip install nanobind``.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gradwright.building.cache import get_default_build_root
+from gradwright.later import later
 from gradwright.utils.cpp_extension.compiler import check_compiler, include_paths
 from gradwright.utils.cpp_extension.load import load, load_inline
 
@@ -17,8 +17,7 @@ __all__ = [
     "load_inline",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("BuildExtension", "CppExtension"):  # they need setuptools
-        return getattr(import_module("gradwright.utils.cpp_extension.packaging"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+if not TYPE_CHECKING:  # they need setuptools
+    __getattr__, __dir__ = later(
+        __name__, dict.fromkeys(("BuildExtension", "CppExtension"), "gradwright.utils.cpp_extension.packaging")
+    )

@@ -1,5 +1,9 @@
 """Datasets, samplers and loaders, under the names of `torch.utils.data`."""
 
+from typing import TYPE_CHECKING
+
+from gradwright.later import later
+from gradwright.reading.keywords import told_keywords
 from gradwright.utils.data.collate import default_collate, default_convert
 from gradwright.utils.data.dataloader import DataLoader
 from gradwright.utils.data.dataset import (
@@ -27,3 +31,8 @@ __all__ = [
     "Sampler", "SequentialSampler", "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset",
     "WeightedRandomSampler", "default_collate", "default_convert", "get_worker_info", "random_split",
 ]  # fmt: skip
+
+told_keywords(globals(), __all__)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from gradwright.pages.shown import Shown
 from gradwright.verify.diagnosis.records import Block, Entry, Hypothesis, Verdict, apart, plain
 from gradwright.verify.diagnosis.reproduction import Replay, write
 
@@ -14,7 +15,7 @@ WIDTH = 110
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """What `diagnose` found; ``str()`` of it is a short report.
 
     Attributes:

@@ -19,6 +19,7 @@ from gradwright.engine.base import wrap
 from gradwright.engine.calls import grad
 from gradwright.engine.node import AccumulateGrad
 from gradwright.errors import NotProvedError
+from gradwright.pages.shown import Shown
 from gradwright.verify.numeric.bound import unbound
 from gradwright.verify.proof import series
 from gradwright.verify.proof.balls import Balls, balls
@@ -63,7 +64,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Shown):
     """What `stability` found; true if nothing loses digits to speak of.
 
     Attributes:

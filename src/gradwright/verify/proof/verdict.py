@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gradwright.pages.shown import Shown
+
 PROVED, DISPROVED, NOT_PROVED = "proved", "disproved", "not proved"
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Shown):
     """What is known of a rule; true if it is proved.
 
     Attributes:

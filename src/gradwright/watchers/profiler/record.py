@@ -20,6 +20,7 @@ from gradwright.engine.watch import Watch
 from gradwright.errors import kind
 from gradwright.function.ctx import BackwardNode
 from gradwright.interpreter.forks import lock
+from gradwright.pages.shown import Shown
 from gradwright.watchers.profiler.table import Row, Rows, rows
 from gradwright.watchers.profiler.timeline import write
 
@@ -80,7 +81,7 @@ class _Here(threading.local):
         self.began: int | None = None
 
 
-class profile(Watch):
+class profile(Watch, Shown):
     """Record operations, forward and backward, in a ``with`` block, which may be entered again to record more.
 
     Args:

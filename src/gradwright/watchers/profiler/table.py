@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from gradwright.pages.shown import Shown
+
 
 @dataclass
 class Row:
@@ -95,7 +97,7 @@ _ALSO = {"cpu_time_total": "total", "self_cpu_time_total": "self", "cpu_memory_u
 _HEAD = ("calls", "total", "self", "self %", "forward", "backward", "saved", "output")
 
 
-class Rows(list[Row]):
+class Rows(list[Row], Shown):
     """The rows of a profile.
 
     Attributes:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import Place
+from gradwright.pages.shown import Shown
 from gradwright.transform.program.entry import Entry
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, Node, Program
 from gradwright.transform.program.tracing.drawing import Draw
@@ -58,7 +59,7 @@ class Explained(NamedTuple):
     backward: list[Row]
 
 
-class Explanation:
+class Explanation(Shown):
     """What `explain` returns. A string of it is a table; rich prints it as one.
 
     Attributes:

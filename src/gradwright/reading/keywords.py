@@ -1,0 +1,52 @@
+"""An argument given by a name that there is not: the nearest one, or all that there are.
+
+Python says so itself from 3.13 on. Here it is said where arguments pass through other hands anyway, and where objects
+are made, which happens seldom enough to look.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from types import FunctionType
+from typing import Any
+
+from gradwright.later import nearest
+
+
+def names_of(function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """The names that a function's arguments may be given by; None if any may."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
+        return None
+    names = code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]
+    return tuple(name for name in names if name != "self")
+
+
+def unexpected(function: str, given: Iterable[str], names: Sequence[str], *others: str) -> TypeError:
+    """The error for the first name of those ``given`` that is not in ``names``, of which ``others`` are other names."""
+    wrong = next(name for name in given if name not in names)
+    mend = nearest(wrong, (*names, *others)) or f"; it takes {', '.join(names) or 'none'}"
+    return TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{mend}")
+
+
+def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Let those classes among the ``names`` in ``scope`` that have an ``__init__`` look at its keywords first."""
+    for name in names:
+        cls = scope.get(name)
+        init = vars(cls).get("__init__") if isinstance(cls, type) else None
+        if isinstance(init, FunctionType) and (known := names_of(init)) is not None:
+            cls.__init__ = _looking(init, known)  # type: ignore[misc]
+
+
+def _looking(init: Any, names: tuple[str, ...]) -> Any:
+    known = frozenset(names)
+
+    @wraps(init)
+    def look(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not known.issuperset(kwargs):
+            raise unexpected(init.__qualname__, kwargs, names)
+        init(self, *args, **kwargs)
+
+    return look

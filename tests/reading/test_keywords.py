@@ -1,0 +1,71 @@
+"""Arguments given by a name that there is not."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import gradwright as gw
+from gradwright import distributions, nn
+from gradwright.reading.keywords import names_of
+from gradwright.utils.data import DataLoader
+
+x = gw.ones(3)
+p = [gw.ones(3, requires_grad=True)]
+
+
+@pytest.mark.parametrize(("call", "said"), [
+    (lambda: nn.Linear(3, 4, biass=True), "got an unexpected keyword argument 'biass'; did you mean 'bias'?"),
+    (lambda: nn.Conv2d(1, 2, 3, strde=2), "did you mean 'stride'?"),
+    (lambda: nn.Hardtanh(mn_val=1), "Hardtanh.__init__() got an unexpected keyword argument 'mn_val'; did"),
+    (lambda: nn.MSELoss(reducton="sum"), "did you mean 'reduction'?"),
+    (lambda: gw.optim.Adam(p, learning_rate=1), "'learning_rate'; it takes params, lr, betas, eps, weight_decay"),
+    (lambda: gw.optim.SGD(p, momentun=1), "did you mean 'momentum'?"),
+    (lambda: gw.optim.lr_scheduler.StepLR(gw.optim.SGD(p), stepsize=3), "did you mean 'step_size'?"),
+    (lambda: DataLoader([1], batchsize=1), "did you mean 'batch_size'?"),
+    (lambda: distributions.Normal(loc=0.0, scal=1.0), "did you mean 'scale'?"),
+    (lambda: gw.sum(x, axes=0), "sum() got an unexpected keyword argument 'axes'; did you mean 'axis'?"),
+    (lambda: x.sum(keepdimm=True), "did you mean 'keepdim'?"),
+    (lambda: gw.mean(x, dims=0), "did you mean 'dim'?"),
+    (lambda: gw.std(x, colour=0), "std() got an unexpected keyword argument 'colour'; it takes "),
+])  # fmt: skip
+def test_a_wrong_keyword_is_told_the_nearest_or_all(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert said in str(caught.value)
+
+
+def test_signatures_and_other_errors_are_as_before() -> None:
+    assert list(inspect.signature(nn.Linear).parameters)[:3] == ["in_features", "out_features", "bias"]
+    with pytest.raises(TypeError, match=r"Linear.__init__\(\) missing 1 required positional argument"):
+        nn.Linear(3)
+
+
+def test_classes_of_yours_take_what_they_say() -> None:
+    class Own(nn.Linear):
+        def __init__(self, wide: int, **rest: Any) -> None:
+            super().__init__(wide, wide, **rest)
+
+    assert Own(3, bias=False).bias is None
+    with pytest.raises(TypeError, match="did you mean 'bias'"):
+        Own(3, biass=False)
+
+
+def test_warnings_of_constructors_are_of_the_users_line() -> None:
+    for make in (lambda: nn.NLLLoss2d(), lambda: nn.LSTM(1, 1, dropout=0.5), lambda: nn.Hardtanh(min_value=0)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            make()
+        assert [w.filename for w in found] == [__file__]
+
+
+def test_names_of() -> None:
+    def f(a: int, /, b: int, *, c: int) -> None: ...
+    def g(**any_: int) -> None: ...
+
+    assert names_of(f) == ("b", "c")
+    assert names_of(g) is names_of(print) is None
