@@ -13,8 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+import gradwright
 from tests.engine.random_programs.language import ORDINARY, OVERWRITES, REARRANGES, VIEWS, WRITES
-from tests.engine.random_programs.run import between_libraries, difference
+from tests.engine.random_programs.run import Run, between_libraries, difference
+from tests.engine.test_random_programs_at_once import agrees
 
 PIECE = 500
 PIECES = int(os.environ.get("SOAK", "2000")) // PIECE
@@ -42,6 +44,24 @@ def test_programs_do_what_they_do_in_pytorch(torch, piece):
         check()
 
 
+@seed(0)
+@settings(max_examples=PIECE * PIECES // 10, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@given(program=PROGRAMS)
+def test_what_tensors_are_does_not_depend_on_whether_anybody_looks(program):
+    program = [step for step in program if step[0] != "detach_"]  # views lose what they have not read, and say so
+
+    def seen(looks):
+        run = Run(gradwright)
+        refused = []
+        for step in program:
+            refused.append(run.step(*step) is not None)
+            if looks:
+                run.state()
+        return [refused, run.state(), run.gradients()]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert agrees(seen(True), seen(False))
 
 
 @pytest.mark.parametrize("piece", range(PIECES))
