@@ -125,3 +125,10 @@ def test_what_was_never_looked_at_is_not_called_right():
     right, _, rest = said.partition("Not looked at, as it applies to none: complex, vmap.")
     assert rest
     assert "vmap" not in right.partition("Not shown")[2]
+
+
+def test_lost_digits_are_told():
+    found = {"said": "F: the value in float32 loses 7 digits near 0: use expm1(x) for exp(x) - 1", "steady": False}
+    c = Checked("F", "function", "f.py", 1, findings=(Finding("runs", Outcome.PASS),), stability=(found,))
+    said = text(table.layout(Report(("f.py",), (c,)), 120))
+    assert "~ stability: lost digits\n    F: right, but the value in float32 loses 7 digits near 0: use expm1" in said

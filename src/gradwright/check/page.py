@@ -10,7 +10,7 @@ from typing import Any
 
 from gradwright.check.battery.inputs import HOW
 from gradwright.check.figures import figures
-from gradwright.check.losses import losses
+from gradwright.check.losses import losses, outlook
 from gradwright.check.records import Checked, Finding, Outcome, Report
 from gradwright.pages import files as output
 from gradwright.pages.document import document
@@ -151,7 +151,7 @@ def _row(k: int, c: Checked, unfolded: bool) -> Markup:
 
 def _stability(found: Mapping[str, Any]) -> Markup:
     """The digits that it loses for a sample."""
-    return tag("div", tag("p", tag("code", found["sample"])), tag("p", prose(found["said"])), losses(found))
+    return tag("div", tag("p", tag("code", found["sample"])), tag("p", prose(outlook(found))), losses(found))
 
 
 def _section(kind: str, title: str, content: Any) -> Markup | None:

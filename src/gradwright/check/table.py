@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TextIO
 
 from gradwright.check.battery.inputs import HOW
+from gradwright.check.losses import outlook
 from gradwright.check.records import Checked, Finding, Outcome, Report
 
 try:
@@ -54,6 +55,7 @@ def layout(report: Report, width: int = 120) -> Iterator[list[Segment]]:
     for c in report.checked:
         yield from told(c, width)
     yield from _advice(report.checked, width)
+    yield from _unsteady(report.checked, width)
     yield from _guesses(report.checked, width)
     for target, reason in report.problems:
         yield []
@@ -143,6 +145,17 @@ def _advice(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]
             yield from _wrapped(f"{c.name}: {f.sentence}", "", width, 4)
         if mend:
             yield from _wrapped(f"mend: {mend}", "green", width, 4)
+
+
+def _unsteady(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:
+    """What is right, but loses digits."""
+    said = [outlook(found) for c in checked for found in c.stability if not found.get("steady", True)]
+    if said:
+        mark, style = MARKS[Outcome.ADVICE]
+        yield []
+        yield [(f"{mark} stability", style), (": lost digits", "bold")]
+        for sentence in said:
+            yield from _wrapped(sentence, "", width, 4)
 
 
 def _guesses(checked: tuple[Checked, ...], width: int) -> Iterator[list[Segment]]:

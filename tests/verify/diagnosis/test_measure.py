@@ -104,3 +104,10 @@ def test_tiny_moves_leave_wrong_gradients_wrong():
             return g * ctx.saved_tensors[0].cos() * 5
 
     assert np.diag(at(Off.apply, 0.3, 2.0, 50.0).wrong).all()
+
+
+def test_a_kink_among_the_steps_makes_no_right_derivative_wrong():
+    """The steps go from 0.04 down; the kinks lie among them, too near to see and too far to be at one."""
+    x = gradwright.tensor([1.0, 1.5], dtype=gradwright.float64, requires_grad=True)
+    for at in (1.003, 1.0008, 1.00021):
+        assert gradwright.autograd.diagnose(lambda x, at=at: (x * 3).sin() + 0.05 * (x - at).relu(), x).verdict != "WRONG"

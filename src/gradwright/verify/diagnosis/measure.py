@@ -17,6 +17,8 @@ FIRST = 0.04
 for 4 only."""
 FINE = 2e-4
 _TINY = 1e-6
+_AGAIN = 64
+"""So many rows at most are looked at again where backward says something else."""
 _NOISE = 1e3
 _SHARP = 2e-8
 """Error bars wider than this part of the derivative are doubtful: five of them would hide an error of 1e-6."""
@@ -53,6 +55,7 @@ def measure(case: Case) -> tuple[tuple[Residual, ...], tuple[Rungs, ...]]:
     for (row, backward, given, n, _), x in zip(measured, case.varied, strict=True):
         with case.listening():
             _widen(case, x, row, backward, n)
+            _doubt(case, x, row, backward, n, grain)
         unit = max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]])
         scale = max(_largest(n), unit**0.5 * largest)
         trust = 5 if unit < 1e-10 else 15  # what float32 rounds inside a function, nobody knows
@@ -85,6 +88,25 @@ def _widen(case: Case, x: Any, part: Part, backward: Any, n: _Numbers) -> None:
         apart = np.abs(slopes - value)
         torn = apart > np.abs(value) / 2 + bar + _NOISE * unit * (np.abs(sizes) / tiny[:, None] + np.abs(value) / _TINY)
         n.bar[rows], n.value[rows] = np.where(torn, np.maximum(bar, apart), bar), np.where(torn, slopes, value)
+
+
+def _doubt(case: Case, x: Any, part: Part, backward: Any, n: _Numbers, grain: Any) -> None:
+    """Where backward says something else than the steps, and so do far finer ones, a kink lies among the steps.
+
+    It is those that are furthest off that are looked at again.
+    """
+    if max([rounding(x.array.dtype), *[rounding(d) for _, d in case.shapes]]) >= 1e-10:
+        return
+    with np.errstate(all="ignore"):
+        off = np.where(n.kinks, 0, np.abs(backward - n.value) - 5 * n.bar - 1e-6 * np.abs(n.value)).max(1, initial=0.0)
+        rows = np.argsort(-off)[: min(_AGAIN, int(np.count_nonzero(off > 0)))]
+        if not rows.size:
+            return
+        again, _ = _climb(case, x, grain, FINE, LEVELS, part.coordinates[rows])
+        value, bar = n.value[rows], n.bar[rows]
+        apart = np.abs(again.value - value)
+        torn = ~n.kinks[rows] & ~again.kinks & (apart > 5 * (bar + again.bar) + 1e-6 * np.abs(value))
+        n.value[rows], n.bar[rows] = np.where(torn, again.value, value), np.where(torn, again.bar, bar)
 
 
 class _Numbers(NamedTuple):

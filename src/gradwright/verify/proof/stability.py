@@ -62,6 +62,11 @@ class Loss:
         """The point where most are lost."""
         return float(self.points[int(np.nanargmax(self.digits))])
 
+    @property
+    def place(self) -> str:
+        """That point in words: 0 if it is as near to that as makes no difference in the range."""
+        return "0" if abs(self.where) < 1e-4 * float(np.ptp(self.points)) else f"{self.where:.2g}"
+
 
 @dataclass(frozen=True)
 class Stability(Shown):
@@ -88,12 +93,12 @@ class Stability(Shown):
         bad = self.worst
         if self:
             return f"{self.name}: no more than {bad.worst:.1f} digits are lost, in the {bad.what} in {bad.dtype}"
-        words = f"{self.name}: the {bad.what} in {bad.dtype} loses {bad.worst:.0f} digits near {bad.where:.2g}"
+        words = f"{self.name}: the {bad.what} in {bad.dtype} loses {bad.worst:.0f} digits near {bad.place}"
         return f"{words}: use {self.hint}" if self.hint else words
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {"said": str(self), "losses": [
+        return {"said": str(self), "steady": bool(self), "losses": [
             {"what": one.what, "dtype": one.dtype, "points": one.points.tolist(),
              "digits": [None if np.isnan(d) else round(float(d), 2) for d in one.digits]} for one in self.losses
         ]}  # fmt: skip
