@@ -174,8 +174,11 @@ def _by_differences(call: Callable[..., Any], base: Sequence[Any], u: Sequence[A
         bent = bends[-2] < 3 * bends[-1]  # where it is smooth, it falls to a quarter
         bar = np.where(bent, np.maximum(bar, bends[-1] / steps[-1]), bar)
         tiny = 1e-4 * steps[-1]
-        flat = np.logical_and(*(_joined(call(*[wrap(x + s * tiny * v) for x, v in zip(base, u, strict=True)])) == at
-                                for s in (1, -1)))  # fmt: skip
+        up, down = (_joined(call(*[wrap(x + s * tiny * v) for x, v in zip(base, u, strict=True)])) for s in (1, -1))
+        flat = (up == at) & (down == at)
+        near = (up - down) / (2 * tiny)  # a saw, with teeth finer than the steps, has another slope there
+        noise = unit * (np.abs(up) + np.abs(down)) / tiny + inside * np.abs(near) / tiny
+        bar = np.where(np.abs(near - value) > 16 * bar + 64 * noise, np.maximum(bar, np.abs(near - value)), bar)
         stairs = flat & (np.abs(value) * tiny > 1e3 * unit * np.abs(at))
         bar = np.where(stairs, np.maximum(bar, np.abs(value)), bar)
         return value, 16 * bar + _WAVES * float(np.max(np.abs(value), initial=0.0))

@@ -132,7 +132,8 @@ class Comparison:
         value, bar = self._closely(part, j, rows, n[chunk])
         size = np.abs(folded(n, x))[chunk % (len(n) // 2)] if x.array.dtype.kind == "c" else value
         with np.errstate(all="ignore"):
-            outside = bad & ~doubtful & np.isnan(value)
+            undefined = any(np.isnan(a).any() for a in self.at)  # 0 times the nan of another output is nan
+            outside = bad & ~doubtful & (np.isnan(value) | (undefined & np.isnan(said)))
             wrong = bad & ~doubtful & ~outside & ~(np.abs(said - value) <= settings.tolerated(size) + bar)
         if wrong.any():
             off = np.where(wrong, np.nan_to_num(np.abs(said - value) - bar, nan=np.inf, posinf=np.inf), -1)
@@ -143,7 +144,7 @@ class Comparison:
             k, m = np.unravel_index(np.argmax(doubtful), doubtful.shape)
             self.doubts.append(kink(worst, left[k, m], right[k, m], bool(corner.jump[k, m])))
         if outside.any():
-            self.doubts.append(edge(self._worst(part, j, chunk, outside * 1.0, said, value, bar)))
+            self.doubts.append(edge(self._worst(part, j, chunk, outside * (1.0 + np.isnan(value)), said, value, bar)))
         scale = max((np.abs(b.jacobians[j]).max(initial=0) for b in self.backward), default=0)
         blurred = bad & ~doubtful & ~outside & (bar > settings.atol + scale * min(0.25, max(0.05, 10 * settings.rtol)))
         if blurred.any():
