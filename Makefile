@@ -85,8 +85,9 @@ proofs: .venv/.ready
 score: .venv/.ready
 	@$(BIN)/python -m gradwright.verify.score docs/checkers.md
 
-# Warnings are errors. Nothing is fetched, neither to build the site nor to look at it.
+# From nothing each time, so that no page of before stays; warnings are errors; nothing is fetched.
 docs: .venv/.ready
+	@rm -rf docs/_build
 	@$(BIN)/sphinx-build -q -W --keep-going -j auto -c docs . docs/_build
 	@$(BIN)/python -m docs.generator.check docs/_build
 

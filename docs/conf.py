@@ -20,6 +20,7 @@ code_base = ""  # an address, with a slash at its end, if links to the code shal
 
 toc_object_entries = False
 python_maximum_signature_line_length = 88
+python_trailing_comma_in_multi_line_signatures = False
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]

@@ -12,6 +12,7 @@ _HEAD = re.compile(rf"({'|'.join(_HEADS)}):$")
 _ITEM = re.compile(r"(\*{0,2}[\w.]+(?: \([^)]*\))?(?:, \*{0,2}[\w.]+)*): +(.+)")
 _CODE = re.compile(r"``(.+?)``|`([^`]+)`|(?<![\w*])\*\*(?=[^\s*])([^*]+?)(?<=\S)\*\*(?![\w*])")
 _NAME = re.compile(r"\w+(\.\w+)*")
+_EQUATION = re.compile(r"[\w'\[\], ]{1,12} = ")
 _BULLET = re.compile(r"([-*]|\d+\.) +")
 
 
@@ -100,6 +101,8 @@ def _block(block: list[str]) -> list[str]:
             return [*_block(block[:i]), "", *_blocks(block[i:])]
     if _BULLET.match(block[0]):
         return _list(block)
+    if len(block) > 1 and all(_EQUATION.match(line) for line in block):
+        return [f"| {inline(line)}" for line in block]
     *start, last = block
     return inline("\n".join([*start, re.sub(r"(?<=\S)::$", ":", last)])).split("\n")
 

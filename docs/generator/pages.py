@@ -11,7 +11,7 @@ from typing import Any
 
 import gradwright
 from docs.generator import docstrings, torch_links
-from docs.generator.names import Name, doors, first_of_each, names
+from docs.generator.names import Name, doors, first_of_each, names, torch_path
 from docs.generator.places import ROOT, Place, formula, place
 from docs.generator.signatures import signatures
 
@@ -43,13 +43,14 @@ class Reference:
     def pages(self) -> dict[str, str]:
         """The text of each page."""
         found: dict[str, list[str]] = {}
-        tops, others = [], []
+        tops: dict[str, str] = {}
+        others = []
         for door in doors():
             own = [name for name in self.names if name.door == door]
             if not any(self.first[name] is name for name in own):
                 others.append(door)
                 continue
-            tops.append(door)
+            tops[door] = _first_line(inspect.getdoc(importlib.import_module(door)))
             found |= self._door(door, own)
         found |= self._tensor()
         found["paths"] = self._paths(others)
@@ -58,7 +59,8 @@ class Reference:
             *_title("Reference"),
             f"All public names: {len(self.described)} functions, classes and values in {len(tops)} modules,",
             f"and {members} members of ``Tensor``. Made from the package when the site is built.", "",
-            *_contents([*tops, "paths"]),
+            *_contents({**dict(sorted(tops.items(), key=lambda top: ("around" in top[0], top[0]))),
+                        "paths": "Other import paths of names that are described above."}),
         ]  # fmt: skip
         return {page: "\n".join(lines) + "\n" for page, lines in found.items()}
 
@@ -68,16 +70,19 @@ class Reference:
         described = [name for name in own if self.first[name] is name and name.value is not gradwright.Tensor]
         elsewhere = [name for name in own if self.first[name] is not name and self.first[name].door != door]
         module = importlib.import_module(door)
-        start = [*_title(door), *self._module(door), *docstrings.rest(inspect.getdoc(module) or ""), ""]
+        title = f"{door} ({torch_path(door)})" if "around" in door else door
+        start = [*_title(title), *self._module(door), *docstrings.rest(inspect.getdoc(module) or ""), ""]
         if len(described) <= LARGE:
             return {door: [*start, *self._table(described), *self._entries(described), *self._pointers(elsewhere)]}
         parts = self._parts(described)
-        inner = [*(["gradwright.Tensor"] if door == "gradwright" else []), *(f"{door}-{part}" for part in parts)]
+        tensor = {"gradwright.Tensor": docstrings.summary(gradwright.Tensor.__doc__ or "")}
+        inner = tensor if door == "gradwright" else {}
+        inner |= {f"{door}-{part}": _about(part, members) for part, members in parts.items()}
         pages = {door: [*start, *_contents(inner), *self._pointers(elsewhere)]}
         for part, members in parts.items():
-            about = _about(place(members[0])) if part != "more" else []
             pages[f"{door}-{part}"] = [
-                *_title(f"{door}: {part.replace('_', ' ')}"), f".. py:currentmodule:: {door}", "", *about, "",
+                *_title(f"{door}: {part.replace('_', ' ')}"), f".. py:currentmodule:: {door}", "",
+                _about(part, members), "",
                 *self._table(members), *self._entries(members),
             ]  # fmt: skip
         return pages
@@ -103,7 +108,7 @@ class Reference:
         pages = {"gradwright.Tensor": [
             *_title("gradwright.Tensor"), ".. py:currentmodule:: gradwright", "",
             *self._entry(self.by_value[id(gradwright.Tensor)], members=()),
-            *_contents(f"gradwright.Tensor-{group}" for group in groups),
+            *_contents({f"gradwright.Tensor-{group}": TENSOR[group] for group in groups}),
         ]}  # fmt: skip
         for group, members in groups.items():
             lines = [*_title(f"Tensor: {group}"), ".. py:currentmodule:: gradwright", "", TENSOR[group], ""]
@@ -152,8 +157,9 @@ class Reference:
         """A name: its signatures, its docstring, where it is made, and the members of a class."""
         value, kind = name.value, _kind(name.value)
         texts = (signatures(value) if callable(value) else []) or [""]
-        words = [name.name, *(alias.name for alias in self.aliases[name] if alias.door == name.door)]
-        heads = [word + text for word in words for text in (texts if word == name.name else texts[:1])]
+        short = texts[0] if len(texts) == 1 and len(texts[0]) < 50 else "(...)"
+        heads = [f"{name.name}{text}" for text in texts]
+        heads += [f"{alias.name}{short}" for alias in self.aliases[name] if alias.door == name.door]
         lines = [*_directive(kind, heads), f"   :module: {name.door}"]
         if kind == "data":
             lines += [f"   :type: {type(value).__name__}", f"   :value: {_short(value)}"]
@@ -198,7 +204,7 @@ class Reference:
             texts = signatures(value, bound=not isinstance(static, classmethod | staticmethod)) or ["()"]
             lines = _directive("method", [f"{owner}{name}{text}" for text in texts])
             function = self.by_value.get(id(static))
-            doc = [f":py:obj:`{function.path}`"] if function else docstrings.rest(inspect.getdoc(value) or "")
+            doc = [f"See :py:obj:`{function.path}`."] if function else docstrings.rest(inspect.getdoc(value) or "")
         else:
             lines = [f".. py:attribute:: {owner}{name}"]
             documented = isinstance(static, property) or hasattr(static, "__get__")
@@ -213,8 +219,13 @@ def _title(text: str, sign: str = "=") -> list[str]:
     return [text, sign * len(text), ""]
 
 
-def _contents(pages: Iterable[str]) -> list[str]:
-    return [".. toctree::", "   :maxdepth: 1", "", *(f"   {page}" for page in pages), ""]
+def _contents(pages: dict[str, str]) -> list[str]:
+    """A table of contents: pages, and what each has in a line."""
+    lines = [".. toctree::", "   :hidden:", "", *(f"   {page}" for page in pages), "",
+             ".. list-table::", "   :class: summary", "   :widths: 40 60", ""]  # fmt: skip
+    for page, about in pages.items():
+        lines += [f"   * - :doc:`{page}`", f"     - {about}"]
+    return [*lines, ""]
 
 
 def _directive(kind: str, heads: list[str]) -> list[str]:
@@ -247,7 +258,13 @@ def _link(word: str, at: Place) -> str:
     return f"{word}: :source:`{file.removeprefix('src/gradwright/')}:{line} <{file}:{line}>`"
 
 
-def _about(at: Place) -> list[str]:
-    """What a file says that it has: the first paragraph of its docstring."""
-    doc = ast.get_docstring(ast.parse((ROOT / at[0]).read_text(encoding="utf-8"))) or ""
-    return docstrings.rest(doc.partition("\n\n")[0])
+def _about(part: str, members: list[Name]) -> str:
+    """What a part has: what the file that makes its names says of itself, or the names."""
+    if part == "more":
+        return docstrings.inline(", ".join(f"`{name.path}`" for name in members[:5]) + " and others.")
+    doc = ast.get_docstring(ast.parse((ROOT / place(members[0])[0]).read_text(encoding="utf-8")))
+    return _first_line(doc)
+
+
+def _first_line(doc: str | None) -> str:
+    return docstrings.inline((doc or "").partition("\n\n")[0].replace("\n", " "))

@@ -60,6 +60,10 @@ def test_the_summary_is_the_first_sentence() -> None:
     assert summary("One of `x`, i.e. a\nthing. More.\n\nEven more.") == "One of :py:obj:`x`, i.e. a thing."
 
 
+def test_lines_that_are_equations_stay_apart() -> None:
+    assert rest("One\n\n    m = b g**2\n    p' = p - m") == ["One", "", r"| m = b g\*\*2", "| p' = p - m", ""]
+
+
 def test_code_with_what_would_end_it() -> None:
     assert inline("``a`b`` and ``\\n``s") == r":code:`a\`b` and :code:`\\n`\ s"
 
