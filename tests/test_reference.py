@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import pytest
 
 import gradwright as gw
-from gradwright._reference import PARTS, around, layers
+from gradwright._reference import FAMILIES, texts
 
-TEXTS = [name for texts in (*PARTS, around.TEXTS, layers.TEXTS) for name in texts]
+TEXTS = [name for family in (*FAMILIES, "around", "in_place", "layers") for name in texts(family)]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -46,6 +47,11 @@ def test_its_example_runs(name: str) -> None:
     assert doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append).failed == 0, "".join(said)
 
 
+def test_texts_have_short_lines() -> None:
+    for family in (*FAMILIES, "around", "in_place", "layers"):
+        assert [line for text in texts(family).values() for line in text.splitlines() if len(line) > 120] == []
+
+
 def test_texts_are_of_functions_that_there_are() -> None:
     assert len(TEXTS) == len({id(getattr(gw, name)) for name in TEXTS}), "one text for each function"
 
@@ -58,6 +64,59 @@ def test_other_names_of_a_function_are_told(name: str) -> None:
     assert {other for other in others if f"`{other}`" not in function.__doc__} == set()
 
 
+def said(words: str) -> list[str]:
+    """The functions whose docstrings have these words, which their builders put there."""
+    return [name for name in NAMES if words in getattr(gw, name).__doc__ and not name.endswith("_")]
+
+
+def called(name: str, values: Any) -> gw.Tensor:
+    """A function of tensors, of these values in each."""
+    function, x = getattr(gw, name), gw.tensor(values)
+    required = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    if "Needs SciPy" in function.__doc__:
+        pytest.importorskip("scipy")
+    found: gw.Tensor = function(*[x] * len(required))
+    return found
+
+
+@pytest.mark.parametrize("name", said("; complex numbers too.") + said("; NotImplementedError for complex numbers."))
+def test_whether_it_takes_complex_numbers(name: str) -> None:
+    if name in said("; complex numbers too."):
+        called(name, [0.5 + 0.25j, 1j])
+    else:
+        with pytest.raises(NotImplementedError):
+            called(name, [0.5 + 0.25j, 1j])
+
+
+@pytest.mark.parametrize("name", said("are computed in the default one") + said("or to the default one"))
+def test_whole_numbers_become_the_default_dtype(name: str) -> None:
+    assert called(name, [1, 1]).dtype is gw.float32
+    assert called(name, [True, True]).dtype is gw.float32
+
+
+@pytest.mark.parametrize("name", said("any but bool (RuntimeError)"))
+def test_it_takes_no_booleans(name: str) -> None:
+    assert called(name, [1, 2]).dtype is gw.int64
+    with pytest.raises(RuntimeError):
+        called(name, [True, False])
+
+
+@pytest.mark.parametrize("name", said("Shape: any, and the result has the same.\n\nDtypes: "))
+def test_the_result_has_the_shape_of_the_argument(name: str) -> None:
+    assert called(name, [[0.5], [0.25]]).shape == (2, 1)
+    assert called(name, [[]]).shape == (1, 0)
+
+
+@pytest.mark.parametrize("name", said("Shape: the arguments broadcast; RuntimeError if they do not."))
+def test_the_arguments_broadcast(name: str) -> None:
+    function = getattr(gw, name)
+    whole = "whole numbers" in function.__doc__
+    sizes = [gw.ones(*size, dtype=gw.int64 if whole else gw.float32) for size in ((2, 1), (3,), (4,))]
+    assert function(*sizes[:2]).shape == (2, 3)
+    with pytest.raises(RuntimeError):
+        function(*sizes[1:])
+
+
 def test_signatures_have_types() -> None:
     bare = {
         name for name, function in functions()
@@ -66,5 +125,15 @@ def test_signatures_have_types() -> None:
     }  # fmt: skip
     assert bare == set()
     assert str(inspect.signature(gw.exp)) == "(input: 'Tensor') -> 'Tensor'"
+    assert str(inspect.signature(gw.exp_)) == "(input: 'Tensor') -> 'Tensor'"
     assert str(inspect.signature(gw.Tensor.exp_)) == "(input: 'Tensor') -> 'Tensor'"
     assert str(inspect.signature(gw.fmod)) == "(input: 'Tensor', other: 'Tensor | Number') -> 'Tensor'"
+
+
+@pytest.mark.parametrize("name", ["exp", "mul", "cumsum", "hstack", "exp_", "Tensor.exp_"])
+def test_editors_show_it(name: str) -> None:
+    jedi = pytest.importorskip("jedi")
+    found = jedi.Interpreter(f"gw.{name}", [{"gw": gw}]).help()[0].docstring()
+    call = jedi.Interpreter(f"gw.{name}(", [{"gw": gw}]).get_signatures()[0]
+    assert (operator.attrgetter(name)(gw).__doc__ or "").strip().splitlines()[0] in found
+    assert "Tensor" in call.params[0].to_string()

@@ -22,7 +22,7 @@ from gradwright import linalg as linalg
 from gradwright import random as random
 from gradwright import special as special
 from gradwright import xp as xp
-from gradwright._reference import PARTS as _PARTS
+from gradwright._reference import FAMILIES as _FAMILIES
 from gradwright._reference import attach as _attach
 from gradwright.backends.devices import device as device
 from gradwright.backends.devices import get_default_device as get_default_device
@@ -228,7 +228,7 @@ __all__ = [
     if name[0] != "_" and (name in _OFFERED or type(globals()[name]) is not type(autograd))
 ]  # fmt: skip
 
-_attach(globals(), *_PARTS)
+_attach(globals(), *_FAMILIES)
 _keep_large_buffers()
 _await_einops()
 if "IPython" in _sys.modules:

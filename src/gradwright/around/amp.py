@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from gradwright import dtypes
-from gradwright._reference import around, attach
+from gradwright._reference import attach
 from gradwright.engine.source_line import warn
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
@@ -241,4 +241,4 @@ def on_device(kind: str) -> tuple[Any, Any]:
     return autocast_there, GradScalerThere
 
 
-attach(globals(), around.TEXTS)
+attach(globals(), "around")

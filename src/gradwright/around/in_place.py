@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradwright._reference.in_place import EXAMPLES
+from gradwright._reference import attach, texts
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
 
-NAMES = [*EXAMPLES]
+NAMES = [*texts("in_place")]
 
 
 def _written(name: str) -> Callable[..., Any]:
@@ -22,11 +22,10 @@ def _written(name: str) -> Callable[..., Any]:
         return method(input, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    arguments, result = EXAMPLES[name]
-    example = f">>> import gradwright as gw\n>>> gw.{name}({arguments})\n{result}\n"
-    call.__doc__ = f"{(method.__doc__ or '').rstrip()}\n\n{example}"
+    call.__doc__ = method.__doc__
     vars(call)["__wrapped__"] = method  # whose signature it has
     return call
 
 
 globals().update({name: _written(name) for name in NAMES})
+attach(globals(), "in_place")

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType, UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
-from gradwright._reference import around, attach
+from gradwright._reference import attach
 from gradwright.absent import Absent
 from gradwright.nn.module import Module
 
@@ -182,4 +182,4 @@ def wait(future: Future) -> Any:
     return future.wait()
 
 
-attach(globals(), around.TEXTS)
+attach(globals(), "around")

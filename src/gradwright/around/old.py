@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright import linalg
-from gradwright._reference import around, attach
+from gradwright._reference import attach
 from gradwright.nn.functional import recurrent
 
 __all__ = [
@@ -46,4 +46,4 @@ def _cell(mode: str) -> Callable[..., Any]:
 lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell = map(_cell, ("LSTM", "GRU", "RNN_TANH", "RNN_RELU"))
 
 
-attach(globals(), around.TEXTS)
+attach(globals(), "around")

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from gradwright import dtypes
-from gradwright._reference import around, attach
+from gradwright._reference import attach
 from gradwright.backends import devices
 
 __all__ = [
@@ -117,4 +117,4 @@ def set_default_tensor_type(t: Any) -> None:
     dtypes.set_default(dtypes.of(wanted))
 
 
-attach(globals(), around.TEXTS)
+attach(globals(), "around")

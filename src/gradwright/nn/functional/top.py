@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
-from gradwright._reference import attach, layers
+from gradwright._reference import attach
 from gradwright.creation import empty
 from gradwright.face.elementwise import mul
 from gradwright.face.forms import inplace
@@ -161,4 +161,4 @@ def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype:
     return (product - output * product.sum(dim, keepdim=True)).to(input_dtype)
 
 
-attach(globals(), layers.TEXTS)
+attach(globals(), "layers")
