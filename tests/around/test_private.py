@@ -42,3 +42,7 @@ def test_a_setting_without_effect():
     with private.set_multithreading_enabled(False):
         (x * 2).sum().backward()
     assert x.grad.tolist() == [2, 2]
+
+
+def test_lines_are_moved(torch):
+    assert private._addindent("a\nb\nc", 2) == torch.nn.modules.module._addindent("a\nb\nc", 2)

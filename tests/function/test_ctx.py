@@ -437,3 +437,21 @@ def test_a_backward_that_writes_into_its_cotangent_is_told_so():
         (Doubling.apply(x) + w).backward(gradwright.ones(2))
     assert x.grad is None
     assert w.grad is None
+
+
+def test_the_older_name_of_saved_tensors(T, leaf):
+    class F(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_variables
+            return 2 * g * x
+
+    x = leaf([3.0])
+    with pytest.warns(DeprecationWarning, match="saved_variables"):
+        F.apply(x).sum().backward()
+    assert x.grad.tolist() == [6]

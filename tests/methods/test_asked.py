@@ -57,3 +57,12 @@ def test_older_names_of_what_there_is(T):
     assert x.resize(2, 2).tolist() == x.resize_as(T.zeros(2, 2)).tolist() == [[0, 1], [2, 3]]
     assert T.ones(2, dtype=T.float64).dequantize().dtype == T.float32
     assert x.to_sparse_coo().to_dense().tolist() == x.tolist()
+
+
+def test_hooks_are_seen(T):
+    x = T.ones(2, requires_grad=True)
+    assert x._backward_hooks is None
+    handle = x.register_hook(lambda g: g)
+    assert len(x._backward_hooks) == 1
+    handle.remove()
+    assert not x._backward_hooks

@@ -165,3 +165,16 @@ def test_numpys_names(same: Any, call: Any) -> None:
 def test_it_says_which_two() -> None:
     with pytest.raises(TypeError, match=r"sum\(\): 'axis' is another name of 'dim'"):
         gradwright.sum(gradwright.zeros(2), dim=0, axis=0)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, t: x.to(t.float64), lambda x, t: x.to(t.device("cpu"), t.float64), lambda x, t: x.to(dtype=t.float64),
+    lambda x, t: gradwright.ones(1, 2, 3, 4, dtype=t.float64, device=t.device("cpu")),
+    lambda x, t: gradwright.ones(1, 2, 3, 4).double().contiguous(memory_format=t.channels_last),
+    lambda x, t: gradwright.ones(1, 2, 3, 4).to(t.float64, memory_format=t.channels_last),
+])  # fmt: skip
+def test_dtypes_devices_and_formats_of_pytorchs_own_go_by_their_names(torch: Any, call: Any) -> None:
+    got = call(gradwright.ones(2), torch)
+    assert got.dtype is gradwright.float64
+    assert got.stride() in ((1,), (24, 12, 4, 1), (24, 1, 8, 2))
+    assert got.is_contiguous(memory_format=torch.channels_last) == (got.stride() == (24, 1, 8, 2))

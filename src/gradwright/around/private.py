@@ -35,6 +35,11 @@ def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Any,
     return call
 
 
+def _addindent(s_: str, numSpaces: int) -> str:
+    """A text with all lines but the first moved to the right."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
+
+
 def _is_checkpoint_valid() -> bool:
     """Whether a backward pass, were one running, would accumulate into leaves: yes, where none runs."""
     return accumulating.get(True)

@@ -57,6 +57,8 @@ class device:
         if isinstance(type, device):
             for name in device.__slots__:
                 setattr(self, name, getattr(type, name))
+        elif not isinstance(type, str) and type.__class__.__module__ == "torch" and type.__class__.__name__ == "device":
+            self.__init__(str(type), index)  # type: ignore[misc]
         elif not isinstance(type, str):
             one = next((one for one in _others() if type in one.devices()), None)
             if one is None:

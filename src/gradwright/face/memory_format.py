@@ -47,8 +47,13 @@ channels_last = memory_format("channels_last", (0, 2, 3, 1))
 channels_last_3d = memory_format("channels_last_3d", (0, 2, 3, 4, 1))
 
 
+_FORMATS = contiguous_format, preserve_format, channels_last, channels_last_3d
+
+
 def _checked(function: str, given: Any) -> memory_format:
     if not isinstance(given, memory_format):
+        if type(given).__name__ == "memory_format":  # PyTorch's own has the name of one of these
+            return next((f for f in _FORMATS if repr(f) == str(given)), contiguous_format)
         raise TypeError(f"{function}(): argument 'memory_format' must be torch.memory_format, not {kind(given)}")
     return given
 

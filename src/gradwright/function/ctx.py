@@ -17,7 +17,7 @@ from gradwright.engine.mode import UNRECORDED, now, switch
 from gradwright.engine.node import AccumulateGrad, Bundle, Node, Output, routing
 from gradwright.engine.nodes_of_ops import freed, modified
 from gradwright.engine.saved_hooks import raw
-from gradwright.engine.strict import warn
+from gradwright.engine.strict import tell, warn
 from gradwright.engine.version import noted
 from gradwright.errors import MisfitGradient, kind, size
 from gradwright.guards.after_backward import check_cotangent, check_saved, own, own_tensors
@@ -165,6 +165,12 @@ class BackwardNode(Declaring, Node):
                 same = t is not None and t.array is array and t._counter is counter and t._node is node
                 values.append(t if same else wrap(array, node, counter))
         return tuple(values)
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """`saved_tensors`, by its older name."""
+        tell("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:

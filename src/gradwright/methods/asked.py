@@ -141,6 +141,12 @@ class Asked:
         return bool(mine == its)
 
     @property
+    def _backward_hooks(self) -> Any:
+        """Its hooks by number, or None."""
+        hooks = getattr(getattr(self, "_node", None), "_hooks", None)
+        return hooks.tensor or None if hooks is not None else None
+
+    @property
     def itemsize(self) -> int:
         """Bytes of one element."""
         return dtypes.of(self.array.dtype).itemsize

@@ -185,7 +185,7 @@ _public: dict[Any, Any] = {}
 def methods_that_ask() -> dict[str, FunctionType]:
     """The methods and operators of tensors that ask, by name."""
     tensor = sys.modules["gradwright.tensor"].Tensor
-    return {name: found for name in dir(tensor) if isinstance(found := getattr(tensor, name), FunctionType)
+    return {name: found for name in dir(tensor) if isinstance(found := getattr(tensor, name, None), FunctionType)
             and name not in _NEVER | SILENT and (name.startswith("__") or not name.startswith("_"))}  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def destination(args: tuple[Any, ...], dtype: Any, device: Any) -> tuple[Any, An
         if isinstance(a, TensorBase):
             wanted.append(a.array.dtype)
             device = device_of(a.array)
-        elif isinstance(a, (dtypes.dtype, np.dtype, type)):
+        elif isinstance(a, (dtypes.dtype, np.dtype, type)) or type(a).__name__ == "dtype":  # PyTorch's own has a name
             wanted.append(a)
         elif a is not None and not isinstance(a, bool):
             device = a

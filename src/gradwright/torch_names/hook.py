@@ -24,6 +24,7 @@ from typing import Any
 from gradwright.absent import Absent
 from gradwright.engine.base import TensorBase
 from gradwright.methods.subclasses import ASKING, SILENT, serving
+from gradwright.tensor import Tensor
 from gradwright.torch_names.known import WITH_OUT, is_known, table
 from gradwright.torch_names.mentions import mentioned
 from gradwright.torch_names.out import taking_out
@@ -38,6 +39,15 @@ MENDS = {
     "torch.utils.tensorboard": "gradwright writes no such files: tensorboardX does, of numbers",
 }
 """What to do without a module, or why it is not there."""
+
+_SPARSE = "sparse tensors are in coordinate form here, as to_sparse() gives them"
+TENSOR_MENDS = {
+    **dict.fromkeys(("ccol", "col_", "crow", "row_", "sparse_", "to_sparse", "resize_as_sparse"), _SPARSE),
+    **dict.fromkeys(("q_", "qs", "int_repr"), "gradwright has no quantised numbers"),
+    "chalf": "complex numbers are of two floats of single or double precision", "smm": "see torch.sparse.mm",
+    "grad_dtype": "a gradient has the dtype of its tensor", "to_padded": "no tensor is nested",
+}
+"""What to do without methods whose names begin so."""
 
 
 class TorchModule(ModuleType):
@@ -194,6 +204,17 @@ def _public(source: ModuleType) -> dict[str, Any]:
     }
 
 
+class _NoSuchMethod:
+    """A name that PyTorch's tensors have and ours have not: AttributeError, which says so."""
+
+    def __init__(self, name: str) -> None:
+        mend = next((mend for start, mend in TENSOR_MENDS.items() if name.startswith(start)), "")
+        self._text = f"gradwright has no torch.Tensor.{name} yet{mend and ': ' + mend}"
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(self._text)
+
+
 _finder = _Finder()
 
 
@@ -208,12 +229,18 @@ def install() -> None:
                            "a program can be run on gradwright only where it is not")  # fmt: skip
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+        for name in table()["torch.Tensor"].public:
+            if not hasattr(Tensor, name):
+                setattr(Tensor, name, _NoSuchMethod(name))
 
 
 def uninstall() -> None:
     """Undo `install`, and forget the modules it made."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
+        for name, value in list(vars(Tensor).items()):
+            if isinstance(value, _NoSuchMethod):
+                delattr(Tensor, name)
     for name, module in list(sys.modules.items()):
         if isinstance(module, TorchModule) or (isinstance(module, Absent) and name.partition(".")[0] == "torch"):
             del sys.modules[name]

@@ -118,7 +118,10 @@ MORE = {
         "_WeightedLoss": "gradwright.nn.modules.classification:_WeightedLoss",
     },
     "torch.nn.init": {"_calculate_fan_in_and_fan_out": "gradwright.nn.init:_fans"},
-    "torch.nn.modules.module": {"_IncompatibleKeys": "gradwright.nn.state:_IncompatibleKeys"} | {
+    "torch.nn.modules.module": {
+        "_IncompatibleKeys": "gradwright.nn.state:_IncompatibleKeys",
+        "_addindent": "gradwright.around.private:_addindent",
+    } | {
         name: f"gradwright.nn.hooks:{name}" for name in (
             "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
             "register_module_full_backward_pre_hook",
