@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from gradwright import backends, creation, dtypes, random, xp
 from gradwright.backends import library, to_host
 from gradwright.backends.devices import CPU, beside, device_of
-from gradwright.engine import calls
 from gradwright.engine.apply import apply
 from gradwright.engine.base import TensorBase, made
-from gradwright.engine.hooks import RemovableHandle
-from gradwright.engine.levels import batches, detached, shown
+from gradwright.engine.levels import batches, shown
 from gradwright.engine.memory import layout
-from gradwright.engine.node import AccumulateGrad, node_of
 from gradwright.engine.numbers import asked
 from gradwright.engine.strict import warn
-from gradwright.engine.version import UNTRACKED, Untracked
-from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
-from gradwright.engine.watch import used
+from gradwright.engine.view import alias_of
 from gradwright.errors import home, kind, size
 from gradwright.face import elementwise as e
 from gradwright.face import indexing as i
@@ -31,14 +26,13 @@ from gradwright.face.forms import inplace_operator, operator
 from gradwright.face.memory_format import contiguous_format, lies_in, order_like, preserve_format, suggested
 from gradwright.face.views import strides
 from gradwright.formatting import tensor_repr
-from gradwright.guards.after_backward import bypass
-from gradwright.guards.in_backward import aside, leaves, made_of, replaced, rooted
+from gradwright.guards.in_backward import leaves, made_of
 from gradwright.methods.arrays import Arrays
 from gradwright.methods.asked import Asked
 from gradwright.methods.conversions import Conversions
 from gradwright.methods.elementwise import Elementwise
 from gradwright.methods.families import Families
-from gradwright.methods.freeze import freeze, thaw
+from gradwright.methods.history import History
 from gradwright.methods.notebook import Notebook
 from gradwright.methods.placed import Placed, readable
 from gradwright.methods.subclasses import Subclasses, alike, attributes
@@ -61,7 +55,7 @@ def _maker(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return new
 
 
-class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Notebook, Placed, TensorBase):
+class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, History, Notebook, Placed, TensorBase):
     """A multi-dimensional array with a history.
 
     ``Tensor(2, 3)`` makes one of that size (its values are whatever the memory holds), ``Tensor([1., 2.])`` one of
@@ -215,183 +209,6 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Note
             raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but got {kind(element)}")
         found: Any = self == element
         return bool(to_host(found.array).any())
-
-    # -- its history --
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether operations on it are recorded. May be set on leaves."""
-        return self._node is not None if self._view is None else requires_grad(self)
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        if value.__class__ is not bool:
-            raise RuntimeError(f"requires_grad must be a bool, but got {kind(value)}")
-        if value and rooted(self):
-            return
-        if self._node is not None and type(self._node) is not AccumulateGrad:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        if not value:
-            freeze(self)
-        elif dtypes.of(self.array.dtype).category < dtypes.FLOAT:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        else:
-            thaw(self)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set ``requires_grad`` and return the tensor."""
-        if requires_grad.__class__ is not bool:
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {kind(requires_grad)}")
-        if not requires_grad or dtypes.of(self.array.dtype).category < dtypes.FLOAT:
-            self.requires_grad = requires_grad
-        elif not rooted(self):
-            thaw(self)
-        return self
-
-    @property
-    def grad_fn(self) -> Any:
-        """The node of the operation that made it; None for a leaf."""
-        if self._view is not None:
-            refresh(self, always=True)
-        return node_of(self)
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether it was made by the user rather than by a recorded operation."""
-        return self.grad_fn is None
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient accumulated by `backward`, or None; None, with a warning, for what keeps none."""
-        grad = getattr(self, "_grad", None)
-        if grad is None and self._node is not None and type(self._node) is not AccumulateGrad and not self.retains_grad:
-            warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated for "
-                "a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                "mistake, make sure you access the leaf Tensor instead."
-            )
-        return grad
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        used(self)
-        if value is not None:
-            if not isinstance(value, TensorBase):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind(value)}")
-            if value is self:
-                raise RuntimeError("can't assign Variable as its own grad")
-            backends.common("assigned .grad", (self.array, value.array))
-            if value.array.shape != self.array.shape:
-                raise RuntimeError(
-                    f"attempting to assign a gradient of size '{size(value.array.shape)}' to a tensor of size "
-                    f"'{size(self.array.shape)}'. Please ensure that the gradient and the tensor are the same size."
-                )
-            if dtypes.of(value.array.dtype) is not dtypes.of(self.array.dtype):
-                raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{dtypes.of(value.array.dtype)}' to a tensor with "
-                    f"dtype '{self.dtype}'. Please ensure that the gradient and the tensor have the same dtype."
-                )
-        self._grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        used(self)
-        self._grad = None
-
-    @property
-    def data(self) -> Tensor:
-        """The same memory without history; writes to it are not noticed by the graph, except inside a Function."""
-        out = alias_of(self)
-        if not out.is_inference():
-            out._counter = [0]
-            bypass(self, out)
-        return aside(self, out, ".data")
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        if not isinstance(value, TensorBase):
-            raise TypeError(f"Variable data has to be a tensor, but got {kind(value)}")
-        if self._node is not None and dtypes.of(value.array.dtype).category < dtypes.FLOAT:
-            raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, but got "
-                f"{dtypes.of(value.array.dtype)}"
-            )
-        show(self, value)
-        if type(self._node) is AccumulateGrad:
-            self._node._array = self.array
-        replaced(self, value)
-
-    def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode`, so that it can never be saved for a backward pass."""
-        return isinstance(self._counter[0], Untracked)
-
-    @property
-    def _version(self) -> int:
-        if self._counter[0] is UNTRACKED:
-            raise RuntimeError("Inference tensors do not track version counter.")
-        return int(self._counter[0])
-
-    @property
-    def _base(self) -> Any:
-        return base_of(self)
-
-    def _is_view(self) -> bool:
-        return self._view is not None and not self._view.itself
-
-    @property
-    def output_nr(self) -> int:
-        """Which of its node's outputs it is."""
-        return 0 if self._node is None else self._node._edge()[1]
-
-    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
-                 inputs: Tensor | Sequence[Tensor] | None = None) -> None:  # fmt: skip
-        """Accumulate the gradients of this tensor into the leaves it depends on; see `gradwright.autograd.backward`."""
-        calls.backward(self, None if gradient is None else (gradient,), retain_graph, create_graph, inputs=inputs)
-
-    def detach(self) -> Tensor:
-        """The same memory without history; in-place writes to either are noticed by the graph."""
-        return aside(self, alias_of(self), "detach()")
-
-    def detach_(self) -> Tensor:
-        """Cut this tensor from its history, making it a leaf. RuntimeError for a view."""
-        if self._is_view():
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        freeze(self)
-        self.array = detached(self.array)
-        return self
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in ``.grad`` on backward."""
-        if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is not None and type(self._node) is not AccumulateGrad and not self.retains_grad:
-            self._node._hooked().retain(self)
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether `retain_grad` was called on this non-leaf."""
-        hooks = None if self.is_leaf else self._node._hooks
-        return hooks is not None and any(ref() is self for ref in hooks.retained)
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(grad)`` with this tensor's gradient on backward; what it returns, if not None, replaces it."""
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._view is not None:
-            refresh(self, always=True)
-        return RemovableHandle(self._node._hooked().tensor, hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Call ``hook(tensor)`` after a gradient has been accumulated into this leaf."""
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return RemovableHandle(self._node._hooked().accumulated, hook)
 
     def _apply(self, op: Any, arrays: Any, static: dict[str, Any]) -> Any:
         return apply(op, arrays, static)
