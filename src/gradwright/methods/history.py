@@ -142,8 +142,8 @@ class History(TensorBase):
             if dtypes.of(value.array.dtype) is not dtypes.of(self.array.dtype):
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{dtypes.of(value.array.dtype)}' to a tensor with "
-                    f"dtype '{dtypes.of(self.array.dtype)}'. Please ensure that the gradient and the tensor have the same "
-                    "dtype."
+                    f"dtype '{dtypes.of(self.array.dtype)}'. Please ensure that the gradient and the tensor have the "
+                    "same dtype."
                 )
         self._grad = value
 
