@@ -187,7 +187,13 @@ def _stacked(states: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def replace_all_batch_norm_modules_(root: M) -> M:
-    """Let all batch norms in ``root`` go without running statistics, which vmap could not update; returns ``root``."""
+    """Let all batch norms in ``root`` go without running statistics, which vmap could not update; returns ``root``.
+
+    >>> import gradwright as gw
+    >>> net = gw.func.replace_all_batch_norm_modules_(gw.nn.Sequential(gw.nn.BatchNorm1d(2)))
+    >>> net[0].track_running_stats
+    False
+    """
     for module in root.modules():
         if isinstance(module, _BatchNorm) and module.track_running_stats:
             module.running_mean = module.running_var = module.num_batches_tracked = None

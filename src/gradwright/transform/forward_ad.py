@@ -74,7 +74,13 @@ _open: ContextVar[tuple[Duals, ...]] = ContextVar("the levels that are open", de
 
 
 def enter_dual_level() -> int:
-    """Open a level, and return its number: 0, or one more than that of the level in which it is opened."""
+    """Open a level, and return its number: 0, or one more than that of the level in which it is opened.
+
+    >>> import gradwright as gw
+    >>> gw.autograd.forward_ad.enter_dual_level()
+    0
+    >>> gw.autograd.forward_ad.exit_dual_level()
+    """
     levels = _open.get()
     _open.set((*levels, Duals()))
     return len(levels)
@@ -84,6 +90,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Close the innermost level: its tangents are gone, and its tensors are plain ones.
 
     Raises RuntimeError if ``level`` is another one, or none is open.
+
+    >>> import gradwright as gw
+    >>> level = gw.autograd.forward_ad.enter_dual_level()
+    >>> gw.autograd.forward_ad.exit_dual_level(level=level)
     """
     levels = _open.get()
     innermost = len(levels) - 1
@@ -121,6 +131,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
     Raises RuntimeError where no level is open, or not that one, or for a tangent of another shape or dtype, or a tensor
     that has a tangent already; ValueError for whole numbers and booleans.
+
+    >>> import gradwright as gw
+    >>> with dual_level():
+    ...     y = make_dual(gw.tensor(3.0), gw.tensor(1.0)) ** 2
+    ...     print(unpack_dual(y).tangent)
+    tensor(6.)
     """
     duals = _level("make_dual", level)
     if duals is None:
@@ -158,7 +174,16 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns."""
+    """What `unpack_dual` returns.
+
+    ``primal``: the value; ``tangent``: None if it has none.
+
+    >>> import gradwright as gw
+    >>> with dual_level():
+    ...     primal, tangent = unpack_dual(make_dual(gw.tensor(3.0), gw.tensor(1.0)))
+    >>> primal, tangent
+    (tensor(3.), tensor(1.))
+    """
 
     primal: Any
     tangent: Any
@@ -168,6 +193,11 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a tensor, in the same memory and with its history, and its tangent at a level; None if it has none.
 
     Raises RuntimeError for a level that is not open.
+
+    >>> import gradwright as gw
+    >>> with dual_level():
+    ...     unpack_dual(gw.tensor(3.0)).tangent is None
+    True
     """
     duals = _level("unpack_dual", level)
     if duals is None:

@@ -23,6 +23,10 @@ def functionalize(func: F, *, remove: str = "mutations") -> F:
     it returns shares memory with nothing.
 
     Raises RuntimeError for another ``remove``.
+
+    >>> import gradwright as gw
+    >>> gw.func.functionalize(lambda x: x.clone().mul_(2))(gw.ones(2))
+    tensor([2., 2.])
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

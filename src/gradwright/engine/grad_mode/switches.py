@@ -119,7 +119,17 @@ class _Bare(_Switch):
 
 
 class no_grad(_Bare):
-    """Record nothing inside: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``."""
+    """Record nothing inside: ``with no_grad():``, ``@no_grad()`` or ``@no_grad``.
+
+    Results do not require grad, and leaves may be written in place. It holds for this thread and task, may be entered
+    again, and is left as it was found; a generator function is in it while it runs.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2, requires_grad=True)
+    >>> with gw.no_grad():
+    ...     print((x * 2).requires_grad)
+    False
+    """
 
     __slots__ = ()
 
@@ -128,7 +138,14 @@ class no_grad(_Bare):
 
 
 class enable_grad(_Bare):
-    """Record again inside a `no_grad` block (but not inside `inference_mode`)."""
+    """Record again inside a `no_grad` block (but not inside `inference_mode`); a context manager or decorator as that.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2, requires_grad=True)
+    >>> with gw.no_grad(), gw.enable_grad():
+    ...     print((x * 2).requires_grad)
+    True
+    """
 
     __slots__ = ()
 
@@ -138,7 +155,14 @@ class enable_grad(_Bare):
 
 
 class set_grad_enabled(_Switch):
-    """Switch recording on or off: from the call on, or for a ``with`` block, or as a decorator."""
+    """Switch recording on or off: from the call on, or for a ``with`` block, or as a decorator.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2, requires_grad=True)
+    >>> with gw.set_grad_enabled(False):
+    ...     print((x * 2).requires_grad)
+    False
+    """
 
     __slots__ = ("_at_call", "mode")
 
@@ -161,7 +185,18 @@ class set_grad_enabled(_Switch):
 
 
 class inference_mode(_Switch):
-    """Record nothing inside, and let no `enable_grad` switch it back on; ``inference_mode(False)`` leaves it again."""
+    """Record nothing inside, and let no `enable_grad` switch it back on; ``inference_mode(False)`` leaves it again.
+
+    Tensors that are made inside (`Tensor.is_inference`) count no writes, and are never saved for a backward pass:
+    RuntimeError where an operation that is recorded would save one.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2, requires_grad=True)
+    >>> with gw.inference_mode():
+    ...     y = x * 2
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
 
     __slots__ = ("mode",)
     mode: bool
