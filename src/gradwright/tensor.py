@@ -77,25 +77,50 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
 
     @property
     def shape(self) -> dtypes.Size:
-        """The size of each dim."""
+        """The size of each dim.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).shape
+        torch.Size([2, 3])
+        """
         return dtypes.Size(self.array.shape)
 
     @property
     def dtype(self) -> dtypes.dtype:
-        """The element type."""
+        """The element type.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).dtype
+        torch.float32
+        """
         return dtypes.of(self.array.dtype)
 
     def dim(self) -> int:
-        """How many dims it has."""
+        """How many dims it has.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).dim()
+        2
+        """
         return self.array.ndim
 
     @property
     def ndim(self) -> int:
-        """How many dims it has."""
+        """How many dims it has.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).ndim
+        2
+        """
         return self.array.ndim
 
     def numel(self) -> int:
-        """How many elements it has."""
+        """How many elements it has.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).numel()
+        6
+        """
         return self.array.size
 
     nelement = numel
@@ -105,24 +130,49 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> int | tuple[int, ...]:
-        """For each dim (or one), how many elements apart its neighbours lie in memory."""
+        """For each dim (or one), how many elements apart its neighbours lie in memory.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).stride(), gw.ones(2, 3).T.stride(0)
+        ((3, 1), 1)
+        """
         steps = strides(layout(self))
         return steps if dim is None else steps[dim]
 
     def is_contiguous(self, *, memory_format: MemoryFormat = contiguous_format) -> bool:
-        """Whether its elements lie in memory without gaps, in the order of the format: row-major by default."""
+        """Whether its elements lie in memory without gaps, in the order of the format: row-major by default.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).is_contiguous(), gw.ones(2, 3).T.is_contiguous()
+        (True, False)
+        """
         return lies_in("is_contiguous", self, memory_format)
 
     def element_size(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).element_size()
+        4
+        """
         return dtypes.of(self.array.dtype).itemsize
 
     def is_floating_point(self) -> bool:
-        """Whether its dtype is a floating-point one."""
+        """Whether its dtype is a floating-point one; complex ones are none.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).is_floating_point(), gw.ones(2, dtype=gw.int64).is_floating_point()
+        (True, False)
+        """
         return dtypes.of(self.array.dtype).is_floating_point
 
     def type(self, dtype: Any = None) -> Any:
-        """The legacy type name, such as ``torch.FloatTensor``; with a dtype, or such a class, the converted tensor."""
+        """The legacy type name, such as ``torch.FloatTensor``; with a dtype, or such a class, the converted tensor.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).type(), gw.ones(2).type(gw.int64)
+        ('torch.FloatTensor', tensor([1, 1]))
+        """
         return f"torch.{dtypes.LEGACY.get(self.dtype.name)}" if dtype is None else to_dtype(self, dtypes.named(dtype))
 
     def __len__(self) -> int:
@@ -162,14 +212,24 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     # -- its values, outside the graph --
 
     def item(self) -> int | float:
-        """Its one element as a Python number; RuntimeError if it has several."""
+        """Its one element as a Python number, without history; RuntimeError if it has several or none.
+
+        >>> import gradwright as gw
+        >>> gw.tensor([2.5]).item()
+        2.5
+        """
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
         leaves(self, "item()")
         return readable(self.array).item()
 
     def tolist(self) -> Any:
-        """Its values as nested lists of Python numbers."""
+        """Its values as nested lists of Python numbers, without history; a 0-d tensor gives a number.
+
+        >>> import gradwright as gw
+        >>> gw.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         leaves(self, "tolist()", True)
         return readable(self.array).tolist()
 
@@ -232,7 +292,15 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
            copy: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
         """Converted to a dtype, moved to a device (`gradwright.device`), or both, as another tensor is.
 
-        Its memory keeps the order that it has, unless a ``memory_format`` is named. Itself where all is so already.
+        Its memory keeps the order that it has, unless a ``memory_format`` is named. Itself where all is so already,
+        unless ``copy``. It is recorded: the gradient is converted and moved back. ``non_blocking`` makes no difference.
+
+        Raises RuntimeError for a device that is not there, TypeError for what is no dtype, device or tensor.
+
+        >>> import gradwright as gw
+        >>> x = gw.ones(2)
+        >>> x.to(gw.float64), x.to("cpu") is x
+        (tensor([1., 1.], dtype=torch.float64), True)
         """
         dtype, device, copied = destination(args, dtype, device)
         out = creation.to(self, dtype, device)
@@ -243,7 +311,12 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         return self if same else s.clone(out, memory_format=memory_format)
 
     def type_as(self, other: Tensor) -> Tensor:
-        """Converted to the dtype of ``other``."""
+        """Converted to the dtype of ``other``; itself if it has that.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).type_as(gw.tensor([1]))
+        tensor([1, 1])
+        """
         return to_dtype(self, other.array.dtype)
 
     new_zeros, new_ones, new_empty = map(_maker, (creation.zeros, creation.ones, creation.empty))
@@ -251,7 +324,12 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
 
     def new_tensor(self, data: TensorLike, *, dtype: DType = None, device: DeviceLike = None,
                    requires_grad: bool = False) -> Tensor:  # fmt: skip
-        """`tensor` of the data, in this dtype and on this device."""
+        """`tensor` of the data, in this dtype and on this device, unless others are named.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, dtype=gw.float64).new_tensor([1, 2])
+        tensor([1., 2.], dtype=torch.float64)
+        """
         if isinstance(data, TensorBase):
             creation.warn_of_copy(data, "tensor.new_tensor")
         at = device_of(self.array) if device is None else device

@@ -43,7 +43,12 @@ class Arrays:
 
     @property
     def size(self) -> Count:
-        """Called, ``x.size()`` or ``x.size(dim)``: its shape, or the size of one dim. As a number: its elements."""
+        """Called, ``x.size()`` or ``x.size(dim)``: its shape, or the size of one dim. As a number: its elements.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).size(), gw.ones(2, 3).size(1)
+        (torch.Size([2, 3]), 3)
+        """
         count = Count(self.array.size)
         count.shape = dtypes.Size(self.array.shape)
         return count
@@ -67,6 +72,10 @@ class Arrays:
 
         While the array, or a view of it, lives, each operation that saves the tensor for backward looks at all of its
         memory (0.3 ms per MB): so backward notices what was written through the array in between, and raises.
+
+        >>> import gradwright as gw
+        >>> gw.tensor([1.0, 2.0]).numpy()
+        array([1., 2.], dtype=float32)
         """
         if not force and self._is_elsewhere():
             raise TypeError(f"can't convert {device_of(self.array)} device type tensor to numpy. Use Tensor.cpu() to "

@@ -49,7 +49,12 @@ class Asked:
 
     @property
     def layout(self) -> memory_format.layout:
-        """How its entries lie in memory: ``torch.strided``."""
+        """How its entries lie in memory: ``torch.strided``.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).layout
+        torch.strided
+        """
         return memory_format.strided
 
     def storage(self) -> TypedStorage:
@@ -81,7 +86,12 @@ class Asked:
     is_shared = is_distributed
 
     def to_sparse(self, sparse_dim: int | None = None, **unused: Any) -> Any:
-        """Its entries that are not 0, a `sparse.SparseTensor` in coordinate form, which keeps the history."""
+        """Its entries that are not 0, a `sparse.SparseTensor` in coordinate form, which keeps the history.
+
+        >>> import gradwright as gw
+        >>> gw.tensor([0.0, 2.0]).to_sparse().indices()
+        tensor([[1]])
+        """
         if any(value not in (None, memory_format.sparse_coo) for value in unused.values()):
             raise NotImplementedError(f"to_sparse(): there is the coordinate form alone, but got {unused}")
         return import_module("gradwright.sparse.tensor").from_dense(self, sparse_dim)  # not loaded with the rest
@@ -127,15 +137,31 @@ class Asked:
         return False
 
     def is_signed(self) -> bool:
-        """Whether its dtype has negative numbers."""
+        """Whether its dtype has negative numbers.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).is_signed(), gw.ones(2, dtype=gw.uint8).is_signed()
+        (True, False)
+        """
         return dtypes.of(self.array.dtype).is_signed
 
     def is_same_size(self, other: Any) -> bool:
-        """Whether another tensor has the same shape."""
+        """Whether another tensor has the same shape.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).is_same_size(gw.ones(2, 1))
+        False
+        """
         return bool(self.array.shape == other.array.shape)
 
     def is_set_to(self, tensor: Any) -> bool:
-        """Whether it is the same memory as another tensor, seen in the same way."""
+        """Whether it is the same memory as another tensor, seen in the same way.
+
+        >>> import gradwright as gw
+        >>> x = gw.ones(2)
+        >>> x.is_set_to(x.detach()), x.is_set_to(x.clone())
+        (True, False)
+        """
         tensors: tuple[Any, Any] = (self, tensor)
         mine, its = ((t.data_ptr(), t.shape, t.stride()) for t in tensors)
         return bool(mine == its)
@@ -148,16 +174,31 @@ class Asked:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).itemsize
+        4
+        """
         return dtypes.of(self.array.dtype).itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """Bytes of all elements.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).nbytes
+        8
+        """
         return int(self.array.size * dtypes.of(self.array.dtype).itemsize)
 
     def ndimension(self) -> int:
-        """How many dims it has."""
+        """How many dims it has.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).ndimension()
+        2
+        """
         return int(self.array.ndim)
 
     dense_dim = ndimension
@@ -167,7 +208,12 @@ class Asked:
         return 0
 
     def dim_order(self, ambiguity_check: Any = False) -> tuple[int, ...]:
-        """Its dims from the one with the largest steps in memory to the one with the smallest."""
+        """Its dims from the one with the largest steps in memory to the one with the smallest.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, 3).dim_order(), gw.ones(2, 3).T.dim_order()
+        ((0, 1), (1, 0))
+        """
         steps = self.stride()  # type: ignore[attr-defined]
         return tuple(sorted(range(len(steps)), key=lambda d: (-steps[d], -self.array.shape[d])))
 
@@ -198,7 +244,12 @@ class Asked:
         return self if dtype is None else self.to(dtype)  # type: ignore[attr-defined]
 
     def new(self, *args: Any, **options: Any) -> Any:
-        """A tensor of this dtype and on this device: ``x.new(2, 3)`` of a size, ``x.new([1., 2.])`` of values."""
+        """A tensor of this dtype and on this device: ``x.new(2, 3)`` of a size, ``x.new([1., 2.])`` of values.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2, dtype=gw.float64).new([1.0, 2.0])
+        tensor([1., 2.], dtype=torch.float64)
+        """
         size = len(args) != 1 or isinstance(args[0], int | dtypes.Size)
         if size:
             return self.new_zeros(args[0] if args and not isinstance(args[0], int) else args or (0,))  # type: ignore[attr-defined]

@@ -112,11 +112,21 @@ class Elementwise:
         return store(self, out)
 
     def apply_(self, callable: Callable[[Any], Any]) -> Any:
-        """Replace each element by what a Python function makes of it; RuntimeError if the tensor requires grad."""
+        """Replace each element by what a Python function makes of it; RuntimeError if the tensor requires grad.
+
+        >>> import gradwright as gw
+        >>> gw.tensor([1.0, 2.0]).apply_(lambda v: v + 10)
+        tensor([11., 12.])
+        """
         return _each("apply_", callable, self)
 
     def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
-        """Replace each element by what a function makes of it and that of another tensor; not differentiable."""
+        """Replace each element by what a function makes of it and that of another tensor; not differentiable.
+
+        >>> import gradwright as gw
+        >>> gw.tensor([1.0, 2.0]).map_(gw.tensor([3.0, 4.0]), lambda a, b: a * b)
+        tensor([3., 8.])
+        """
         return _each("map_", callable, self, tensor)
 
     def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
@@ -124,7 +134,13 @@ class Elementwise:
         return _each("map2_", callable, self, x, y)
 
     def where(self: Any, condition: Tensor, other: Tensor | Number) -> Tensor:
-        """This tensor where the condition holds, ``other`` elsewhere."""
+        """This tensor where the condition holds, ``other`` elsewhere.
+
+        >>> import gradwright as gw
+        >>> x = gw.tensor([1.0, -2.0])
+        >>> x.where(x > 0, gw.zeros(2))
+        tensor([1., 0.])
+        """
         return e.where(condition, self, other)
 
     equal, isclose, allclose = c.equal, c.isclose, c.allclose

@@ -30,26 +30,52 @@ class Placed:
 
     @property
     def device(self) -> device:
-        """Where it lives."""
+        """Where it lives.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).device
+        device(type='cpu')
+        """
         return device_of(self.array)
 
     @property
     def is_cpu(self) -> bool:
-        """Whether it is on the CPU, as a NumPy array."""
+        """Whether it is on the CPU, as a NumPy array.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).is_cpu
+        True
+        """
         return device_of(self.array) == CPU
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is on a CUDA device."""
+        """Whether it is on a CUDA device.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).is_cuda
+        False
+        """
         return device_of(self.array).type == "cuda"
 
     def get_device(self) -> int:
-        """The number of its device; -1 for the CPU."""
+        """The number of its device; -1 for the CPU.
+
+        >>> import gradwright as gw
+        >>> gw.ones(2).get_device()
+        -1
+        """
         at = device_of(self.array)
         return -1 if at.index is None else at.index
 
     def cpu(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """On the CPU, as a NumPy array; itself if it is there."""
+        """On the CPU, as a NumPy array; itself if it is there.
+
+        >>> import gradwright as gw
+        >>> x = gw.ones(2)
+        >>> x.cpu() is x
+        True
+        """
         return self.to(CPU, memory_format=memory_format)
 
     def cuda(self, device: DeviceLike = None, non_blocking: bool = False, *,

@@ -276,7 +276,14 @@ class Subclasses:
             return out.requires_grad_(require_grad)
 
     def as_subclass(self, cls: Any) -> Any:
-        """The same memory and history as an instance of a class derived from Tensor."""
+        """The same memory and history as an instance of a class derived from Tensor.
+
+        >>> import gradwright as gw
+        >>> class Named(gw.Tensor):
+        ...     pass
+        >>> type(gw.ones(2).as_subclass(Named)).__name__
+        'Named'
+        """
         if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
             raise TypeError(f"as_subclass(): argument 'cls' must be a class derived from Tensor, not {cls!r}")
         return cls._of(self)  # type: ignore[attr-defined]
