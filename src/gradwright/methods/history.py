@@ -186,14 +186,7 @@ class History(TensorBase):
         replaced(self, value)
 
     def is_inference(self) -> bool:
-        """Whether it was made in `inference_mode`, so that it can never be saved for a backward pass.
-
-        >>> import gradwright as gw
-        >>> with gw.inference_mode():
-        ...     x = gw.ones(2)
-        >>> x.is_inference()
-        True
-        """
+        """Whether it was made in `inference_mode`, so that it can never be saved for a backward pass."""
         return isinstance(self._counter[0], Untracked)
 
     @property
@@ -253,13 +246,7 @@ class History(TensorBase):
         return aside(self, alias_of(self), "detach()")
 
     def detach_(self) -> Self:
-        """Cut this tensor from its history, making it a leaf. RuntimeError for a view.
-
-        >>> import gradwright as gw
-        >>> y = gw.ones(2, requires_grad=True) * 2
-        >>> y.detach_().is_leaf, y.requires_grad
-        (True, False)
-        """
+        """Cut this tensor from its history, making it a leaf. RuntimeError for a view."""
         if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         freeze(self)
