@@ -45,7 +45,7 @@ class Adafactor(Ruled):
 
     _decay, _takes_complex = "the rule's", False
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-2, beta2_decay: float = -0.8,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
                  foreach: bool | None = None, maximize: bool = False) -> None:  # fmt: skip
         if isinstance(lr, Tensor) and lr.numel() != 1:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.optim.fused import Fused
 from gradwright.optim.optimizer import check, check_kind
 from gradwright.optim.rules import average
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class Adagrad(Fused):
@@ -41,7 +44,7 @@ class Adagrad(Fused):
     tensor([0.9000])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
         check(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay,
@@ -97,7 +100,7 @@ class Adadelta(Fused):
     tensor([0.6838])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
                  maximize: bool = False, differentiable: bool = False) -> None:  # fmt: skip
         check(lr=lr)
@@ -155,7 +158,7 @@ class RMSprop(Fused):
     tensor([0.9000])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False
                  ) -> None:  # fmt: skip
@@ -213,7 +216,7 @@ class Rprop(Fused):
     tensor([0.9000])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False
                  ) -> None:  # fmt: skip

@@ -43,10 +43,11 @@ class Adam(Fused):
     tensor([0.5000, 1.5000], requires_grad=True)
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: Any = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
-                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
-                 decoupled_weight_decay: bool = False) -> None:  # fmt: skip
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float | Tensor = 0, amsgrad: bool = False, *, foreach: bool | None = None,
+                 maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+                 fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:  # fmt: skip
         tensors = {"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]}
         for name, value in tensors.items():
             if isinstance(value, Tensor):
@@ -98,8 +99,9 @@ class AdamW(Adam):
     tensor([0.8500])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: Any = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3,
+                 betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float | Tensor = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
                  fused: bool | None = None) -> None:  # fmt: skip
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
@@ -145,10 +147,10 @@ class NAdam(Fused):
     tensor([0.8944])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *,
-                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
-                 differentiable: bool = False) -> None:  # fmt: skip
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+                 capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
         check(betas, lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
@@ -209,9 +211,10 @@ class RAdam(Fused):
     tensor([0.8000])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-                 maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:  # fmt: skip
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+                 foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+                 differentiable: bool = False) -> None:  # fmt: skip
         check(betas, lr=lr, eps=eps, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
@@ -270,8 +273,8 @@ class Adamax(Fused):
     tensor([0.9000])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 2e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
         check(betas, lr=lr, eps=eps, weight_decay=weight_decay)
         super().__init__(params, {

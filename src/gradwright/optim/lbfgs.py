@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradwright.creation import zeros_like
 from gradwright.engine.grad_mode import enable_grad, no_grad
@@ -11,6 +11,9 @@ from gradwright.face.complex import view_as_real
 from gradwright.face.join import cat, split
 from gradwright.optim.idle import warn_if_idle
 from gradwright.optim.optimizer import Optimizer, check, number
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 R = TypeVar("R")
 
@@ -53,7 +56,7 @@ class LBFGS(Optimizer):
     True
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1, max_iter: int = 20, max_eval: int | None = None,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1, max_iter: int = 20, max_eval: int | None = None,
                  tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
                  line_search_fn: str | None = None) -> None:  # fmt: skip
         check(lr=lr)

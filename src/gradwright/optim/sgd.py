@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.optim.fused import Fused
 from gradwright.optim.optimizer import check, check_kind
 from gradwright.optim.rules import average
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class SGD(Fused):
@@ -38,9 +41,10 @@ class SGD(Fused):
     tensor([0.5000], requires_grad=True)
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
-                 weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
-                 differentiable: bool = False, fused: bool | None = None) -> None:  # fmt: skip
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: float | Tensor = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False,
+                 fused: bool | None = None) -> None:  # fmt: skip
         check(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
@@ -99,7 +103,7 @@ class ASGD(Fused):
     tensor([0.8000])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
                  differentiable: bool = False, capturable: bool = False) -> None:  # fmt: skip
         check(lr=lr, weight_decay=weight_decay)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.optim.optimizer import check
 from gradwright.optim.rules import Ruled, average
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class SparseAdam(Ruled):
@@ -36,8 +39,8 @@ class SparseAdam(Ruled):
             [1.0000]])
     """
 
-    def __init__(self, params: Iterable[Any], lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
-                 maximize: bool = False) -> None:  # fmt: skip
+    def __init__(self, params: Iterable[Any], lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, maximize: bool = False) -> None:  # fmt: skip
         check(betas, lr=lr, eps=eps)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 

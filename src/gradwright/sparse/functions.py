@@ -10,7 +10,7 @@ from gradwright.sparse.tensor import SparseTensor, expected
 from gradwright.tensor import Tensor
 
 
-def mm(mat1: Any, mat2: Any) -> Any:
+def mm(mat1: SparseTensor | Tensor, mat2: SparseTensor | Tensor) -> Any:
     """The product of a sparse matrix and a dense or sparse one (then sparse), or of a dense and a sparse one.
 
     Shape: (n, m) and (m, k) to (n, k). Raises TypeError if neither is sparse, RuntimeError for sizes that do not fit.
@@ -26,7 +26,7 @@ def mm(mat1: Any, mat2: Any) -> Any:
     return mat1 @ mat2
 
 
-def addmm(mat: Any, mat1: Any, mat2: Any, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
+def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Any:
     """beta mat + alpha mat1 @ mat2, of a sparse ``mat1``.
 
     >>> import gradwright as gw
@@ -38,7 +38,7 @@ def addmm(mat: Any, mat1: Any, mat2: Any, beta: Any = 1.0, alpha: Any = 1.0) -> 
     return beta * mat + alpha * (expected("sparse.addmm", mat1) @ mat2)
 
 
-def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
+def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of all entries; over dims, a sparse tensor of those indexed dims that are left, or else a `Tensor`.
 
     >>> import gradwright as gw
@@ -62,7 +62,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     return kept.coalesce()
 
 
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
+def softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
     """The softmax along an indexed dim over what is stored: what is not counts as -inf.
 
     >>> import gradwright as gw
@@ -73,7 +73,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
     return _softmax(input, dim, dtype, False)
 
 
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> SparseTensor:
+def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
     """The logarithm of `softmax`.
 
     >>> import gradwright as gw

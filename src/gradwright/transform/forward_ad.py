@@ -123,7 +123,7 @@ class dual_level(ContextDecorator):
         exit_dual_level()
 
 
-def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = None) -> Any:
     """A tensor that shows ``tensor``'s memory and moves by ``tangent`` at a level, by default the innermost.
 
     The tangent is of the tensor's shape and dtype. If it lies in memory as the tensor does, it is taken as it is, so

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.distributions import constraints
@@ -12,6 +12,9 @@ from gradwright.distributions.utils import sum_rightmost
 from gradwright.engine.base import TensorBase
 from gradwright.face.elementwise import softplus
 from gradwright.face.shape import broadcast_tensors
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 
 class _Increasing(Same):
@@ -142,7 +145,7 @@ class PowerTransform(Transform):
     codomain = constraints.positive
     bijective = True
 
-    def __init__(self, exponent: Any, cache_size: int = 0) -> None:
+    def __init__(self, exponent: Value, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent = exponent
 

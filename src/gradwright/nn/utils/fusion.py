@@ -9,6 +9,9 @@ from gradwright.creation import ones_like, zeros_like
 from gradwright.later import later
 from gradwright.nn.parameter import Parameter
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
 if not TYPE_CHECKING:
@@ -25,8 +28,9 @@ def _fused(w: Any, b: Any, rm: Any, rv: Any, eps: float, bn_w: Any, bn_b: Any, s
             Parameter(((b - rm) * factor + bn_b).to(w.dtype).detach(), b.requires_grad))  # fmt: skip
 
 
-def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any,
-                         transpose: bool = False) -> tuple[Any, Any]:  # fmt: skip
+def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                         bn_w: Tensor | None, bn_b: Tensor | None,
+                         transpose: bool = False) -> tuple[Parameter, Parameter]:  # fmt: skip
     """Weight and bias of a convolution that does what a convolution and a batch normalisation after it do.
 
     weight' = weight f and bias' = (bias - bn_rm) f + bn_b for each output channel, f = bn_w / sqrt(bn_rv + bn_eps).
@@ -42,8 +46,8 @@ def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_ep
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)
 
 
-def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any,
-                           bn_b: Any) -> tuple[Any, Any]:  # fmt: skip
+def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float,
+                           bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:  # fmt: skip
     """Weight and bias of a linear layer that does what a linear layer and a batch normalisation after it do.
 
     The formula is that of `fuse_conv_bn_weights`.

@@ -17,6 +17,9 @@ from gradwright.later import later
 from gradwright.nn.module import Module
 from gradwright.nn.utils.hooked import undone
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
     "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned",
@@ -147,7 +150,7 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask: Any) -> None:
+    def __init__(self, mask: Tensor) -> None:
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
@@ -223,7 +226,7 @@ class RandomStructured(_Amount):
 class LnStructured(RandomStructured):
     """Prunes the slices along ``dim`` of least norm of order n."""
 
-    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+    def __init__(self, amount: float, n: float | str, dim: int = -1) -> None:
         super().__init__(amount, dim)
         self.n = n
 
@@ -260,7 +263,7 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
     return module
 
 
-def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Any = None) -> Module:
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
     """Prune the entries of least magnitude, or of least importance; ``amount`` and errors as `random_unstructured`.
 
     >>> import gradwright as gw
@@ -288,7 +291,8 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
     return module
 
 
-def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> Module:
+def ln_structured(module: Module, name: str, amount: float, n: float | str, dim: int,
+                  importance_scores: Tensor | None = None) -> Module:  # fmt: skip
     """Prune the slices along ``dim`` of least norm of order n, or importance.
 
     ``amount`` as `random_unstructured`, of slices.
@@ -306,7 +310,7 @@ def ln_structured(module: Module, name: str, amount: float, n: Any, dim: int, im
     return module
 
 
-def custom_from_mask(module: Module, name: str, mask: Any) -> Module:
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune what ``mask``, of the parameter's shape, has zeros for. Returns the module.
 
     >>> import gradwright as gw

@@ -108,8 +108,8 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     return None if permutation is None else permutation.argsort()
 
 
-def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
-                         ) -> PackedSequence:  # fmt: skip
+def pack_padded_sequence(input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False,
+                         enforce_sorted: bool = True) -> PackedSequence:  # fmt: skip
     """Pack sequences that were padded.
 
     Args:
@@ -157,7 +157,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
 
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Any, Any]:  # fmt: skip
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Undo `pack_padded_sequence`: the padded sequences, in their first order, and their lengths.
 
     Args:
@@ -240,7 +240,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     return [row[:n] for row, n in zip(rows, held, strict=False)]
 
 
-def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack a list of tensors (T_k, *); the lengths must not increase, unless ``enforce_sorted`` is False.
 
     Raises RuntimeError as `pack_padded_sequence` does.

@@ -61,7 +61,7 @@ class ChainedScheduler(_Composed):
     [0.25]
     """
 
-    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
             raise ValueError(
                 f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
@@ -99,8 +99,8 @@ class SequentialLR(_Composed):
     [0.5]
     """
 
-    def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: list[int], last_epoch: int = -1
-                 ) -> None:  # fmt: skip
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int],
+                 last_epoch: int = -1) -> None:  # fmt: skip
         if not schedulers:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
         self._check(schedulers, optimizer)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradwright import creation, dtypes, random
+
+if TYPE_CHECKING:
+    from gradwright._typing import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 _CHUNK = 1024
@@ -68,7 +71,7 @@ class RandomSampler(Sampler[int]):
     """
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
-                 generator: Any = None) -> None:  # fmt: skip
+                 generator: Generator | None = None) -> None:  # fmt: skip
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -112,7 +115,7 @@ class SubsetRandomSampler(Sampler[int]):
     [2, 5]
     """
 
-    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
@@ -133,7 +136,8 @@ class WeightedRandomSampler(Sampler[int]):
     [1, 1, 1]
     """
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
+    def __init__(self, weights: Sequence[float] | Tensor, num_samples: int, replacement: bool = True,
+                 generator: Generator | None = None) -> None:  # fmt: skip
         self.num_samples = _positive("num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
