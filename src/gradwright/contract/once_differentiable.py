@@ -18,6 +18,21 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     A second derivative through it raises RuntimeError instead of being silently zero, whether or not the gradient that
     comes in requires grad.
+
+    >>> import gradwright as gw
+    >>> class Square(gw.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @gw.autograd.function.once_differentiable
+    ...     def backward(ctx, g):
+    ...         return 2 * g * ctx.saved_tensors[0]
+    >>> x = gw.tensor(3.0, requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
     """
 
     @functools.wraps(fn)

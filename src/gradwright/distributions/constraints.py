@@ -1,6 +1,15 @@
 """Sets that parameters and draws lie in. ``check`` says of each event whether it does.
 
 `gradwright.distributions.biject_to` and `transform_to` make transforms onto them.
+
+>>> import gradwright as gw
+>>> from gradwright.distributions import constraints
+>>> constraints.positive.check(gw.tensor([-1.0, 2.0]))
+tensor([False,  True])
+>>> constraints.interval(0.0, 1.0).check(gw.tensor([0.5, 2.0]))
+tensor([ True, False])
+>>> constraints.simplex.check(gw.tensor([[0.25, 0.75], [0.5, 0.75]]))
+tensor([ True, False])
 """
 
 from __future__ import annotations

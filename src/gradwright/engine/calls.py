@@ -45,6 +45,12 @@ def backward(tensors: Roots, grad_tensors: TensorBase | Sequence[TensorBase | No
     Raises:
         RuntimeError: a tensor requires no grad, a cotangent is missing or of the wrong shape, or the graph has been
             freed by an earlier pass.
+
+    >>> import gradwright as gw
+    >>> x = gw.tensor([1.0, 2.0], requires_grad=True)
+    >>> gw.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
     """
     keep = create_graph if retain_graph is None else retain_graph
     outputs = _sequence("backward", "tensors", tensors)
@@ -106,6 +112,13 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Sequence[Tens
             graph has been freed.
         IndexError, ValueError: the cotangents of a batch have no first dimension, or of different sizes, or of size 0,
             or one is None.
+
+    >>> import gradwright as gw
+    >>> x = gw.tensor(3.0, requires_grad=True)
+    >>> first, = gw.autograd.grad(x**3, x, create_graph=True)
+    >>> second, = gw.autograd.grad(first, x)
+    >>> first, second
+    (tensor(27., grad_fn=<MulBackward0>), tensor(18.))
     """
     if inputs.__class__ is dict:
         found = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,

@@ -24,6 +24,12 @@ class GradientEdge(NamedTuple):
         node: the node that the gradient goes into.
         output_nr: which of its outputs the gradient is of.
         ownership_token: what `get_gradient_edge` knows about the tensor besides; None in an edge that you make.
+
+    >>> import gradwright as gw
+    >>> x = gw.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> gw.autograd.grad(gw.autograd.graph.get_gradient_edge(y), x)
+    (tensor(6.),)
     """
 
     node: Node
@@ -118,6 +124,12 @@ def increment_version(tensor: Any) -> None:
     Values that nodes have saved of it are then known to have changed: using them is an error.
 
     Raises RuntimeError for what is neither a Tensor nor an iterable of Tensors.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2)
+    >>> gw.autograd.graph.increment_version(x)
+    >>> x._version
+    1
     """
     try:
         tensors = [tensor] if isinstance(tensor, TensorBase) else list(tensor)

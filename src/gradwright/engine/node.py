@@ -36,7 +36,17 @@ routing: ContextVar[Any] = ContextVar("routing", default=None)
 
 
 class Node:
-    """One step of the backward pass."""
+    """One step of the backward pass.
+
+    What ``grad_fn`` gives: ``name()``, ``next_functions`` (pairs of a node and which of its outputs), ``metadata``,
+    ``register_hook(hook)`` and ``register_prehook(hook)``.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2, requires_grad=True)
+    >>> node = (x * 2).sum().grad_fn
+    >>> node.name(), [parent.name() for parent, _ in node.next_functions]
+    ('SumBackward0', ['MulBackward0'])
+    """
 
     __slots__ = ("__weakref__", "_hooks", "_next", "_saved", "_seq")
 

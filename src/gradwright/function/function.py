@@ -84,6 +84,21 @@ class Function(Declarations, metaclass=FunctionMeta):
     What forward returns of an input's memory (``x.detach()``, ``from_numpy(x.numpy())``) is a view of that, and may not
     be changed in place. Of memory that others hold, such as one buffer for all calls, forward and backward hand out
     copies.
+
+    >>> import gradwright as gw
+    >>> class Square(gw.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         x, = ctx.saved_tensors
+    ...         return 2 * g * x
+    >>> x = gw.tensor(3.0, requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
     """
 
     _node_class: type[BackwardNode]

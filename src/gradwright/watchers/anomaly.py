@@ -296,6 +296,15 @@ class detect_anomaly:
 
     The innermost of several counts. Unlike PyTorch's it checks the forward pass and infinities, too, and does not warn
     that it is on.
+
+    >>> import gradwright as gw
+    >>> x = gw.tensor(-1.0, requires_grad=True)
+    >>> with gw.autograd.detect_anomaly():
+    ...     try:
+    ...         x.sqrt()
+    ...     except gw.AnomalyError as error:
+    ...         print("NaN" in str(error))
+    True
     """
 
     def __init__(self, check_nan: bool = True, check_inf: bool = True) -> None:
@@ -310,7 +319,13 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Anomaly mode on or off from the call on, or for a ``with`` block; the arguments are as in `detect_anomaly`."""
+    """Anomaly mode on or off from the call on, or for a ``with`` block; the arguments are as in `detect_anomaly`.
+
+    >>> import gradwright as gw
+    >>> with gw.autograd.set_detect_anomaly(True):
+    ...     gw.is_anomaly_enabled()
+    True
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True, check_inf: bool = True) -> None:
         self._before = _switch(Anomaly(check_nan, check_inf) if mode else None)
@@ -328,11 +343,21 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on in this thread."""
+    """Whether anomaly mode is on in this thread.
+
+    >>> import gradwright as gw
+    >>> gw.is_anomaly_enabled()
+    False
+    """
     return _current() is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode checks values: True unless it was turned on with ``check_nan=False``, as PyTorch has it."""
+    """Whether anomaly mode checks values: True unless it was turned on with ``check_nan=False``, as PyTorch has it.
+
+    >>> import gradwright as gw
+    >>> gw.is_anomaly_check_nan_enabled()
+    True
+    """
     current = _current()
     return current is None or current.check_nan

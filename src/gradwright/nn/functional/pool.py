@@ -124,11 +124,14 @@ def max_pools(n: int) -> MaxPool:
 
 
 def with_indices(pool: Callable[..., Any]) -> MaxPoolWithIndices:
-    def with_indices(input: Any, *args: Any, **kwargs: Any) -> Any:
+    def with_indices(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         return pool(input, *args, **{**kwargs, "return_indices": True})
 
     with_indices.__name__ = with_indices.__qualname__ = f"{pool.__name__}_with_indices"
-    with_indices.__doc__ = f"`{pool.__name__}` with ``return_indices=True``: values and their places."
+    with_indices.__doc__ = f"""`{pool.__name__}` with ``return_indices=True``: values and their places, of int64.
+
+Places are counted in row-major order within a plane. Arguments and errors are those of `{pool.__name__}`.
+"""
     return with_indices
 
 

@@ -31,7 +31,21 @@ if not TYPE_CHECKING:
 
 
 class BasePruningMethod(ABC):
-    """A way to choose what is pruned: `compute_mask`. Its instances are hooks before the calls of a module."""
+    """A way to choose what is pruned: `compute_mask`. Its instances are hooks before the calls of a module.
+
+    >>> import gradwright as gw
+    >>> from gradwright.nn.utils import prune
+    >>> class EveryOther(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = gw.nn.Linear(4, 1)
+    >>> _ = EveryOther.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1., 0., 1.]])
+    """
 
     PRUNING_TYPE: str
     _tensor_name: str

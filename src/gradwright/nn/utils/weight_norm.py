@@ -53,13 +53,28 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     `nn.utils.parametrizations.weight_norm` computes it whenever it is asked for; use that in new programs. ``dim``:
     each slice along this dim has a length of its own; with None there is one.
+
+    >>> import gradwright as gw
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = gw.nn.utils.weight_norm(gw.nn.Linear(2, 3))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (torch.Size([3, 1]), torch.Size([3, 2]))
     """
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Undo `weight_norm`: the weight is one parameter again. ValueError if there is none."""
+    """Undo `weight_norm`: the weight is one parameter again. ValueError if there is none.
+
+    >>> import gradwright as gw
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = gw.nn.utils.remove_weight_norm(gw.nn.utils.weight_norm(gw.nn.Linear(2, 2)))
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
+    """
     if not undone(module, lambda hook: isinstance(hook, WeightNorm) and hook.name == name):
         raise ValueError(f"weight_norm of '{name}' not found in {module}")
     return module

@@ -95,6 +95,15 @@ def check_derivatives(op: Op, sample: Sample, *, order: int = 3, tolerance: floa
     along a random direction in each input. ``tolerance`` is relative to the largest entry, and absolute below 1.
 
     Raises AssertionError naming the operation, the sample, the order and the input.
+
+    >>> import gradwright as gw
+    >>> from gradwright.op import A, Sample
+    >>> @gw.op(samples=[Sample(A(3))])
+    ... def cube(xp, x):
+    ...     return x * x * x
+    >>> cube.vjp(x=lambda xp, g, x: 3 * g * x * x)
+    <op cube(x)>
+    >>> check_derivatives(cube, cube.samples[0])
     """
     arrays, static = draw(sample, dtype=dtype)
     rows = footing(op, arrays, static, order)
