@@ -227,14 +227,6 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     which are indices and masks: while you hold the array, each operation that saves the tensor looks at all of it.
 
     Raises TypeError for anything else, and for arrays of a dtype that tensors do not have.
-
-    >>> import gradwright as gw
-    >>> import numpy as np
-    >>> array = np.array([1.0, 2.0])
-    >>> x = gw.from_numpy(array)
-    >>> array[0] = 5.0
-    >>> x
-    tensor([5., 2.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {kind(ndarray)})")

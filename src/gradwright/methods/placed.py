@@ -59,12 +59,7 @@ class Placed:
         return device_of(self.array).type == "cuda"
 
     def get_device(self) -> int:
-        """The number of its device; -1 for the CPU.
-
-        >>> import gradwright as gw
-        >>> gw.ones(2).get_device()
-        -1
-        """
+        """The number of its device; -1 for the CPU."""
         at = device_of(self.array)
         return -1 if at.index is None else at.index
 

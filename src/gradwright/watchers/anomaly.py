@@ -343,21 +343,11 @@ def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether anomaly mode is on in this thread.
-
-    >>> import gradwright as gw
-    >>> gw.is_anomaly_enabled()
-    False
-    """
+    """Whether anomaly mode is on in this thread."""
     return _current() is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """Whether anomaly mode checks values: True unless it was turned on with ``check_nan=False``, as PyTorch has it.
-
-    >>> import gradwright as gw
-    >>> gw.is_anomaly_check_nan_enabled()
-    True
-    """
+    """Whether anomaly mode checks values: True unless it was turned on with ``check_nan=False``, as PyTorch has it."""
     current = _current()
     return current is None or current.check_nan
