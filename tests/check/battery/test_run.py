@@ -302,4 +302,18 @@ def test_with_which_sample_it_is_right_is_said():
             return g.flip(-1).cumsum(-1).flip(-1)
 
     found = {f.check: f for f in examine(subject_of(Total)).findings}
-    assert found["first order"].sentence.endswith("It is right with x: float64 (5,)")
+    assert found["first order"].sentence.endswith("It is wrong with x: float64 (3, 4), and right with x: float64 (5,)")
+
+    class Row(Total):
+        """Right with rows alone."""
+
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum(-1)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.expand(5) * 2 if g.dim() == 0 else g[:, None].expand(-1, 4)
+
+    found = {f.check: f for f in examine(subject_of(Row)).findings}
+    assert found["first order"].sentence.endswith("It is wrong with x: float64 (5,), and right with x: float64 (3, 4)")

@@ -52,3 +52,14 @@ def test_what_rounding_left_of_terms_that_cancel_is_linear_enough():
     """A correlation of two observations is 1 or -1, whatever they are."""
     x = gradwright.tensor([[0.3, -1.2], [0.9, 1.1], [2.0, 0.4]], dtype=gradwright.float64, requires_grad=True)
     assert gradwright.autograd.diagnose(gradwright.corrcoef, x).verdict == "VERIFIED"
+
+
+def test_rounding_to_a_shorter_dtype_is_no_matter_of_grad_output():
+    half = lambda g, x: (g.half() * (2 * x).half()).to(x.dtype)
+    found = gradwright.autograd.diagnose(function(lambda x: x * x, half), t(5))
+    assert (found.verdict, found.reason) == ("WRONG", "small error")
+
+
+def test_a_clamped_gradient_of_a_flat_forward_is_a_surrogate():
+    found = gradwright.autograd.diagnose(function(lambda x: x.sign(), lambda g, x: g.clamp(-1, 1)), t(5))
+    assert found.reason == "surrogate"

@@ -24,6 +24,14 @@ def test_a_term_whose_constant_depends_on_the_inputs_is_not_told():
     assert [h.name for h in found.hypotheses] == ["small error"]
 
 
+def test_a_constant_that_counts_entries_of_a_kind_is_not_told():
+    """The mean of the positive ones: how many there are is no constant, though moving them a little leaves it so."""
+    x = gw.tensor([0.5, -1.1, 0.9, 1.3, -0.4, 0.8, 1.7], dtype=gw.float64, requires_grad=True)
+    mean = lambda x: x.relu().sum() / (x > 0).sum()
+    found = diagnose(function(mean, lambda g, x: g * (x > 0) / x.numel()), x)
+    assert "factor" not in [h.name for h in found.hypotheses]
+
+
 def test_a_constant_that_holds_is_told():
     found = diagnose(function(lambda x: x.exp(), lambda g, x: g * x.exp() * 0.37 - g * x * 0.0), t(1))
     assert found.hypotheses[0].name == "factor"

@@ -45,6 +45,8 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
      "work on x.clone(), or declare the change with ctx.mark_dirty(x) and return x"),
     (r"changed its grad_output in place", "inputs unchanged", "changed grad_output",
      "work on grad_output.clone(): other parts of the graph share its memory"),
+    (r"backward changed saved_tensors\[\d+\] in place", "inputs unchanged", "changed saved tensor",
+     "work on a clone() of the saved tensor"),
     (r"needed for gradient computation has been modified|was (changed|modified) in.?place since|saved .*changed",
      "runs", "changed saved tensor", "do not change in place what is saved for backward: save a clone()"),
     (r"incorrect number of gradients|returns? \d+ gradients?|gradients.* but forward takes", "runs",

@@ -34,7 +34,7 @@ BLANKS = 40
 """How many, if some run but give nothing but zeros."""
 MORE = 10
 """How many more, to find a larger one."""
-_PLAIN = ("changed input", "changed grad_output", "mark_dirty", "number of gradients")
+_PLAIN = ("changed input", "changed saved tensor", "changed grad_output", "mark_dirty", "number of gradients")
 """What is wrong whatever a Function is called with."""
 _SLIPS = (AttributeError, NameError, ImportError)
 """What backward raises for what is written there, and not for its inputs."""

@@ -128,8 +128,8 @@ def _findings(
             if diagnosis is not None:
                 precision = next((a.array.dtype.name for a in lab.call.args if a.grad), "")
                 diagnoses.append({**diagnosis.as_dict(), "sample": str(lab.call), "dtype": precision})
-            if _bad(one) and name in _ORDERS and right:
-                one = replace(one, sentence=f"{one.sentence}. It is right with {right[-1].call}")
+            if _bad(one) and name in _ORDERS:
+                one = _told_where_right(one, lab, right or _right(name, check, labs, lab))
             if _rank(one) >= _rank(found.get(one.check, one)):
                 found[one.check] = one
             if _bad(one):
@@ -137,6 +137,19 @@ def _findings(
             right += [lab] if one.outcome is Outcome.PASS else []
         found.setdefault(name, replace(skipped(_ABSENT.get(name, "see the failure")), check=name))
     return tuple(found[n] for n in checks), tuple(diagnoses)
+
+
+def _right(name: str, check: Callable[[Lab], Any], labs: Sequence[Lab], wrong: Lab) -> list[Lab]:
+    """Those of the other samples with which it is right."""
+    others = (lab for lab in _fit(labs, name) if lab is not wrong)
+    return [lab for lab in others if _made(name, check, lab)[0].outcome is Outcome.PASS]
+
+
+def _told_where_right(found: Finding, lab: Lab, right: Sequence[Lab]) -> Finding:
+    """A finding about a derivative that is wrong with one sample, and with others is not."""
+    if not right:
+        return found
+    return replace(found, sentence=f"{found.sentence}. It is wrong with {lab.call}, and right with {right[-1].call}")
 
 
 def _bad(f: Finding) -> bool:

@@ -103,6 +103,8 @@ def clipped(r: Residual, c: Context) -> Hypothesis | None:
     """Backward limits the size of the gradient."""
     if (r.usable & ~np.isfinite(r.analytic)).any():
         return None  # it limits nothing
+    if r.wrong.any() and not r.numeric[r.wrong.any(1)].any():
+        return None  # nothing that could be limited
     mend = f"return the gradient as it is, and clip where the gradients are used; {MEANT}"
     limit = float(np.abs(r.analytic[r.sound]).max(initial=0.0))
     size = np.abs(r.analytic)

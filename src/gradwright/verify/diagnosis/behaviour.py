@@ -9,6 +9,7 @@ from gradwright.verify.diagnosis.context import Context
 from gradwright.verify.diagnosis.probes import overlapping
 from gradwright.verify.diagnosis.records import Hypothesis
 from gradwright.verify.diagnosis.residual import Residual
+from gradwright.verify.diagnosis.scaling import NEARLY, nearly
 
 TELLING = 1e-6
 """How large a part of the gradient an experiment must move to mean anything."""
@@ -165,6 +166,10 @@ def cotangent(r: Residual, c: Context) -> Hypothesis | None:
             "multiply every term by grad_output",
         )
     enough = telling(c)
+    if max(p.at_random, p.at_large) < NEARLY and nearly(r, c) is not None:
+        return None  # rounding to a shorter dtype does so
+    if r.wrong.any() and not r.numeric[r.wrong.any(1)].any():
+        return None  # where forward is flat there is no gradient, linear or not
     if p.at_random > enough:
         return Hypothesis(
             "cotangent ignored",

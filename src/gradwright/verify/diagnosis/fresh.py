@@ -35,14 +35,22 @@ def on_fresh_inputs(c: Context, found: Sequence[Hypothesis]) -> list[Hypothesis]
     """
     if not any(h.name in FITTED for h in found):
         return [*found]
-    there = _elsewhere(c)
-    return [kept for h in found if (kept := h if h.name not in FITTED else _held(h, there)) is not None]
+    near = _elsewhere(c, mixed=False)
+    mixed = _elsewhere(c, mixed=True) if any(h.name in FITTED and h.name != "region" for h in found) else None
+    kept = []
+    for h in found:
+        held = h if h.name not in FITTED else _held(h, near if h.name == "region" else mixed or near)
+        kept += [held] if held is not None else []
+    return kept
 
 
-def _elsewhere(c: Context) -> Context | None:
-    """The same with each entry of the inputs moved by up to a quarter of it."""
+def _elsewhere(c: Context, mixed: bool) -> Context | None:
+    """The same with each entry of the inputs moved by up to a quarter of it; ``mixed``: and drawn from all of them."""
     random = np.random.default_rng(17)
-    points = [(a * random.uniform(0.75, 1.25, a.shape)).astype(a.dtype) for a in map(_array, c.case.varied)]
+    points = [_array(x) for x in c.case.varied]
+    if mixed:
+        points = [random.choice(a.reshape(-1), a.shape) if a.size else a for a in points]
+    points = [(a * random.uniform(0.75, 1.25, a.shape)).astype(a.dtype) for a in points]
     try:
         case = Case(c.case.func, c.case.elsewhere(points).inputs, c.case.arguments)
         if not case.differentiable or [s for s, _ in case.shapes] != [s for s, _ in c.case.shapes]:

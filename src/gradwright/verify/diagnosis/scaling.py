@@ -150,8 +150,8 @@ def nearly(r: Residual, c: Context) -> Hypothesis | None:
         "small error",
         f"the gradient of `{r.name}` is nearly right: it is off by at most {off / scale:.1g} of its largest entry",
         1.0,
-        "look for a constant with too few digits, an eps that only one of forward and backward has, or an "
-        "approximation in place of the formula",
+        "look for a constant with too few digits, an eps that only one of forward and backward has, a conversion to a "
+        "shorter dtype, or an approximation in place of the formula",
         r.name,
     )
 
