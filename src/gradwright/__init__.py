@@ -24,6 +24,7 @@ from gradwright import special as special
 from gradwright import xp as xp
 from gradwright._reference import FAMILIES as _FAMILIES
 from gradwright._reference import attach as _attach
+from gradwright._reference import methods as _methods
 from gradwright.backends.devices import device as device
 from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
@@ -229,6 +230,7 @@ __all__ = [
 ]  # fmt: skip
 
 _attach(globals(), *_FAMILIES)
+_attach(_methods(Tensor), "methods", "written")
 _keep_large_buffers()
 _await_einops()
 if "IPython" in _sys.modules:

@@ -22,9 +22,14 @@ def texts(family: str) -> dict[str, str]:
         return dict(text.split("\n", 1) for text in file.read().removeprefix("@").split("\n@"))
 
 
+def methods(cls: type | None) -> dict[str, Any]:
+    """What a class has, its own and what it inherits, by name."""
+    return {name: found for part in reversed(getattr(cls, "__mro__", ())) for name, found in vars(part).items()}
+
+
 def attach(scope: Mapping[str, Any], *families: str) -> None:
     """Join the texts of these families to the docstrings of the functions that ``scope``, a module's names, has."""
-    tensor = scope.get("Tensor")
+    written = methods(scope.get("Tensor"))
     for name, text in [pair for family in families for pair in texts(family).items()]:
         function = scope.get(name)
         about = getattr(function, "__doc__", None)
@@ -34,5 +39,5 @@ def attach(scope: Mapping[str, Any], *families: str) -> None:
             about = about.replace("\n    ", "\n")
         facts, _, example = text.partition(">>> ")
         facts = f"{facts}\n" if facts else ""
-        written = f"In place: `Tensor.{name}_`.\n\n" if hasattr(tensor, f"{name}_") else ""
-        function.__doc__ = f"{about.rstrip()}\n\n{facts}{written}>>> import gradwright as gw\n>>> {example}"
+        form = f"In place: `Tensor.{name}_`.\n\n" if f"{name}_" in written else ""
+        function.__doc__ = f"{about.rstrip()}\n\n{facts}{form}>>> import gradwright as gw\n>>> {example}"

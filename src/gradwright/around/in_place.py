@@ -22,7 +22,7 @@ def _written(name: str) -> Callable[..., Any]:
         return method(input, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = method.__doc__
+    call.__doc__ = method.__doc__ and method.__doc__.partition("\n\n>>> ")[0]
     vars(call)["__wrapped__"] = method  # whose signature it has
     return call
 
