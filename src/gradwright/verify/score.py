@@ -166,13 +166,21 @@ entry is how many were found, of how many that the checker says something of. Th
 did, the checker would be counted as saying nothing.
 
 - **differences**: finite differences, as in `gradcheck` and `gradwright check`, first order;
-- **second witness**: the engine's own derivative of the formula (`gradwright.verify.second_witness`);
+- **second witness**: the engine's own derivative of the formula (`gradwright.verify.second_witness`), which serves
+  `gradwright check` and `diagnose`, too;
 - **random directions**: two of them (`gradwright.verify.sampled`);
 - **proof**: ball arithmetic at points (`gradwright.verify.prove`), which takes errors below 2e-15 for those of doubles.
 
 `gradwright check` on the 30 Functions of `examples/right_functions.py`, with a factor planted in what backward returns
 first: of size 1e-6 all 30 are found; of size 1e-10 the 26 for which the second witness speaks. The other four compute
-in NumPy or on complex numbers, change their inputs or draw random numbers.
+in NumPy or on complex numbers, change their inputs or draw random numbers. How small an error would have been found of
+your own functions stands in the column *seen* of its table.
+
+**False alarms.** None on those 30 Functions. On 664 operations, modules and optimisers of PyTorch's databases, up to 5
+samples of each in float64 and complex128, `diagnose`, `gradcheck`, `gradgradcheck` and `sampled` were run 12,410 times.
+42 raise an alarm, and in each of them backward does say something untrue, here as in PyTorch: 33 are of `max_unpool`
+with indices that occur twice, of which forward keeps one value and backward gives both a gradient; 9 are of second
+derivatives that are nan, of masked reductions in which nothing is left and of norms at 0.
 
 """
 

@@ -33,10 +33,11 @@ def on_fresh_inputs(c: Context, found: Sequence[Hypothesis]) -> list[Hypothesis]
     Of one about a region that is found again with another constant, what is left is the region. Where the function
     cannot be measured with others, those are left that have no constant.
     """
-    if not any(h.name in FITTED for h in found):
+    fitted = {h.name for h in found} & FITTED.keys()
+    if not fitted:
         return [*found]
-    near = _elsewhere(c, mixed=False)
-    mixed = _elsewhere(c, mixed=True) if any(h.name in FITTED and h.name != "region" for h in found) else None
+    mixed = _elsewhere(c, mixed=True) if fitted != {"region"} else None  # which may leave nothing in a region
+    near = _elsewhere(c, mixed=False) if mixed is None or "region" in fitted else None
     kept = []
     for h in found:
         held = h if h.name not in FITTED else _held(h, near if h.name == "region" else mixed or near)
