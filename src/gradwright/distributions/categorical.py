@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes, random
 from gradwright.creation import arange, eye
@@ -18,6 +18,9 @@ from gradwright.face.scatter import gather
 from gradwright.face.shape import broadcast_tensors
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.special import gammaln as lgamma
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 _CHANCES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -39,7 +42,8 @@ class Categorical(Distribution):
     arg_constraints = _CHANCES
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: Any = None, logits: Any = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
         self._given = either(probs, logits)
         param = probs if logits is None else logits
         if param.ndim < 1:
@@ -120,7 +124,8 @@ class OneHotCategorical(OfCategorical):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
         self._of(Categorical(probs, logits, validate_args), validate_args)
 
     mean = property(lambda self: self.probs)
@@ -180,7 +185,7 @@ class Multinomial(OfCategorical):
     tensor([1., 1.])
     """
 
-    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None,
+    def __init__(self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported: expected an int, but got "

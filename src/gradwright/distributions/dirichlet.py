@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import ExponentialFamily
@@ -13,6 +13,9 @@ from gradwright.face.join import stack
 from gradwright.nn.functional.sparse import one_hot
 from gradwright.special import digamma, xlogy
 from gradwright.special import gammaln as lgamma
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor, Value
 
 
 class Dirichlet(ExponentialFamily):
@@ -32,7 +35,7 @@ class Dirichlet(ExponentialFamily):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self._keep(1, concentration=concentration)
@@ -82,7 +85,7 @@ class Beta(ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
         both = stack(broadcast_all(concentration1, concentration0), -1)
         self._keep(_dirichlet=Dirichlet(both, validate_args))
         super().__init__(both.shape[:-1], validate_args=validate_args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.distributions import constraints, draws
@@ -14,6 +14,9 @@ from gradwright.distributions.transformed_distribution import TransformedDistrib
 from gradwright.distributions.transforms import AffineTransform, ExpTransform
 from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.face.elementwise import where
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 _PLACE = {"loc": constraints.real, "scale": constraints.positive}
 
@@ -35,7 +38,7 @@ class Cauchy(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, loc=loc, scale=scale)
 
     mean = property(lambda self: self.loc.new_full(self.loc.shape, math.nan))
@@ -73,7 +76,7 @@ class HalfCauchy(Folded):
     tensor(inf)
     """
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: self.scale.new_full(self.scale.shape, math.inf))
@@ -97,7 +100,7 @@ class Laplace(Distribution):
     support = constraints.real
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, loc=loc, scale=scale)
 
     mean = mode = property(lambda self: self.loc)
@@ -137,7 +140,7 @@ class Uniform(Distribution):
 
     has_rsample = True
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: Value, high: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, low=low, high=high)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.creation import arange, tensor
@@ -25,6 +25,9 @@ from gradwright.face.reduce import norm
 from gradwright.face.shape import broadcast_shapes
 from gradwright.special import digamma, multigammaln
 from gradwright.special import gammaln as lgamma
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor, Value
 
 
 def _count(n: int, like: Any) -> Any:
@@ -52,8 +55,8 @@ class Wishart(OfCovariance, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, df: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(self, df: Value, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:  # fmt: skip
         name, value = self._matrix(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
                                    scale_tril=scale_tril)  # fmt: skip
         df = df if isinstance(df, TensorBase) else tensor(df, dtype=value.dtype, device=value.device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.creation import eye
 from gradwright.distributions import constraints, draws
@@ -15,6 +15,9 @@ from gradwright.face.algebra.lapack import cholesky_inverse
 from gradwright.face.algebra.solve import solve_triangular
 from gradwright.face.diagonal import diag_embed
 from gradwright.face.shape import broadcast_shapes, broadcast_tensors
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 COVARIANCE = {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
               "scale_tril": constraints.lower_cholesky}  # fmt: skip
@@ -85,8 +88,8 @@ class MultivariateNormal(OfCovariance):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None, scale_tril: Any = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
+                 scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:  # fmt: skip
         if loc.ndim < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, value = self._matrix(covariance_matrix=covariance_matrix, precision_matrix=precision_matrix,
@@ -137,7 +140,7 @@ class LowRankMultivariateNormal(Distribution):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, loc: Any, cov_factor: Any, cov_diag: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.ndim < 1:
             raise ValueError("loc must be at least one-dimensional.")
         n = loc.shape[-1]

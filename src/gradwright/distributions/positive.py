@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.distributions import constraints, draws
 from gradwright.distributions.distribution import Distribution, ExponentialFamily
@@ -15,6 +15,9 @@ from gradwright.distributions.utils import EULER, broadcast_all
 from gradwright.face.elementwise import where
 from gradwright.special import digamma
 from gradwright.special import gammaln as lgamma
+
+if TYPE_CHECKING:
+    from gradwright._typing import Value
 
 
 class Exponential(ExponentialFamily):
@@ -34,7 +37,7 @@ class Exponential(ExponentialFamily):
     support = constraints.nonnegative
     has_rsample = True
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, rate=rate)
 
     mean = stddev = property(lambda self: self.rate.reciprocal())
@@ -72,7 +75,7 @@ class Pareto(TransformedDistribution):
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
-    def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: Value, alpha: Value, validate_args: bool | None = None) -> None:
         scale, alpha = broadcast_all(scale, alpha)
         self._keep(scale=scale, alpha=alpha)
         super().__init__(Exponential(alpha, validate_args), [ExpTransform(), AffineTransform(0, scale)], validate_args)
@@ -194,7 +197,7 @@ class GeneralizedPareto(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
 
-    def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: Value, scale: Value, concentration: Value, validate_args: bool | None = None) -> None:
         self._hold(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)

@@ -300,7 +300,12 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """log(1 + e**(beta x)) / beta; the line y = x where beta x > threshold."""
+    """log(1 + e**(beta x)) / beta; the line y = x where beta x > threshold.
+
+    >>> import gradwright as gw
+    >>> gw.nn.functional.softplus(gw.tensor([-1000.0, 0.0, 1000.0]))
+    tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
+    """
     x = tensor_arg("softplus", input)
     if dtypes.kind(x.array.dtype) != "f":
         raise NotImplementedError(f"softplus(): not implemented for {x.dtype}; expected a floating-point tensor")

@@ -7,7 +7,7 @@ pass through a recorded one goes forward.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import wrap
@@ -30,6 +30,9 @@ from gradwright.transform.given_tensors import (
 from gradwright.transform.jacobians import bases
 from gradwright.transform.transpose import zeros
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 _MODES = ("forward-mode", "reverse-mode")
 
 _recording = inference_mode(False)
@@ -37,7 +40,8 @@ _recording = inference_mode(False)
 
 
 @_recording
-def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
     """The value of ``func`` at the inputs, and the product v'J with its Jacobian there.
 
     Args:
@@ -74,7 +78,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 @_recording
-def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
     """The value of ``func`` at the inputs, and the product Jv with its Jacobian there.
 
     It takes two backward passes: the gradient by one cotangent is recorded, and differentiated by that.
@@ -103,7 +108,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 @_recording
-def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vhp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
     """The value of a function with one number for its value, and the product v'H with its Hessian.
 
     Args:
@@ -125,7 +131,8 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 @_recording
-def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
     """The value of a function with one number for its value, and the product Hv with its Hessian.
 
     As H is symmetric it equals `vhp`, which takes one backward pass less; arguments, results and errors are the same.
@@ -142,7 +149,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def jacobian(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Tensor | tuple[Tensor, ...],
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -189,7 +196,7 @@ def jacobian(
 
 def hessian(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Tensor | tuple[Tensor, ...],
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,

@@ -26,6 +26,9 @@ from gradwright.viz.walk import alone, walked
 from gradwright.watchers.profiler.table import in_bytes
 
 if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
+if TYPE_CHECKING:
     from gradwright.viz.records import Graph, GraphNode, Saved
 
 SCRIPTS = ["data.js", "place.js", "draw.js", "view.js", "panel.js", "outline.js", "play.js", "main.js"]
@@ -44,7 +47,7 @@ def explore(tensors: Any, path: None = None, *, params: Any = None, grad_outputs
 def explore(tensors: Any, path: str | os.PathLike[str], *, params: Any = None, grad_outputs: Any = None,
             play: bool = True, title: str | None = None) -> Path: ...  # fmt: skip
 def explore(
-    tensors: Any,
+    tensors: Tensor | Sequence[Tensor],
     path: str | os.PathLike[str] | None = None,
     *,
     params: Any = None,

@@ -163,7 +163,7 @@ def _html_cell(layer: Layer, column: int, text: str) -> str:
     return tag("td", text.lstrip(), style=_align(column) + indent, title=title)
 
 
-def summary(module: Any, *inputs: Any, **keywords: Any) -> Summary:
+def summary(module: Module, *inputs: Any, **keywords: Any) -> Summary:
     """Call a module, and tell of each layer what it returned, what it holds, and what it keeps for backward.
 
     The module is called once, as ``module(*inputs, **keywords)``, in the mode that it is in, with recording on; what it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gradwright.pages.numbers import cuts, numbers
 from gradwright.viz.records import Graph
 from gradwright.viz.walk import walked
 from gradwright.watchers.path_of_values import retained_kept
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 CELLS = 256
 """So many entries of a gradient are kept at most."""
@@ -101,7 +104,8 @@ class Play:
         return "\n".join([*lines, *([self.stopped] if self.stopped else [])])
 
 
-def play(tensors: Any, grad_outputs: Any = None, *, params: Any = None, accumulate: bool = False) -> Play:
+def play(tensors: Tensor | Sequence[Tensor], grad_outputs: Any = None, *, params: Any = None,
+         accumulate: bool = False) -> Play:  # fmt: skip
     """Run a backward pass and record it.
 
     The graph is kept (``retain_graph=True``), and no ``.grad`` is changed unless ``accumulate``. The backwards of

@@ -179,7 +179,7 @@ class Row(NamedTuple):
     missing: bool = False
 
 
-def plot_gradients(module: Any, *, figure: Any = None) -> Any:
+def plot_gradients(module: Module, *, figure: Any = None) -> Any:
     """Draw how large the gradients of a module's parameters are, after a backward pass.
 
     A row for each parameter, in order. On the left how the sizes of the entries are distributed, on a logarithmic

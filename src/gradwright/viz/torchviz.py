@@ -6,8 +6,8 @@ A tensor is a node of its own where it was asked for (green), is the base of a v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright.engine.base import TensorBase
 from gradwright.engine.node import AccumulateGrad, Node
@@ -21,15 +21,17 @@ from gradwright.pages.markup import printable
 from gradwright.viz.saved import called
 from gradwright.viz.walk import alone
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 _NODE = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10", "ranksep": "0.1", "height": "0.2",
          "fontname": "monospace"}  # fmt: skip
 _ROW = 0.15
 """The size of the picture, in inches, for each of its nodes and edges, if it is more than 12."""
 
 
-def make_dot(
-    var: Any, params: Any = None, show_attrs: bool = False, show_saved: bool = False, max_attr_chars: int = 50
-) -> Any:
+def make_dot(var: Tensor | Sequence[Tensor], params: Any = None, show_attrs: bool = False, show_saved: bool = False,
+             max_attr_chars: int = 50) -> Any:  # fmt: skip
     """The graph of tensors as torchviz 0.0.3 draws it.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.contract.containers import paths, take_apart
 from gradwright.engine.base import TensorBase
@@ -23,12 +23,15 @@ from gradwright.viz.shapes import UNKNOWN, Shapes, meta
 from gradwright.viz.trace import Note, Stop, lost, magnitude, notes
 from gradwright.watchers.why_none import why_none
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 _NOTHING = Note(None, None)
 _ENDS = (Cut, NotDifferentiable)
 """Nodes that lead on, but let no gradient through."""
 
 
-def graph(tensors: Any, params: Any = None, saved: bool = True) -> Graph:
+def graph(tensors: Tensor | Sequence[Tensor], params: Any = None, saved: bool = True) -> Graph:
     """The graph of tensors as records: see `Graph`, which draws it, too.
 
     Args:

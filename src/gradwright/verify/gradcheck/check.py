@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,13 +29,16 @@ from gradwright.verify.numeric.differences import restored
 from gradwright.verify.numeric.jacobian import Subject, parameters, tensors
 from gradwright.verify.numeric.on_host import on_host
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 QUICK = 0.1
 """How many seconds a check may take whose failure is diagnosed at once; a diagnosis takes some ten times as long."""
 
 
 def gradcheck(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Tensor | Sequence[Any],
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -118,8 +121,8 @@ def gradcheck(
 
 def gradgradcheck(
     func: Callable[..., Any],
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs: Tensor | Sequence[Any],
+    grad_outputs: Tensor | Sequence[Tensor] | None = None,
     *,
     eps: float | None = None,
     atol: float | None = None,
