@@ -3,7 +3,7 @@
 With its first and second derivative it is an operation for tensors of any shape, float32 and float64: one pass through
 memory where the same from gradwright's own operations takes three, and three more for the gradient. Prints the
 checkers' verdicts, the largest difference to those operations, and how long a million entries take. Needs a C++
-compiler and nanobind: pip install "gradwright[cpp]".
+compiler and nanobind: pip install nanobind.
 """
 
 import math

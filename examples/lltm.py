@@ -2,7 +2,7 @@
 
 `LLTM` is its forward and backward as a Function; lltm.cpp has the same in C++, built when it is first asked for. Prints
 the checkers' verdicts on both, the largest difference of their values, gradients and second derivatives, and how long
-a step with its gradient takes in each. Needs a C++ compiler and nanobind: pip install "gradwright[cpp]".
+a step with its gradient takes in each. Needs a C++ compiler and nanobind: pip install nanobind.
 """
 
 import math

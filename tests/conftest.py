@@ -62,6 +62,15 @@ def pytest_report_header() -> str:
     return f"torch: {version}" if version else "torch: not installed, comparisons with it are skipped"
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was skipped for want of PyTorch, in a line: with ``-q`` there is no header."""
+    if torch_version() is None:
+        skipped = terminalreporter.stats.get("skipped", ())
+        for_torch = sum("torch" in str(report.longrepr) for report in skipped)
+        terminalreporter.write_line(f"{for_torch:,} of {len(skipped):,} skipped tests compare with PyTorch, which is "
+                                    'not installed: .venv/bin/pip install -e ".[oracle]" brings it')  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def torch() -> ModuleType:
     """PyTorch, on one thread. Skips the test if it is not installed; fails if it is installed but broken."""

@@ -1,6 +1,7 @@
 """gradwright: write your own derivatives and trust them.
 
-An autograd engine with PyTorch's names and contract on NumPy; ``import gradwright as torch`` is often enough.
+An autograd engine with PyTorch's names and contract on NumPy. ``gradwright run script.py`` runs a program that imports
+torch as it is; one that takes all from that one name may begin with ``import gradwright as torch``.
 """
 
 # First, so that the name `tensor` ends up creation's function and not the module.
@@ -84,7 +85,7 @@ from gradwright.watchers.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from gradwright.watchers.anomaly import set_anomaly_enabled as set_anomaly_enabled
 from gradwright.xp.creation import from_dlpack as from_dlpack
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 newaxis = None
 bool = _dtypes.boolean

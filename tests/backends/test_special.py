@@ -28,5 +28,18 @@ def test_arrays_of_another_library_come_back_as_its_own() -> None:
 
 def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(ImportError, match="erf needs SciPy: pip install scipy"):
-        Special().erf(np.ones(2))
+    with pytest.raises(ImportError, match="erfinv needs SciPy: pip install scipy"):
+        Special().erfinv(np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["erf", "erfc"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_without_scipy_there_is_the_error_function(monkeypatch: pytest.MonkeyPatch, name: str, dtype: type) -> None:
+    scipy_special = pytest.importorskip("scipy.special")
+    x = np.array([-np.inf, -30, -1.5, -0.0, 1e-300, 0.3, 2, 6, 26, np.inf, np.nan], dtype)
+    expected = getattr(scipy_special, name)(x)
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    for given, due in ((x, expected), (x[5], expected[5]), (x[:0], expected[:0])):
+        found = getattr(Special(), name)(given)
+        assert (found.dtype, found.shape) == (dtype, due.shape)
+        np.testing.assert_allclose(found, due, rtol=1e-15 if dtype is np.float64 else 2e-7)

@@ -34,6 +34,7 @@ def test_the_demo(capsys):
     assert verdicts["MulConstantBad"] == ("WRONG", "–")
     assert verdicts["SinhBad"] == ("right", "right")
     assert "Wrong on purpose, and found out: MulConstantBad." in text
+    assert "SinhBad saves what forward computes on the way" in text
     assert "sin(x) = 0.0000 + -2.2085 * P3(0.0000 + 0.2555 * x)" in text
     assert re.search(r"Squared error from 461\.90 down to 8\.94 in \d+\.\d\d s: 2,000 steps of \d+ µs\.", text)
 

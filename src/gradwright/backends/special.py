@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+
+_ONE_BY_ONE = {"erf": np.vectorize(math.erf, otypes="d"), "erfc": np.vectorize(math.erfc, otypes="d")}
+"""What Python computes as well where SciPy is not installed, of one number at a time."""
 
 
 class Special:
@@ -17,9 +23,11 @@ class Special:
         try:
             function = getattr(importlib.import_module("scipy.special"), name)
         except ImportError as e:
-            raise ImportError(
-                f"the special function {name} needs SciPy: pip install scipy", name="scipy"
-            ) from e
+            if name not in _ONE_BY_ONE:
+                raise ImportError(
+                    f"the special function {name} needs SciPy: pip install scipy", name="scipy"
+                ) from e
+            function = _ONE_BY_ONE[name]
 
         def call(*args: Any) -> Any:
             results = function(*args)

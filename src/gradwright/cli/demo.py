@@ -99,6 +99,8 @@ def _check(console: Console) -> list[str]:
     console.print(table)
     if caught:
         console.print(f"Wrong on purpose, and found out: [bold]{' and '.join(caught)}[/].")
+    console.print("SinhBad saves what forward computes on the way, which loses its second\n"
+                  "derivative in PyTorch; here forward is run again, and it is right.")  # fmt: skip
     if missing:
         console.print(f"[yellow]Not checked: {', '.join(missing)}.[/]")
     if surprises:
