@@ -270,7 +270,8 @@ def clamp_max(input: Tensor, max: Tensor | float) -> Tensor:
 def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number) -> Tensor: ...
-def where(condition: Any, input: Any = None, other: Any = None) -> Tensor | tuple[Tensor, ...]:
+def where(condition: Tensor, input: Tensor | Number | None = None,
+          other: Tensor | Number | None = None) -> Tensor | tuple[Tensor, ...]:  # fmt: skip
     """``input`` where the condition holds, ``other`` elsewhere; with a condition alone, the indices of its Trues."""
     condition = tensor_arg("where", condition, "condition")
     if input is None and other is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ def _ordered(function: Callable[..., Tensor], parameters: str) -> Callable[..., 
         return function(**dict(zip(names, args, strict=False)), **kwargs)
 
     call.__name__ = call.__qualname__ = function.__name__
+    known = inspect.signature(function)
+    vars(call)["__signature__"] = known.replace(parameters=[known.parameters[name] for name in names])
     call.__doc__ = f"`nn.functional.{function.__name__}`; the arguments are {', '.join(names)}."
     return call
 
