@@ -1,7 +1,7 @@
-"""Other people's packages on gradwright: ``python -m wild [NAMES]...``, which ``make wild`` runs.
+"""Other people's packages on gradwright: ``python -m wild [--tests] [NAMES]...``, which ``make wild`` runs.
 
 Each program in ``wild/programs`` uses one package from the index, and keeps some numbers. It is run with PyTorch and by
-``gradwright run``, and the numbers are compared.
+``gradwright run``, and the numbers are compared. With ``--tests``, packages' own tests are run in both ways (`suites`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+
+from wild import suites
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -62,24 +67,52 @@ def one(program: Path, folder: Path) -> str:
     return run(program, True, ours) or compare(theirs, ours) or "agrees"
 
 
+def tested(name: str, folder: Path) -> str:
+    """How a package's own tests fare: "agrees", or how many do not pass."""
+    found = suites.compare(name, PACKAGES, folder)
+    if not found.passed:
+        return "no test passes on PyTorch"
+    if not found.lost:
+        return f"agrees: {found.passed} tests"
+    return f"{found.kept} of the {found.passed} tests that pass on PyTorch; not {', '.join(found.lost)}"
+
+
+def each(names: Sequence[str], how: Callable[[str], str]) -> int:
+    """Say of each how it fares, two at a time; how many agree."""
+
+    def timed(name: str) -> tuple[str, float]:
+        begun = time.perf_counter()
+        return how(name), time.perf_counter() - begun
+
+    agree = 0
+    with ThreadPoolExecutor(2) as pool:
+        for k, (name, (found, seconds)) in enumerate(zip(names, pool.map(timed, names), strict=True), 1):
+            agree += found.startswith("agrees")
+            print(f"[{k:>3}/{len(names)}] {seconds:5.0f} s  {name:<28} {found}", flush=True)
+    return agree
+
+
 def main() -> int:
-    """Run the programs of the given names, or all; the exit status is 1 if one does not agree."""
+    """Run the programs, or the tests, of the given names, or all; the exit status is 1 if one does not agree."""
     parser = argparse.ArgumentParser(prog="python -m wild")
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--tests", action="store_true", help="run packages' own tests instead of programs")
     parser.add_argument("--keep", help="a folder for the numbers and what was said on errors")
     arguments = parser.parse_args()
     programs = {p.stem.removeprefix("use_"): p for p in sorted((HERE / "programs").glob("use_*.py"))}
-    chosen = arguments.names or list(programs)
-    agree = 0
+    known = list(suites.SUITES) if arguments.tests else list(programs)
+    if unknown := set(arguments.names) - set(known):
+        parser.error(f"no {'tests' if arguments.tests else 'program'} of {', '.join(sorted(unknown))}; there are: "
+                     f"{', '.join(known)}")  # fmt: skip
+    names = arguments.names or known
+    if arguments.tests:
+        suites.unpack(PACKAGES)  # once, before two ask for it
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(arguments.keep or scratch)
+        folder = Path(arguments.keep or scratch).resolve()
         folder.mkdir(exist_ok=True)
-        for name in chosen:
-            found = one(programs[name], folder)
-            agree += found == "agrees"
-            print(f"{name:<32} {found}", flush=True)
-    print(f"{agree} of {len(chosen)} agree")
-    return agree < len(chosen)
+        agree = each(names, lambda n: tested(n, folder) if arguments.tests else one(programs[n], folder))
+    print(f"{agree} of {len(names)} agree")
+    return agree < len(names)
 
 
 if __name__ == "__main__":

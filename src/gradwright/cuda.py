@@ -24,6 +24,10 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__)
 
 
+_initialized = False
+"""What programs ask before they keep the states of random numbers on devices: all are drawn on the host."""
+
+
 class _Properties(NamedTuple):
     name: str
     total_memory: int

@@ -173,6 +173,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         >>> gw.ones(2).type(), gw.ones(2).type(gw.int64)
         ('torch.FloatTensor', tensor([1, 1]))
         """
+        if dtype is Tensor:
+            dtype = dtypes.default()
         return f"torch.{dtypes.LEGACY.get(self.dtype.name)}" if dtype is None else to_dtype(self, dtypes.named(dtype))
 
     def __len__(self) -> int:

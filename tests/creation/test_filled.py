@@ -176,5 +176,7 @@ def test_the_message_names_the_function_and_what_it_got(call, message):
 def test_bounds_and_sizes_by_name():
     assert gw.arange(end=3).tolist() == [0, 1, 2]
     assert gw.zeros(1).new_ones(size=(2, 1)).tolist() == [[1.0], [1.0]]
+    assert gw.full((2,), np.float64(1.5)).dtype is gw.float32
+    assert gw.ones(2, dtype=gw.int64).type(gw.Tensor).dtype is gw.float32
     with pytest.raises(TypeError):
         gw.arange()

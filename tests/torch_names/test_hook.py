@@ -66,6 +66,9 @@ def test_what_programs_take_from_private_places(hook):
                      "from torch.nn.modules.module import _IncompatibleKeys\nfrom torch.functional import einsum\n"
                      "from torch.autograd.profiler import record_function\nfrom torch.utils.dlpack import from_dlpack\n"
                      "from torch.utils.data._utils.collate import default_collate\n")  # fmt: skip
+    torch = imported("import torch")["torch"]
+    assert torch.cuda._initialized is False
+    assert torch._disable_dynamo(len) is len
     layer = names["Linear"](3, 2)
     assert names["fans"](layer.weight) == (3, 2)
     assert isinstance(layer.register_forward_hook(print), names["RemovableHandle"])

@@ -120,6 +120,8 @@ def full(size: Sequence[int], fill_value: Number, *, dtype: DType = None, device
         value = reshape(to(fill_value, d, CPU if device is None else device), ())
         out = clone(expand(value, shape))
         return out.requires_grad_(requires_grad) if requires_grad else out
+    if isinstance(fill_value, np.generic) and isinstance(fill_value, (float, complex)):
+        fill_value = fill_value.item()  # NumPy's double numbers are Python's, of which the dtype is the default one
     one = to_host(read(number("full", "fill_value", fill_value), dtype))
     array = np.full(shape, one) if device is None else fresh("full", shape, one.item(), dtype=one.dtype, device=device)
     return finish(array, None, None, requires_grad)

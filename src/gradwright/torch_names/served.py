@@ -68,6 +68,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
+    "torch": {"_disable_dynamo": "gradwright.around.compiler:disable"},
     "torch._dynamo": {name: f"gradwright.around.compiler:{name}" for name in (
         "disallow_in_graph", "forbid_in_graph", "graph_break", "mark_dynamic", "mark_static", "maybe_mark_dynamic",
         "nonstrict_trace", "optimize",
@@ -85,6 +86,7 @@ MORE = {
         "_unsafe_preserve_version_counter": "gradwright.around.private:_unsafe_preserve_version_counter",
     },
     "torch.random": {"fork_rng": "gradwright.random.streams:fork_rng"},
+    "torch.cuda": {"_initialized": "gradwright.cuda:_initialized"},
     "torch.distributions.constraints": {name: f"gradwright.distributions.constraints:{name}" for name in (
         "_Boolean", "_Cat", "_CorrCholesky", "_Dependent", "_DependentProperty", "_GreaterThan", "_GreaterThanEq",
         "_HalfOpenInterval", "_IndependentConstraint", "_IntegerGreaterThan", "_IntegerInterval", "_IntegerLessThan",
@@ -127,7 +129,12 @@ MORE = {
             "register_module_full_backward_pre_hook",
         )},
     "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
-    "torch.optim.optimizer": {"ParamsT": "gradwright.optim.optimizer:ParamsT"},
+    "torch.optim.optimizer": {"ParamsT": "gradwright.optim.optimizer:ParamsT"} | {
+        name: f"gradwright.around.optimizers:{name}" for name in (
+            "_capturable_doc", "_default_to_fused_or_foreach", "_differentiable_doc", "_disable_dynamo_if_unsupported",
+            "_foreach_doc", "_fused_doc", "_get_scalar_dtype", "_get_value", "_maximize_doc",
+            "_params_doc", "_stack_if_compiling", "_to_scalar", "_use_grad_for_differentiable", "_view_as_real",
+        )},
 }  # fmt: skip
 
 # At the top of gradwright, and not at the top of PyTorch.
