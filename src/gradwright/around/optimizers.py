@@ -35,7 +35,7 @@ def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[[F]
 
 def _get_value(x: Any) -> Any:
     """The number in a tensor of one element, or the number itself."""
-    return x.item() if isinstance(x, TensorBase) else x  # type: ignore[attr-defined]
+    return x.item() if isinstance(x, TensorBase) else x
 
 
 _to_scalar = _get_value

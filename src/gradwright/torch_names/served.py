@@ -68,7 +68,6 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 
 # What else programs take from PyTorch's modules: hooks on all modules, private classes to derive from or to ask for.
 MORE = {
-    "torch": {"_disable_dynamo": "gradwright.around.compiler:disable"},
     "torch._dynamo": {name: f"gradwright.around.compiler:{name}" for name in (
         "disallow_in_graph", "forbid_in_graph", "graph_break", "mark_dynamic", "mark_static", "maybe_mark_dynamic",
         "nonstrict_trace", "optimize",
@@ -102,6 +101,7 @@ MORE = {
         "_sum_rightmost": "gradwright.distributions.utils:sum_rightmost",
     },
     "torch": {
+        "_disable_dynamo": "gradwright.around.compiler:disable",
         "DisableTorchFunction": "gradwright.methods.subclasses:DisableTorchFunctionSubclass",
     },
     "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
