@@ -354,3 +354,18 @@ def test_a_view_whose_history_cannot_be_told_is_printed_all_the_same(torch):
             assert v.requires_grad
         with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
             v * 2
+
+
+def test_what_has_a_history_is_made_no_leaf_by_asking_for_a_gradient(T, leaf):
+    w = leaf([1.0, 2.0])
+    x = T.zeros(2, 3, dtype=T.float64)
+    row = x[0]
+    x.t_()
+    x[0] = w
+    assert x.requires_grad_() is x
+    assert not x.is_leaf
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        x.requires_grad = False
+    (g,) = T.autograd.grad((x * x).sum(), w)
+    assert g.tolist() == [2, 4]
+    assert row.requires_grad

@@ -50,6 +50,8 @@ class History(TensorBase):
             raise RuntimeError(f"requires_grad must be a bool, but got {kind(value)}")
         if value and rooted(self):
             return
+        if self._view is not None:
+            refresh(self, always=True)
         if self._node is not None and type(self._node) is not AccumulateGrad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
@@ -74,6 +76,8 @@ class History(TensorBase):
         if not requires_grad or dtypes.of(self.array.dtype).category < dtypes.FLOAT:
             self.requires_grad = requires_grad
         elif not rooted(self):
+            if self._view is not None:
+                refresh(self, always=True)
             thaw(self)
         return self
 
