@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import gradwright as gw
 from tests.conftest import torch_is_required
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -106,7 +107,7 @@ def test_it_runs_in_a_clean_environment(clean: Path, tmp_path: Path) -> None:
     assert node.startswith("ProductBackward ('src/fused_ops/ops.cpp', ")
     assert list(tmp_path.iterdir()) == []
     said = run(clean, "-c", OTHER, cwd=tmp_path)  # with a gradwright that cannot talk to it
-    assert said.startswith("fused_ops._core was built with gradwright 0.1.0")
+    assert said.startswith(f"fused_ops._core was built with gradwright {gw.__version__}")
     assert "build it again, with pip install --force-reinstall" in said
 
 
