@@ -94,7 +94,7 @@ xlog1py = function(_special.xlog1py, floating=True)
 xlog1py.__doc__ = """\
 x log(1 + y), dy: x / (1 + y), dx: log(1 + y); 0 where x = 0, unless y is NaN. NaN for y < -1 elsewhere.
 
-Shapes broadcast, and either may be a number. Needs no SciPy. Raises TypeError for what is neither.
+Shapes broadcast, and one may be a number. Needs no SciPy. Raises TypeError for two numbers, or what is neither.
 
 >>> import gradwright as gw
 >>> gw.special.xlog1py(gw.tensor([0.0, 2.0]), gw.tensor([-1.0, 1.0]))

@@ -57,7 +57,7 @@ def _elu(name: str, input: Any, inplace: bool, alpha: float, scale: float = 1.0,
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x above 0, alpha (e**x - 1) below; the slope at 0 is 1 for alpha 1, and alpha, that from below, for any other.
+    """x above 0, alpha (e**x - 1) below; the slope at 0 is that from below, alpha.
 
     Shape: any. Of floating-point numbers: NotImplementedError else.
 
