@@ -16,7 +16,7 @@ from gradwright.torch_names import known, served
 
 OWN = ("check", "optim", "testing", "verify", "viz")
 """Modules for users that ``gradwright.__all__`` leaves out."""
-_CONSTANTS = (bool, int, float, str, type(None), type(gradwright.float32))
+_CONSTANTS = (float, str, type(None), type(gradwright.float32))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import gradwright
 from docs.generator import docstrings, torch_links
 from docs.generator.names import Name, doors, first_of_each, names, torch_path
-from docs.generator.places import ROOT, Place, formula, place
+from docs.generator.places import ROOT, Place, formulas, place
 from docs.generator.signatures import signatures
 
 LARGE = 40
@@ -177,8 +177,7 @@ class Reference:
         """Where its source and its formula are, PyTorch's name, and its other names here."""
         at = place(name)
         links = [_link("Source", at)]
-        if found := formula(name.value):
-            links.append(_link("Formula", found))
+        links += [_link("Formula", found) for found in formulas(name.value)]
         if found := torch_links.link(name, at[0]):
             links.append(found)
         if others := [f"``{alias.path}``" for alias in self.aliases[name] if alias.door != name.door]:

@@ -7,6 +7,7 @@ import functools
 import importlib
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gradwright.op import Op
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "gradwright"
 _DEPTH = 4  # of functions in functions in which a formula is looked for
+_MANY = 3  # formulas; of a function with more none is its own
 
 Place = tuple[str, int]
 """A file, as a path in the repository, and a line of it; 0 where no line makes it."""
@@ -29,13 +31,26 @@ def place(name: Name) -> Place:
     return relative(home), lines.get(name.name) or lines.get(word) or 0
 
 
-def formula(value: Any) -> Place | None:
-    """Where the formula is that a function made from one operation computes."""
-    op = _operation(value, _DEPTH)
-    code = getattr(inspect.unwrap(op.forward), "__code__", None) if op else None
-    if code is None or not code.co_filename.startswith(str(PACKAGE)):
-        return None
-    return relative(Path(code.co_filename)), code.co_firstlineno
+def formulas(value: Any) -> list[Place]:
+    """Where the formulas are that a function computes: of the operation it is made from, or of those that it names."""
+    made = _operation(value, _DEPTH)
+    codes = [inspect.unwrap(op.forward).__code__ for op in ([made] if made else _named(value))]
+    found = [(relative(Path(code.co_filename)), code.co_firstlineno) for code in codes
+             if code.co_filename.startswith(str(PACKAGE))]  # fmt: skip
+    return list(dict.fromkeys(found)) if len(found) <= _MANY else []
+
+
+def _named(value: Any) -> Iterator[Op]:
+    """The operations that the code of a function, or of a module's ``forward``, names."""
+    function = inspect.unwrap(getattr(value, "forward", value) if inspect.isclass(value) else value)
+    code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    names = code.co_names if code else ()
+    for name in names:
+        held = scope.get(name)
+        if isinstance(held, Op):
+            yield held
+        elif inspect.ismodule(held) and held.__name__.startswith("gradwright.ops."):
+            yield from (op for word in names if isinstance(op := vars(held).get(word), Op))
 
 
 def relative(file: Path) -> str:

@@ -6,7 +6,7 @@ import re
 
 import gradwright as gw
 from docs.generator.names import Name, first_of_each, names
-from docs.generator.places import ROOT, formula, place
+from docs.generator.places import ROOT, formulas, place
 
 DESCRIBED = sorted(set(first_of_each(names()).values()), key=lambda name: name.path)
 
@@ -27,13 +27,19 @@ def test_a_name_stands_where_it_is_said_to_be_made() -> None:
 
 
 def test_a_formula_is_that_of_the_operation() -> None:
-    at = formula(gw.exp)
-    assert at is not None
+    (at,) = formulas(gw.exp)
     assert at[0] == "src/gradwright/ops/elementary.py"
     text = (ROOT / at[0]).read_text(encoding="utf-8").splitlines()[at[1] - 1 : at[1] + 3]
     assert any("def exp(xp, x)" in one for one in text)
-    assert formula(gw.nn.Linear) is None
-    assert formula(1) is None
+    assert formulas(1) == []
+
+
+def test_a_function_has_the_formulas_that_its_code_names() -> None:
+    for value, name in ((gw.logsumexp, "logsumexp"), (gw.softmax, "softmax"), (gw.nn.functional.mish, "mish")):
+        ((file, number),) = formulas(value)
+        assert file.startswith("src/gradwright/ops/")
+        text = (ROOT / file).read_text(encoding="utf-8").splitlines()[number - 1 : number + 9]
+        assert any(f"def {name}(xp, " in one for one in text)
 
 
 def test_a_function_made_from_a_declaration_is_where_it_is_declared() -> None:
