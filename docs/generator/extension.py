@@ -20,7 +20,9 @@ def write(app: Sphinx) -> None:
     """Write the pages into docs/reference, for Sphinx to read: those that have changed alone; and remove others."""
     folder = Path(app.srcdir) / "docs" / "reference"
     folder.mkdir(exist_ok=True)
-    pages = {folder / f"{name}.rst": text for name, text in Reference().pages().items()}
+    reference = Reference()
+    pages = {folder / f"{name}.rst": text for name, text in reference.pages().items()}
+    pages |= {folder / f"{name}.svg": text for name, text in reference.figures.items()}
     for file in set(folder.iterdir()) - pages.keys():
         file.unlink()
     for file, text in pages.items():

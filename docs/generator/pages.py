@@ -11,6 +11,7 @@ from typing import Any
 
 import gradwright
 from docs.generator import docstrings, torch_links
+from docs.generator.figures import figure
 from docs.generator.names import Name, doors, first_of_each, names, torch_path
 from docs.generator.places import ROOT, Place, formulas, place
 from docs.generator.signatures import signatures
@@ -24,10 +25,11 @@ TENSOR = {
     "in-place": "Methods that write their result into the tensor, and return it.",
 }
 """The pages of Tensor's members."""
+_ALT = "{} (full line) and its derivative (dashed) between -4 and 4"
 
 
 class Reference:
-    """What the pages say. ``pages`` makes them: reStructuredText by name."""
+    """What the pages say. ``pages`` makes them: reStructuredText by name; and ``figures``, the pictures on them."""
 
     def __init__(self) -> None:
         self.names = names()
@@ -38,6 +40,7 @@ class Reference:
             if self.first[name] is not name:
                 self.aliases[self.first[name]].append(name)
         self.by_value = {id(name.value): name for name in self.described}
+        self.figures: dict[str, str] = {}
         self.taken = {name.path for name in self.names}
 
     def pages(self) -> dict[str, str]:
@@ -167,6 +170,9 @@ class Reference:
         bases = [base for base in value.__bases__ if id(base) in self.by_value] if inspect.isclass(value) else []
         if bases:
             body += ["", "Base: " + ", ".join(f":py:obj:`{self.by_value[id(base)].path}`" for base in bases)]
+        if not name.name.endswith("_") and not name.door.startswith("gradwright.xp") and (picture := figure(value)):
+            self.figures[name.path] = picture
+            body += ["", f".. image:: {name.path}.svg", "   :class: figure", f"   :alt: {_ALT.format(name.name)}"]
         body += ["", *self._where(name)]
         if kind == "class":
             for member in self._own(value) if members is None else members:

@@ -33,7 +33,7 @@ def place(name: Name) -> Place:
 
 def formulas(value: Any) -> list[Place]:
     """Where the formulas are that a function computes: of the operation it is made from, or of those that it names."""
-    made = _operation(value, _DEPTH)
+    made = operation(value)
     codes = [inspect.unwrap(op.forward).__code__ for op in ([made] if made else _named(value))]
     found = [(relative(Path(code.co_filename)), code.co_firstlineno) for code in codes
              if code.co_filename.startswith(str(PACKAGE))]  # fmt: skip
@@ -100,11 +100,12 @@ def _lines(file: Path) -> dict[str, int]:
     return found
 
 
-def _operation(value: Any, depth: int) -> Op | None:
+def operation(value: Any, depth: int = _DEPTH) -> Op | None:
+    """The one operation that a callable is made from, if it is."""
     if isinstance(value, Op):
         return value
     for cell in (getattr(value, "__closure__", None) or ()) if depth else ():
-        found = _operation(cell.cell_contents, depth - 1)
+        found = operation(cell.cell_contents, depth - 1)
         if found:
             return found
     return None
