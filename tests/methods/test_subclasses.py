@@ -255,6 +255,18 @@ def test_functions_stay_the_same_objects_when_the_first_class_is_made():
     assert set(done.stdout.split()) == {"True"}
 
 
+def test_what_is_never_asked_is_told():
+    program = """if True:
+        import gradwright as gw
+        class Wrapped(gw.Tensor):
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                return None
+        """
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert "Wrapped has a __torch_dispatch__, which gradwright never asks" in done.stderr
+
+
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")  # PyTorch's, of what it takes for one
 @pytest.mark.parametrize("name", ["add", "eq", "index", "layer", "ours"])
 def test_tensors_of_pytorchs_own_beside_ours_are_told(name, torch):

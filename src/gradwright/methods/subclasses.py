@@ -17,6 +17,7 @@ from typing import Any, Self
 from gradwright.backends.devices import device
 from gradwright.dtypes import Size, dtype
 from gradwright.engine.base import TensorBase
+from gradwright.engine.source_line import warn
 from gradwright.engine.view import alias_of
 from gradwright.errors import home, kind
 from gradwright.face.forms import strangers
@@ -241,6 +242,9 @@ class Subclasses:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "__torch_dispatch__" in vars(cls):
+            warn(f"{cls.__name__} has a __torch_dispatch__, which gradwright never asks: say by __torch_function__ "
+                 "what operations on its instances do")  # fmt: skip
         if home(cls) == "gradwright" or cls.__torch_function__ is _disabled_torch_function_impl:
             _plain.add(cls)
             if not _modes.get():

@@ -44,6 +44,7 @@ _SPARSE = "sparse tensors are in coordinate form here, as to_sparse() gives them
 TENSOR_MENDS = {
     **dict.fromkeys(("ccol", "col_", "crow", "row_", "sparse_", "to_sparse", "resize_as_sparse"), _SPARSE),
     **dict.fromkeys(("q_", "qs", "int_repr"), "gradwright has no quantised numbers"),
+    "_make_wrapper": "a class says by __torch_function__ what operations do; __torch_dispatch__ is not asked",
     "chalf": "complex numbers are of two floats of single or double precision", "smm": "see torch.sparse.mm",
     "grad_dtype": "a gradient has the dtype of its tensor", "to_padded": "no tensor is nested",
 }
@@ -229,7 +230,8 @@ def install() -> None:
                            "a program can be run on gradwright only where it is not")  # fmt: skip
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-        for name in table()["torch.Tensor"].public:
+        known = table()["torch.Tensor"]
+        for name in known.public | known.other:
             if not hasattr(Tensor, name):
                 setattr(Tensor, name, _NoSuchMethod(name))
 
