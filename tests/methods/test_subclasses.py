@@ -255,6 +255,34 @@ def test_functions_stay_the_same_objects_when_the_first_class_is_made():
     assert set(done.stdout.split()) == {"True"}
 
 
+MADE = "import gradwright as gw; type('Plain', (gw.Tensor,), {})"
+
+
+def test_guards_see_what_they_saw_before_the_first_class():
+    program = """if True:
+        import gradwright as gw
+        class Sinh(gw.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return gw.sinh(x)
+            @staticmethod
+            def backward(ctx, g):
+                return g * gw.tensor(ctx.saved_tensors[0].HOW)
+        x = gw.ones(2, requires_grad=True)
+        g, = gw.autograd.grad(Sinh.apply(x).sum(), x, create_graph=True)
+        try:
+            print(gw.autograd.grad(g.sum(), x))
+        except RuntimeError as e:
+            print(e)
+        """
+    for how in ("numpy()", "tolist()"):
+        text = program.replace("HOW", how)
+        said = [subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, check=True)
+                for text in (text, text.replace("import gradwright as gw", MADE))]  # fmt: skip
+        assert said[0].stdout == said[1].stdout != ""
+
+
 def test_what_is_never_asked_is_told():
     program = """if True:
         import gradwright as gw

@@ -8,7 +8,7 @@ from typing import Any
 from gradwright.engine.base import TensorBase
 from gradwright.engine.source_line import is_own
 from gradwright.errors import size
-from gradwright.interpreter.frames import file_of, frame
+from gradwright.interpreter.frames import ASKING, file_of, frame
 
 
 def number(function: str, argument: str, value: Any) -> Any:
@@ -43,7 +43,7 @@ def asked(value: TensorBase) -> str:
     while at is not None and is_own(file_of(at)):
         code, local = at.f_code, at.f_locals
         function = local.get("name") if code.co_name == "call" else code.co_name  # `call` is what builders call theirs
-        if not code.co_name.startswith("_"):
+        if not code.co_name.startswith("_") and code.co_filename != ASKING:
             who, n = f"{function}()" if function else "", code.co_argcount + code.co_kwonlyargcount
             if code.co_flags & CO_VARARGS and is_it(local.get(code.co_varnames[n])):
                 found = f"{who}: an argument" if who else found

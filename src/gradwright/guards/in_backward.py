@@ -27,7 +27,7 @@ from gradwright.engine.view import View, is_of_leaf, is_severed, refresh
 from gradwright.engine.watch import leaving, parted
 from gradwright.errors import CutError
 from gradwright.guards.compared_only import decides
-from gradwright.interpreter.frames import file_of, frame
+from gradwright.interpreter.frames import file_of, frame, past_asking
 
 
 class Guard:
@@ -229,7 +229,7 @@ def aside(t: Any, out: Any, how: str) -> Any:
     if now().watches:
         parted(t, how)
     guard = _guard()
-    if guard is None or is_own(file_of(frame(2))):
+    if guard is None or is_own(file_of(past_asking(frame(2)))):
         return out
     if t._view is not None:
         refresh(t)
@@ -280,7 +280,7 @@ def leaves(t: Any, how: str, array: bool = False) -> bool:
             listener.left = True
         return False
     history = t._node is not None and not is_severed(t._node) and of(t.array.dtype).category >= FLOAT
-    at = frame(2)
+    at = past_asking(frame(2))
     if history and not is_own(file_of(at)) and not decides(at):
         guard.note(how, t)
         guard.values.append(guard.left[-1])

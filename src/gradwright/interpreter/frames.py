@@ -40,6 +40,15 @@ def is_suspended(place: Any) -> bool:
     return place.f_back is None
 
 
+ASKING = "<gradwright asking>"
+"""The file of code that stands before a function and asks for classes derived from Tensor."""
+
+
+def past_asking(place: Any) -> Any:
+    """A frame, or the one that called it, if it only asks."""
+    return place.f_back if place is not None and place.f_code.co_filename == ASKING else place
+
+
 def file_of(frame: Any) -> str:
     """The file of the code that runs in a frame."""
     return "" if frame is None else str(frame.f_code.co_filename)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from gradwright.interpreter.frames import ASKING
+
 Ask = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 KNOWN: set[type] = set()
@@ -55,7 +57,7 @@ _STARS = 4
 @functools.cache
 def _template(free: tuple[str, ...]) -> CodeType:
     """The code of a function that asks, and otherwise calls another one."""
-    return _call(_ANY.format(free=", ".join(free)), "<gradwright asking>")
+    return _call(_ANY.format(free=", ".join(free)), ASKING)
 
 
 @functools.cache
