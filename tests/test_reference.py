@@ -38,12 +38,13 @@ def test_a_text_is_joined_once() -> None:
 
 
 def run(name: str, said: list[str]) -> None:
-    """Run the examples of a function; what fails is said. Those that need SciPy are left out where there is none."""
+    """Run the examples of a function; what fails is said. Those that need what is not installed are left out."""
     function = operator.attrgetter(name)(gw)
-    wants = "Needs SciPy" in f"{function.__doc__} {getattr(gw, name.rstrip('_'), function).__doc__}"
-    if wants and importlib.util.find_spec("scipy") is None:
-        return
-    scope = dict(inspect.unwrap(function).__globals__)
+    about = f"{function.__doc__} {getattr(gw, name.rstrip('_'), function).__doc__}"
+    for words, module in (("Needs SciPy", "scipy"), ("BFloat16Tensor", "ml_dtypes")):
+        if words in about and importlib.util.find_spec(module) is None:
+            return
+    scope = dict(getattr(inspect.unwrap(function), "__globals__", {}))
     examples = doctest.DocTestParser().get_doctest(inspect.getdoc(function) or "", scope, name, None, 0)
     doctest.DocTestRunner(optionflags=FLAGS).run(examples, out=said.append)
 
@@ -58,7 +59,8 @@ def test_the_examples_of_texts_run(family: str) -> None:
 
 def test_the_other_examples_run() -> None:
     failures: list[str] = []
-    for name in set(NAMES) - set(TEXTS):
+    typed = [name for name in gw.__all__ if name.endswith("Tensor") and ">>> " in (getattr(gw, name).__doc__ or "")]
+    for name in {*NAMES, *typed} - set(TEXTS):
         run(name, failures)
     assert "".join(failures) == ""
 

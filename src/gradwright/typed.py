@@ -30,7 +30,14 @@ def _typed(word: str, name: str) -> Any:
             return creation.new(args[0], dtype, device)
         return creation.zeros(*args or (0,), dtype=dtype, device=device)
 
-    about = f"A tensor of {name}: ``{word}(2, 3)`` of a size, ``{word}([1, 2])`` of values. Each such is an instance."
+    about = f"""A tensor of {name}: ``{word}(2, 3)`` of a size, ``{word}([1, 2])`` of values. Each such is an instance.
+
+    Raises TypeError for a tensor of another dtype.
+
+    >>> import gradwright as gw
+    >>> gw.{word}([1, 2]).dtype, isinstance(gw.zeros(2, dtype=gw.{name}), gw.{word})
+    (torch.{name}, True)
+    """
     return _OfDtype(word, (), {"__new__": new, "dtype": dtype, "__doc__": about, "__module__": "torch"})
 
 
