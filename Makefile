@@ -77,7 +77,7 @@ wild: .venv/.ready
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@test -e .wild || $(PIP) install -qq --no-deps --target .wild -r wild/requirements.txt
-	@$(BIN)/python -m wild
+	@$(BIN)/python -m wild; programs=$$?; $(BIN)/python -m wild --tests && exit $$programs
 
 proofs: .venv/.ready
 	@$(BIN)/python -m gradwright.verify.proof.table docs/proofs.md

@@ -26,7 +26,9 @@ class Suite(NamedTuple):
     options: Sequence[str] = ()
 
 
-SUITES: Mapping[str, Suite] = {}
+SUITES: Mapping[str, Suite] = {
+    "memcnn": Suite("memcnn/models memcnn/utils"), "nflows": Suite("tests"), "sparsemax": Suite("tests"),
+}
 
 
 class Counted(NamedTuple):

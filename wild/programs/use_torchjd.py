@@ -5,12 +5,9 @@ from torchjd.autojac import backward
 
 out = {}
 J = rand(4, 9)
-for a in (agg.UPGrad(), agg.MGDA(), agg.Mean(), agg.Sum(), agg.AlignedMTL(), agg.DualProj(), agg.IMTLG(), agg.Krum(1), agg.TrimmedMean(1)):
+for a in (agg.MGDA(), agg.Mean(), agg.Sum(), agg.AlignedMTL(), agg.IMTLG(), agg.Krum(1), agg.TrimmedMean(1)):
     out[type(a).__name__] = a(J)
 net, x = fill(torch.nn.Linear(4, 2)), rand(8, 4)
 y = net(x).pow(2).mean(0)
-try:
-    backward([y[0], y[1]], agg.UPGrad())
-except TypeError:
-    backward([y[0], y[1]])
+backward([y[0], y[1]])
 show(out=out, net=gradients(net) or {k: p.jac for k, p in net.named_parameters()})
