@@ -27,7 +27,8 @@ class Suite(NamedTuple):
 
 
 SUITES: Mapping[str, Suite] = {
-    "memcnn": Suite("memcnn/models memcnn/utils"), "nflows": Suite("tests"), "sparsemax": Suite("tests"),
+    "ema_pytorch": Suite("tests"), "memcnn": Suite("memcnn/models memcnn/utils"),
+    "nflows": Suite("tests"), "sparsemax": Suite("tests"),
 }
 
 
