@@ -48,6 +48,9 @@ _ROUNDING = {
     "masked.logaddexp": "the slope at -inf, where both are masked out, is NaN, and so is its product with 0",
 }  # fmt: skip
 
+PHASED = "random weights make a loss that depends on the phases of complex vectors: it has no derivative"
+_PHASED = dict.fromkeys(("linalg.eig", "linalg.eigh", "linalg.svd", "svd"), PHASED)
+
 _NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm", "nn.functional.batch_norm",
           "nn.functional.instance_norm")  # fmt: skip
 _BATCHED = dict.fromkeys(_NORMS, "one running mean for all examples cannot be written from a batch, as in PyTorch")
@@ -58,8 +61,8 @@ TRANSFORMED: dict[str, dict[str, str]] = {
     "vmap": _BATCHED,
     "vmap of jvp": _BATCHED,
     "jvp of vmap": _BATCHED,
-    "jvp": _ROUNDING,
-    "jvp of vjp": _ROUNDING,
+    "jvp": _ROUNDING | _PHASED,
+    "jvp of vjp": _ROUNDING | _PHASED,
     "torch jvp": {
         "cholesky_inverse": UNREAD,
         "cholesky_solve": UNREAD,

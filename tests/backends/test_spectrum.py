@@ -89,6 +89,15 @@ def test_a_basis_that_may_turn() -> None:
         spectrum.turnable(w, np.eye(5)[:, :2])
 
 
+def test_a_phase_that_may_turn() -> None:
+    rng = np.random.default_rng(0)
+    v, w = (rng.standard_normal((2, 3, 3)) + 1j * rng.standard_normal((2, 3, 3)) for _ in range(2))
+    turn = np.imag(np.sum(np.conj(v) * w, axis=-2))
+    assert spectrum.unphased(v, np.zeros((2, 3)), of="linalg.eig") is v
+    with pytest.raises(LinAlgError, match=r"the phase of complex vector 0 of matrix \[0\]"):
+        spectrum.unphased(w, turn, of="linalg.eig")
+
+
 @pytest.mark.parametrize("k", [0, 1, 2])
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
 def test_dependent_columns(dtype: str, k: int) -> None:

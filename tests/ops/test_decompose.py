@@ -272,3 +272,42 @@ def test_a_defective_matrix() -> None:
 def test_complete_qr_of_a_tall_matrix_has_no_derivative() -> None:
     with pytest.raises(RuntimeError, match="mode='complete' and nrows > ncols"):
         d.qr(leaf(np.random.standard_normal((3, 2))), mode="complete")[0].sum().backward()
+
+
+VECTORS: dict[str, Callable[[Any, Any], Any]] = {
+    "eigh": lambda T, x: T.linalg.eigh(x @ x.mH)[1],
+    "eig": lambda T, x: T.linalg.eig(x[:3])[1],
+    "left": lambda T, x: T.linalg.svd(x, full_matrices=False)[0],
+    "right": lambda T, x: T.linalg.svd(x, full_matrices=False)[2],
+}
+TURN: dict[str, Callable[[Any], Any]] = {
+    "real parts": lambda v: v.real.sum(),
+    "phases side by side": lambda v: v.sum().abs(),
+}
+STAY: dict[str, Callable[[Any], Any]] = {
+    "sizes": lambda v: (v.abs() ** 3).sum(),
+    "a projector": lambda v: (v[:, :2] @ v[:, :2].mH).imag[0, 1] if v.shape[0] > 3 else v.abs().sum(),
+}
+
+
+def vectors_of(T: Any, name: str) -> Any:
+    rng = np.random.default_rng(3)
+    x = T.tensor(rng.standard_normal((4, 3)) + 1j * rng.standard_normal((4, 3)), requires_grad=True)
+    return x, VECTORS[name](T, x)
+
+
+@pytest.mark.parametrize("loss", TURN)
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_loss_that_depends_on_phases_has_no_derivative(T: Any, name: str, loss: str) -> None:
+    _, v = vectors_of(T, name)
+    with pytest.raises(RuntimeError, match=r"multiplication by e\^{i phi}|phase of complex vector"):
+        TURN[loss](v).backward()
+
+
+@pytest.mark.parametrize("loss", STAY)
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_loss_that_phases_leave_as_it_is(torch: Any, name: str, loss: str) -> None:
+    (ours, v), (theirs, w) = vectors_of(gradwright, name), vectors_of(torch, name)
+    STAY[loss](v).backward()
+    STAY[loss](w).backward()
+    np.testing.assert_allclose(ours.grad.numpy(), theirs.grad.numpy(), atol=1e-10)

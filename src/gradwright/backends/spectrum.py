@@ -15,7 +15,7 @@ import numpy as np
 
 from gradwright.errors import GradientWarning, LinAlgError
 
-__all__ = ["apart", "full_rank", "independent", "level", "turnable"]
+__all__ = ["apart", "full_rank", "independent", "level", "turnable", "unphased"]
 
 _MENDS = {
     "linalg.eigh": "A function of the matrix, v @ diag(f(values)) @ v.mH, is gradwright.linalg.matrix_function(x, f); "
@@ -116,6 +116,20 @@ def turnable(vectors: Any, slopes: Any) -> Any:
             "linalg.svd: the loss depends on single vectors past the shorter side of the matrix (full_matrices=True), "
             "which may be any basis of their space and have no derivative. What they span has one, as w @ w.mH of "
             "them all. If they are not meant, say full_matrices=False."
+        )
+    return slopes
+
+
+def unphased(slopes: Any, turn: Any, *, of: str) -> Any:
+    """The ``slopes`` of complex vectors; LinAlgError if a loss changes as one turns, at a rate that is not 0."""
+    least = _EPS[slopes.dtype.char] ** 0.5 * np.max(np.abs(slopes), initial=0)
+    if np.max(np.abs(turn), initial=0) > least:
+        *batch, k = (int(i) for i in np.argwhere(np.abs(turn) > least)[0])
+        matrix = f" of matrix {batch}" if batch else ""
+        raise LinAlgError(
+            f"{of}: the loss depends on the phase of complex vector {k}{matrix}, which may be any: times e**(i phi) it "
+            "is a vector as good. So it has no derivative. What does not depend on it has one: abs(v), or the "
+            "projector v[:, :k] @ v[:, :k].mH."
         )
     return slopes
 

@@ -5,8 +5,8 @@ comes for them raises LinAlgError (`apart`; `backends.spectrum` says what counts
 among them, have the derivative of a loss that treats equal ones alike; for another there is a warning (`level`).
 
 Most are not in the table, since its checks do not fit them: `cholesky` and `eigh` are for Hermitian matrices, and
-their derivative is by Hermitian changes, not by those of single entries; `eig` and `svd` have complex vectors of
-arbitrary phase, on which a loss may not depend; `lu_factor` has whole numbers among its results.
+their derivative is by Hermitian changes, not by those of single entries; complex vectors have an arbitrary phase, and a
+loss that depends on it raises LinAlgError (`unphased`); `lu_factor` has whole numbers among its results.
 tests/ops/test_decompose.py makes the checks that do fit.
 """
 
@@ -29,6 +29,13 @@ def _diagonal(xp, x):
 def _diag(d):
     """The matrices with these diagonals."""
     return undiagonal(d, shape=(*d.shape, d.shape[-1]), offset=0)
+
+
+def _unphased(xp, slopes, vectors, of):
+    """The cotangents of vectors, as columns; LinAlgError if the loss changes as the phase of a complex one turns."""
+    if not is_complex(xp, vectors):
+        return slopes
+    return unphased(slopes, xp.imag(xp.sum(xp.conj(vectors) * slopes, axis=-2, keepdims=False)), of=of)
 
 
 def _by_gap(xp, x, values):
@@ -66,6 +73,12 @@ def turnable(xp, vectors, slopes):
 
 
 @op(complex="general")
+def unphased(xp, slopes, turn, *, of):
+    """The cotangents of complex vectors. LinAlgError if the loss changes as their phases turn, at rates ``turn``."""
+    return xp.linalg.unphased(slopes, turn, of=of)
+
+
+@op(complex="general")
 def full_rank(xp, triangle):
     """The triangle. LinAlgError if it is singular."""
     return xp.linalg.full_rank(triangle)
@@ -76,6 +89,7 @@ full_rank.vjp(triangle=lambda xp, g: g)
 level.vjp(slopes=lambda xp, g: g, values=lambda xp, g: None)
 independent.vjp(vectors=lambda xp, g: g, values=lambda xp, g: None)
 turnable.vjp(vectors=lambda xp, g: None, slopes=lambda xp, g: g)
+unphased.vjp(slopes=lambda xp, g: g, turn=lambda xp, g: None)
 
 
 @op(complex="general", node="LinalgCholeskyExBackward0")
@@ -177,7 +191,7 @@ def _eigh_slope(xp, g, out, reached):
         values = apart(values, used=lambda: reached.entries(1).any(-2), of="linalg.eigh")
     inner = _diag(level(g[0], values, of="linalg.eigh"))
     if 1 in reached:
-        skew = xp.matmul(adjoint(xp, vectors), g[1])
+        skew = xp.matmul(adjoint(xp, vectors), _unphased(xp, g[1], vectors, "linalg.eigh"))
         inner = inner + _by_gap(xp, (skew - adjoint(xp, skew)) / 2, values)
     return xp.matmul(xp.matmul(vectors, inner), adjoint(xp, vectors))
 
@@ -215,7 +229,7 @@ def _eig_slope(xp, g, x, out, reached):
         return _of_eigenvalues(xp, g[0], x, values, vectors)
     values = apart(values, used=lambda: reached.entries(1).any(-2), of="linalg.eig")
     vh = adjoint(xp, vectors)
-    inner = xp.matmul(vh, g[1])
+    inner = xp.matmul(vh, _unphased(xp, g[1], vectors, "linalg.eig"))
     lengths = _diagonal(xp, inner)
     inner = inner - xp.matmul(vh, vectors * xp.real(lengths)[..., None, :])
     inner = _by_gap(xp, inner, xp.conj(values)) + _diag(level(g[0], values, of="linalg.eig"))
@@ -266,6 +280,9 @@ def _svd_slope(xp, g, x_shape, out, reached):
     gu, gs, gvh = g[0][..., :k], level(g[1], s, of="linalg.svd"), g[2][..., :k, :]
     uh, v, divisor = adjoint(xp, u), adjoint(xp, vh), _divisor(xp, s)
     row, column = divisor[..., None, :], divisor[..., :, None]
+    if is_complex(xp, u):  # they turn together
+        both = _unphased(xp, xp.concat([gu, adjoint(xp, gvh)], axis=-2), xp.concat([u, v], axis=-2), "linalg.svd")
+        gu, gvh = both[..., : x_shape[-2], :], adjoint(xp, both[..., x_shape[-2] :, :])
     du, dv = mm(uh, gu), mm(vh, adjoint(xp, gvh))
     du, dv = du - adjoint(xp, du), dv - adjoint(xp, dv)
     squares = s * s

@@ -213,7 +213,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Eigen:
 
     Shapes: A is (..., n, n), ``eigenvalues`` (..., n) and real, ``eigenvectors`` (..., n, n). One triangle is read, the
     lower one unless UPLO is "U"; the gradient is Hermitian all the same. A vector's sign (phase) is open: a loss should
-    not depend on it.
+    not depend on it, and backward of one that depends on a phase raises LinAlgError.
 
     Vectors of equal eigenvalues have no derivative: LinAlgError in a backward pass that comes for one of them, and so
     in one for second derivatives of the values. `matrix_function` has all derivatives of V diag(f(L)) V^H there. The
@@ -263,8 +263,7 @@ def eig(A: Tensor) -> Eigen:
     """A V = V diag(L): eigenvalues L and eigenvectors, V's columns, of length 1; both complex, in LAPACK's order.
 
     Shapes: A is (..., n, n), ``eigenvalues`` (..., n), ``eigenvectors`` (..., n, n). Of equal eigenvalues as `eigh`
-    says. A vector's phase is open: a loss should not depend on it (PyTorch raises an error where one does, which is not
-    done here).
+    says. A vector's phase is open: backward of a loss that depends on it raises LinAlgError.
 
     Raises:
         RuntimeError: A holds infinities or NaN, is not square, or of another dtype.
@@ -302,7 +301,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
     Shapes: A is (..., m, n), k = min(m, n), S (..., k) and real; U is (..., m, m) and Vh (..., n, n) if
     ``full_matrices``, else (..., m, k) and (..., k, n). Signs (phases) of the vectors are open, in pairs: a loss should
-    not depend on them.
+    not depend on them, and backward of one that depends on phases raises LinAlgError.
 
     A function of the singular values, U diag(S f(S^2)) Vh, is A @ matrix_function(A.mH @ A, f). Vectors past the
     shorter side are any basis of their space. What they span has a derivative; LinAlgError where a loss tells them

@@ -77,7 +77,7 @@ def _einsum(call: Call) -> Any:
       "solve", "solve_triangular", "euclidean_distances",
       *(getattr(decompose, name) for name in (
           "apart", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "full_rank", "independent", "ldl_factor",
-          "ldl_solve", "level", "lu_factor", "svd", "turnable")))  # fmt: skip
+          "ldl_solve", "level", "lu_factor", "svd", "turnable", "unphased")))  # fmt: skip
 def _matrices(call: Call) -> Any:
     """They take matrices, of any number of leading dims."""
     return call.of(call.lined_up())
