@@ -27,8 +27,6 @@ from gradwright.watchers.profiler.table import in_bytes
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
-
-if TYPE_CHECKING:
     from gradwright.viz.records import Graph, GraphNode, Saved
 
 SCRIPTS = ["data.js", "place.js", "draw.js", "view.js", "panel.js", "outline.js", "play.js", "main.js"]
