@@ -404,3 +404,20 @@ def test_a_buffer_that_no_grad_writes_in_backward_does_not_require_grad_afterwar
     assert not buffer.requires_grad
     assert g.requires_grad
     assert buffer.tolist() == [2.0, 3.0 if part == slice(None) else 0.0]
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_buffer_may_be_made_a_leaf_in_backward(recorded):
+    buffer = gw.zeros(1, dtype=gw.float64)
+
+    def backward(ctx, g):
+        with gw.no_grad():
+            buffer.add_(g)
+        buffer.requires_grad_()
+        return g * 3 * saved(ctx) ** 2
+
+    x = leaf(2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grad(cube(backward).apply(x), x, create_graph=recorded)
+    assert buffer.requires_grad

@@ -78,3 +78,11 @@ def test_nodes_have_numbers_that_can_be_others(T):
     assert y.grad_fn._sequence_nr() == 10**6
     z.sum().backward()
     assert x.grad.tolist() == [2, 2]
+
+
+def test_run_backward_that_returns_gradients(T):
+    x = T.tensor([2.0, 3.0], requires_grad=True)
+    run = T.autograd.Variable._execution_engine.run_backward
+    found = run(((x * x).sum(),), (T.tensor(1.0),), False, False, (x,), allow_unreachable=True, accumulate_grad=False)
+    assert found[0].tolist() == [4.0, 6.0]
+    assert x.grad is None

@@ -35,3 +35,16 @@ def test_what_is_refused():
     for name in ("select", "unsqueeze"):
         with pytest.raises(IndexError, match=rf"{name}\(\): dim 7 of a sparse tensor with 3 dims"):
             getattr(sparse, name)(7, *([0] if name == "select" else []))
+
+
+@pytest.mark.parametrize("dtype", [gw.int32, gw.bool, gw.float64])
+def test_entries_keep_their_dtype(dtype):
+    sparse = gw.sparse_coo_tensor(gw.tensor([[0, 1, 1]]), gw.tensor([1, 1, 1]).to(dtype), (3,))
+    assert sparse[1].dtype is dtype
+    assert gw.equal(sparse[1], sparse.to_dense()[1])
+
+
+def test_functions_reach_what_is_inherited():
+    assert gw.equal(gw.unsqueeze(DENSE.to_sparse(), 1).to_dense(), DENSE.unsqueeze(1))
+    assert gw.equal(gw.select(DENSE.to_sparse(), 0, 2).to_dense(), DENSE[2])
+    assert [tuple(row.shape) for row in gw.unbind(DENSE.to_sparse())] == [(2, 2)] * 3

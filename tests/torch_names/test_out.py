@@ -186,3 +186,9 @@ def test_other_names_of_arguments():
     assert taking_out(gw.exp, "exp")(a=gw.zeros(1)).tolist() == [1.0]
     with pytest.raises(TypeError):
         zeros(2, size=(2,))
+
+
+@pytest.mark.parametrize(("name", "twice"), [("add", {"other": 1.0, "x2": 5.0}), ("norm", {"dim": 0, "axis": 0})])
+def test_two_names_of_one_argument(name, twice):
+    with pytest.raises(TypeError, match="by two names"):
+        taking_out(getattr(gw, name), name)(gw.ones(2), **twice)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradwright
@@ -68,3 +69,13 @@ def test_what_it_refuses() -> None:
         xp.cumulative_sum(x)
     with pytest.raises(TypeError, match=r"mean\(\): expected a Tensor, but got list"):
         xp.mean([1.0])
+
+
+@pytest.mark.parametrize(("name", "numpys"), [
+    ("sum", np.sum), ("prod", np.prod), ("cumulative_sum", np.cumsum), ("cumulative_prod", np.cumprod),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int32", "uint64", "float32"])
+def test_a_named_dtype_is_that_of_the_result(name: str, numpys: Any, kind: str) -> None:
+    found = getattr(xp, name)(xp.asarray([3, 100, 2]), dtype=getattr(xp, kind))
+    assert found.dtype == getattr(xp, kind)
+    assert found.tolist() == numpys([3, 100, 2], dtype=kind).tolist()

@@ -50,6 +50,11 @@ def widened(x: Any, dtype: Any) -> Any:
     return to_dtype(x, dtypes.int64) if dtypes.kind(x.array.dtype) in "biu" else x
 
 
+def named(out: Any, dtype: Any) -> Any:
+    """A result in the dtype that was named, if one was: libraries add up whole numbers in wider ones."""
+    return out if dtype is None else to_dtype(out, dtype)
+
+
 def inexact(x: Any) -> Any:
     """``x`` in floating point: integers and booleans become the default dtype."""
     return to_dtype(x, dtypes.default()) if dtypes.kind(x.array.dtype) in "biu" else x
@@ -78,7 +83,7 @@ def nonempty(function: str, x: Any, dim: Any) -> Any:
 @numpy_names
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Sum over ``dim``; integers are summed in int64."""
-    return reduced(_reduce.sum, "sum", widened(tensor_arg("sum", input), dtype), dim, keepdim)
+    return named(reduced(_reduce.sum, "sum", widened(tensor_arg("sum", input), dtype), dim, keepdim), dtype)
 
 
 @numpy_names
@@ -87,7 +92,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DTy
     x = widened(tensor_arg("nansum", input), dtype)
     if dtypes.kind(x.array.dtype) == "c":
         raise RuntimeError("nansum does not support complex inputs")
-    return sum(masked_fill(x, isnan(x), 0) if dtypes.kind(x.array.dtype) == "f" else x, dim, keepdim)
+    return sum(masked_fill(x, isnan(x), 0) if dtypes.kind(x.array.dtype) == "f" else x, dim, keepdim, dtype=dtype)
 
 
 @numpy_names
@@ -106,7 +111,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: DT
 @numpy_names
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType = None) -> Tensor:
     """Product over ``dim``."""
-    return reduced(_reduce.prod, "prod", widened(tensor_arg("prod", input), dtype), dim, keepdim)
+    return named(reduced(_reduce.prod, "prod", widened(tensor_arg("prod", input), dtype), dim, keepdim), dtype)
 
 
 @numpy_names

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.apply import apply
 from gradwright.engine.view import alias_of
-from gradwright.face.reduce import VALUES, inexact, widened, zero_place
+from gradwright.face.reduce import VALUES, inexact, named, widened, zero_place
 from gradwright.face.returns import return_type
 from gradwright.op import Op
 from gradwright.ops import order as _order
@@ -31,13 +31,13 @@ def _running(op: Op, name: str, x: Any, dim: int) -> Any:
 @numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: DType = None) -> Tensor:
     """Running sum along ``dim``; integers are summed in int64."""
-    return _running(_scan.cumulative_sum, "cumsum", widened(tensor_arg("cumsum", input), dtype), dim)
+    return named(_running(_scan.cumulative_sum, "cumsum", widened(tensor_arg("cumsum", input), dtype), dim), dtype)
 
 
 @numpy_names
 def cumprod(input: Tensor, dim: int, *, dtype: DType = None) -> Tensor:
     """Running product along ``dim``; integers are multiplied in int64."""
-    return _running(_scan.cumulative_prod, "cumprod", widened(tensor_arg("cumprod", input), dtype), dim)
+    return named(_running(_scan.cumulative_prod, "cumprod", widened(tensor_arg("cumprod", input), dtype), dim), dtype)
 
 
 @numpy_names

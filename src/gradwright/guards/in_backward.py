@@ -112,7 +112,8 @@ class Guard:
             if t._node is node:
                 t._node = None
         for t in self.written.values():
-            t._node = None
+            if type(t._node) is not AccumulateGrad:  # which the user asked for meanwhile
+                t._node = None
         if self.outer is not None:
             self.outer.restore()
 

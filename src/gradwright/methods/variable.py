@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from gradwright.backends.quiet import after_pass, in_pass
 from gradwright.engine.base import TensorBase
-from gradwright.engine.calls import backward
+from gradwright.engine.calls import backward, grad
 from gradwright.engine.node import Node
 
 _numbers: WeakKeyDictionary[Node, int] = WeakKeyDictionary()
@@ -43,9 +43,11 @@ class _Engine:
         after_pass(callback)
 
     def run_backward(self, tensors: Any, grad_tensors: Any, keep_graph: bool, create_graph: bool, inputs: Any = (), *,
-                     allow_unreachable: bool = True, accumulate_grad: bool = True) -> None:  # fmt: skip
-        """`autograd.backward`."""
-        backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
+                     allow_unreachable: bool = True, accumulate_grad: bool = True) -> Any:  # fmt: skip
+        """`autograd.backward`; if not to ``accumulate_grad``, `autograd.grad`, None where ``allow_unreachable``."""
+        if not accumulate_grad:
+            return grad(tensors, inputs, grad_tensors, keep_graph, create_graph, allow_unused=allow_unreachable)
+        return backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
 
 
 class Variable(metaclass=_AnyTensor):

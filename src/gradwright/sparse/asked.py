@@ -56,7 +56,7 @@ def call(cls: type, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return _OPERATORS[name](*args)
     if name in ("neg", "negative"):
         return -args[0]
-    method = vars(cls).get(name)
+    method = None if hasattr(object, name) else getattr(cls, name, None)
     if callable(method) and args and isinstance(args[0], cls):
         return method(*args, **kwargs)
     raise TypeError(f"{name}() takes dense tensors here, but got a sparse one: take to_dense(), or coalesce().values()")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from operator import index as whole
 from typing import Any
 
+from gradwright import dtypes
 from gradwright.errors import kind
 from gradwright.face.join import cat
 
@@ -35,7 +36,8 @@ class Parts:
             return self._made(self._at, self._held.select(dim - k + 1, index), shape, self._sorted)
         here = (self._at[dim] == index).nonzero().squeeze(1)
         if k == 1:
-            return self._held[here].sum(0)
+            held = self._held[here]
+            return held.any(0) if held.dtype is dtypes.boolean else held.sum(0, dtype=held.dtype)
         others = [d for d in range(k) if d != dim]
         return self._made(self._at[others][:, here], self._held[here], shape, self._sorted)
 

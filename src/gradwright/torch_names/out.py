@@ -53,7 +53,10 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs and not others.keys().isdisjoint(kwargs):
-            kwargs = {others.get(key, key): value for key, value in kwargs.items()}
+            named = {others.get(key, key): value for key, value in kwargs.items()}
+            if len(named) < len(kwargs):
+                raise TypeError(f"{name}(): one argument is given by two names, of {', '.join(kwargs)}")
+            kwargs = named
         if rest in kwargs and not args:
             args = (kwargs.pop(rest),)
         if out is None:

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright.check.attempt import Attempt
 from gradwright.check.battery.findings import advised, error, failed, passed, skipped
 from gradwright.check.lab import Lab, Run, close
-from gradwright.check.records import Finding
+from gradwright.check.records import Finding, Outcome
 from gradwright.errors import GradientWarning
 from gradwright.verify.numeric.streams import Streams
 
@@ -29,7 +29,8 @@ def runs(lab: Lab) -> Finding:
             lab.backward(run)
     if again.error is not None:
         found = error("runs", again, lab.subject, "a second backward pass over the same graph (retain_graph=True)")
-        return replace(found, mend="leave on ctx what is there: do not pop, delete or free it in backward")
+        mend = "leave on ctx what is there, if there are to be second passes: do not pop, delete or free it in backward"
+        return replace(found, outcome=Outcome.ADVICE, mend=mend)
     if not run.values:
         return failed(
             "wrong type",
