@@ -1,5 +1,8 @@
 """See tests/methods/test_subclasses.py, which compares them with PyTorch's."""
 
+import subprocess
+import sys
+
 import pytest
 
 import gradwright as gw
@@ -30,3 +33,18 @@ def test_nobody_answers(monkeypatch):
     monkeypatch.setattr(Doubling, "__torch_function__", classmethod(lambda *_: NotImplemented))
     with pytest.raises(TypeError, match="no implementation found for 'len' on types that implement __torch_function__"):
         overrides.handle_torch_function(len, (Doubling(),), Doubling())
+
+
+def test_names_are_those_of_the_modules_imported_by_now():
+    program = """if True:
+        import gradwright.as_torch
+        from torch.overrides import get_overridable_functions, get_testing_overrides, resolve_name
+        import torch
+        print(resolve_name(torch.exp), torch.exp in get_overridable_functions()[torch])
+        import torch.nn.functional as F
+        print(resolve_name(F.relu), F.relu in get_overridable_functions()[F], F.relu in get_testing_overrides())
+        print(get_overridable_functions() is get_overridable_functions())
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["torch.exp", "True", "torch.nn.functional.relu", "True", "True", "True"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -72,3 +74,24 @@ def test_quick_callables_stay_quick(exchange, make):
     assert after.grad_fn.name() == before.grad_fn.name()
     odd = Odd()
     assert f(odd, *arguments[1:])[1] == (odd, *arguments[1:])
+
+
+def test_the_source_need_not_be_in_linecache():
+    program = """if True:
+        import linecache
+        import gradwright as gw
+        linecache.clearcache()
+        class Plain(gw.Tensor):
+            pass
+        print(gw.exp.__code__.co_filename, type(gw.exp(Plain([1.0]))).__name__, gw.exp(gw.zeros(1)).item())
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("<gradwright quick way of 1")
+    assert done.stdout.endswith("Plain 1.0\n")
+
+
+def test_what_asks_already_is_left_as_it_is(exchange):
+    f = exchange(closed(5))
+    code = f.__code__
+    assert exchange(f).__code__ is code

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -50,3 +52,9 @@ def test_the_text_is_shown_where_it_says_something_else() -> None:
 
 def test_the_repr_is_pytorchs() -> None:
     assert repr(leaf) == "tensor([[1.0000, 2.5000],\n        [3.0000, 4.0000]], requires_grad=True)"
+
+
+def test_under_pytorchs_names() -> None:
+    program = "import gradwright.as_torch, torch; print(torch.ones(2)._repr_html_())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Tensor · shape [2] · float32 · cpu" in done.stdout

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 
 import gradwright as gw
+from gradwright.methods.subclasses import KNOWN, TorchFunctionMode
 
 DEFINED = """
 class Plain(torch.Tensor):
@@ -303,3 +305,43 @@ def test_tensors_of_pytorchs_own_beside_ours_are_told(name, torch):
              "layer": lambda: torch.nn.Linear(2, 2)(x), "ours": lambda: x + y}  # fmt: skip
     with pytest.raises((RuntimeError, TypeError), match="from_dlpack"):
         calls[name]()
+
+
+class Listed(TorchFunctionMode):
+    """Notes the functions, each inside another mode, which lets them pass."""
+
+    def __init__(self, inner=None):
+        self.seen, self.inner = [], inner
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append(func.__name__)
+        if self.inner is not None:
+            with self.inner:
+                pass
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_is_asked_after_another_one_was_left_in_its_handler():
+    x = gw.ones(2)
+    with Listed(Listed()) as mode:
+        for _ in range(3):
+            gw.exp(x)
+    assert mode.seen == ["exp"] * 3
+    assert gw.Tensor in KNOWN
+
+
+def test_a_mode_is_asked_after_a_thread_has_left_another_one():
+    x = gw.ones(2)
+
+    def other():
+        with Listed():
+            gw.sin(x)
+        type("Own", (gw.nn.Parameter,), {})
+
+    with Listed() as mode:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        gw.exp(x)
+    assert mode.seen == ["exp"]
+    assert gw.Tensor in KNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -70,32 +71,43 @@ def wrap_torch_function(dispatcher: Callable[..., Any]) -> Callable[[Any], Any]:
 
 def _home(path: str) -> Any:
     """The module that programs have under PyTorch's name, or else gradwright's."""
-    return sys.modules.get("torch" + path.removeprefix("gradwright")) or sys.modules[path]
+    return sys.modules.get("torch" + path.removeprefix("gradwright")) or importlib.import_module(path)
+
+
+def _homes() -> tuple[Any, ...]:
+    """The modules whose functions ask; others from when programs import them under PyTorch's names."""
+    return tuple(map(_home, ASKING))
+
+
+def get_overridable_functions() -> dict[Any, list[Any]]:
+    """The functions that ask, by the module, or the class, that they are in."""
+    return _overridable(_homes())
 
 
 @functools.cache
-def get_overridable_functions() -> dict[Any, list[Any]]:
-    """The functions that ask, by the module, or the class, that they are in."""
+def _overridable(homes: tuple[Any, ...]) -> dict[Any, list[Any]]:
     found: dict[Any, list[Any]] = {}
-    for path in ASKING:
-        home = _home(path)
+    for home in homes:
         names = [n for n in home.__all__ if n not in SILENT and isinstance(getattr(home, n, None), FunctionType)]
         found[home] = [getattr(home, n) for n in names]
     found[Tensor] = [*methods_that_ask().values(), *(getattr(Tensor, name).__get__ for name in PROPERTIES)]
     return found
 
 
-@functools.cache
 def get_ignored_functions() -> set[Any]:
     """Functions that take tensors and ask nothing."""
     home = _home("gradwright")
     return {getattr(home, name) for name in SILENT if isinstance(getattr(home, name, None), FunctionType)}
 
 
-@functools.cache
 def get_testing_overrides() -> dict[Any, Callable[..., Any]]:
     """For each function that asks, one with its arguments that returns -1."""
-    return {f: _like(f) for functions in get_overridable_functions().values() for f in functions}
+    return _overrides(_homes())
+
+
+@functools.cache
+def _overrides(homes: tuple[Any, ...]) -> dict[Any, Callable[..., Any]]:
+    return {f: _like(f) for functions in _overridable(homes).values() for f in functions}
 
 
 def _like(function: Any) -> Callable[..., Any]:
@@ -113,11 +125,11 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 
 @functools.cache
-def _names() -> dict[Any, str]:
+def _names(homes: tuple[Any, ...]) -> dict[Any, str]:
     found = {getattr(Tensor, name).__get__: f"torch.Tensor.{name}.__get__" for name in PROPERTIES}
     found |= {f: f"torch.Tensor.{name}" for name, f in methods_that_ask().items()}
-    for path in ASKING:
-        home, prefix = _home(path), "torch" + path.removeprefix("gradwright")
+    for path, home in zip(ASKING, homes, strict=True):
+        prefix = "torch" + path.removeprefix("gradwright")
         names = ((getattr(home, name, None), name) for name in home.__all__)
         found |= {f: f"{prefix}.{name}" for f, name in names if isinstance(f, FunctionType)}
     return found
@@ -125,4 +137,4 @@ def _names() -> dict[Any, str]:
 
 def resolve_name(f: Any) -> str | None:
     """The name that programs have a function under, such as "torch.Tensor.add"; None if it is not one that asks."""
-    return _names().get(f)
+    return _names(_homes()).get(f)

@@ -265,7 +265,7 @@ def _compiled(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcast
     text = "\n".join(_text(inputs, named, whole, broadcasts, rules, views, numbers, reflected, variadic))
     filename = f"<gradwright quick way of {inputs}, number {_compiled.cache_info().currsize}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    scope = dict(_SCOPE)
+    scope = _SCOPE | {"TEXT": text}  # which outlives `linecache.clearcache`
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here
     bind: Callable[..., Any] = scope["bind"]
     return bind

@@ -11,6 +11,7 @@ import functools
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
+from threading import RLock
 from types import FunctionType
 from typing import Any, Self
 
@@ -142,6 +143,21 @@ def _moded(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _modes.reset(token)
 
 
+_entering = RLock()
+_blocks = [0]
+"""How many blocks of modes are entered, in all threads."""
+
+
+def _entered(blocks: int) -> None:
+    """So many more blocks of modes: while there is any, in whatever thread, no class is `KNOWN`."""
+    with _entering:
+        _blocks[0] += blocks
+        if _blocks[0]:
+            KNOWN.clear()
+        else:
+            KNOWN.update(_plain)
+
+
 class TorchFunctionMode:
     """A context in which its ``__torch_function__(func, types, args, kwargs)`` is asked of every call of a function."""
 
@@ -152,13 +168,12 @@ class TorchFunctionMode:
     def __enter__(self) -> Self:
         ask_from_now_on()
         _modes.set((*_modes.get(), self))
-        KNOWN.clear()
+        _entered(1)
         return self
 
     def __exit__(self, *_: object) -> None:
         _modes.set(_modes.get()[:-1])
-        if not _modes.get():
-            KNOWN.update(_plain)
+        _entered(-1)
 
 
 def serving(function: Any, in_full: Any, name: str) -> Any:
@@ -246,9 +261,10 @@ class Subclasses:
             warn(f"{cls.__name__} has a __torch_dispatch__, which gradwright never asks: say by __torch_function__ "
                  "what operations on its instances do")  # fmt: skip
         if home(cls) == "gradwright" or cls.__torch_function__ is _disabled_torch_function_impl:
-            _plain.add(cls)
-            if not _modes.get():
-                KNOWN.add(cls)
+            with _entering:
+                _plain.add(cls)
+                if not _blocks[0]:
+                    KNOWN.add(cls)
             return
         ask_from_now_on()
         tensor = sys.modules["gradwright.tensor"].Tensor
