@@ -76,8 +76,16 @@ wild: .venv/.ready
 	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
-	@test -e .wild || $(PIP) install -qq --no-deps --target .wild -r wild/requirements.txt
+	@$(MAKE) .wild/.ready
 	@$(BIN)/python -m wild; programs=$$?; $(BIN)/python -m wild --tests && exit $$programs
+
+# Made anew from nothing when another release is asked for.
+.wild/.ready: wild/requirements.txt wild/suites.txt
+	@echo "Fetching other people's packages into .wild ..."
+	@rm -rf .wild
+	@$(PIP) install -qq --no-deps --target .wild -r wild/requirements.txt
+	@$(BIN)/python -m wild.suites .wild
+	@touch $@
 
 proofs: .venv/.ready
 	@$(BIN)/python -m gradwright.verify.proof.table docs/proofs.md

@@ -27,6 +27,13 @@ TOLERANCE = 1e-4
 TIME = 600
 
 
+def stale() -> bool:
+    """Whether `.wild` is not there, or made before another release was asked for."""
+    ready = PACKAGES / ".ready"
+    return not ready.exists() or any((HERE / asked).stat().st_mtime > ready.stat().st_mtime
+                                     for asked in ("requirements.txt", "suites.txt"))  # fmt: skip
+
+
 def run(program: Path, ours: bool, out: Path) -> str:
     """Run one program; the last line of what went wrong, or nothing."""
     path = os.pathsep.join([str(ROOT / "src"), str(PACKAGES), str(HERE)])
@@ -105,8 +112,8 @@ def main() -> int:
         parser.error(f"no {'tests' if arguments.tests else 'program'} of {', '.join(sorted(unknown))}; there are: "
                      f"{', '.join(known)}")  # fmt: skip
     names = arguments.names or known
-    if arguments.tests:
-        suites.unpack(PACKAGES)  # once, before two ask for it
+    if stale():
+        parser.error("what wild/requirements.txt and wild/suites.txt ask for is not installed: make .wild/.ready")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(arguments.keep or scratch).resolve()
         folder.mkdir(exist_ok=True)

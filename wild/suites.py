@@ -1,15 +1,16 @@
 """Packages' own tests on gradwright: ``python -m wild --tests [NAMES]...``.
 
-The source releases in ``wild/suites.txt`` hold tests. Each suite is run by pytest with PyTorch and by
-``gradwright run -m pytest``, and the tests that pass are compared by their names.
+The source releases in ``wild/suites.txt`` hold tests; ``python -m wild.suites FOLDER`` fetches and unpacks them. Each
+suite is run by pytest with PyTorch and by ``gradwright run -m pytest``, and the tests that pass are compared by their
+names.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,8 +28,10 @@ class Suite(NamedTuple):
 
 
 SUITES: Mapping[str, Suite] = {
-    "ema_pytorch": Suite("tests"), "memcnn": Suite("memcnn/models memcnn/utils"),
-    "nflows": Suite("tests"), "sparsemax": Suite("tests"),
+    "ema_pytorch": Suite("tests"),
+    "julius": Suite("tests", ["--ignore=tests/test_resample.py"]),  # which needs resampy, to compare with
+    "memcnn": Suite("memcnn/models memcnn/utils"), "nflows": Suite("tests"), "pytorch_warmup": Suite("test"),
+    "sparsemax": Suite("tests"), "torch-optimizer": Suite("tests"),
 }
 
 
@@ -40,18 +43,27 @@ class Counted(NamedTuple):
     lost: Sequence[str]
 
 
-def unpack(packages: Path) -> Path:
-    """The folder of the unpacked source releases, which are fetched if they are not there."""
-    folder = packages / "sources"
-    if not folder.exists():
-        fetched = packages / "fetched"
-        command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-build-isolation", "--no-binary",
-                   ":all:", "-d", str(fetched), "-r", str(HERE / "suites.txt")]  # fmt: skip
-        subprocess.run(command, check=True)
-        for archive in fetched.glob("*.tar.gz"):
-            with tarfile.open(archive) as held:
-                held.extractall(folder, filter="data")
-    return folder
+def fetch(packages: Path) -> None:
+    """Fetch the source releases, and unpack them."""
+    fetched = packages / "fetched"
+    command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-build-isolation", "--no-binary",
+               ":all:", "-d", str(fetched), "-r", str(HERE / "suites.txt")]  # fmt: skip
+    subprocess.run(command, check=True)
+    for archive in sorted(fetched.iterdir()):
+        unpack(archive, packages / "sources")
+    if missing := [name for name in SUITES if source(name, packages) is None]:
+        sys.exit(f"wild/suites.txt has no source release of {', '.join(missing)}, whose tests wild/suites.py runs")
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack a source release, a ``.tar.gz`` or a ``.zip``."""
+    filtered = {} if archive.suffix == ".zip" else {"filter": "data"}
+    shutil.unpack_archive(archive, folder, **filtered)
+
+
+def source(name: str, packages: Path) -> Path | None:
+    """The folder of a package's unpacked source release, if it is there."""
+    return next((packages / "sources").glob(f"{name}-*"), None)
 
 
 def run(name: str, ours: bool, source: Path, packages: Path, out: Path) -> set[str]:
@@ -78,7 +90,13 @@ def run(name: str, ours: bool, source: Path, packages: Path, out: Path) -> set[s
 
 def compare(name: str, packages: Path, out: Path) -> Counted:
     """How a package's tests fare."""
-    source = next(unpack(packages).glob(f"{name}-*"))
-    theirs = run(name, False, source, packages, out / f"{name}.torch.xml")
-    ours = run(name, True, source, packages, out / f"{name}.gradwright.xml")
+    folder = source(name, packages)
+    if folder is None:
+        raise FileNotFoundError(f"no source release of {name} in {packages / 'sources'}: make .wild/.ready")
+    theirs = run(name, False, folder, packages, out / f"{name}.torch.xml")
+    ours = run(name, True, folder, packages, out / f"{name}.gradwright.xml")
     return Counted(len(theirs), len(theirs & ours), sorted(theirs - ours))
+
+
+if __name__ == "__main__":
+    fetch(Path(sys.argv[1]))

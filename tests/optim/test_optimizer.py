@@ -177,6 +177,19 @@ def test_a_step_hook_may_change_the_arguments(lib):
         optimizer.step()
 
 
+def test_an_optimizer_that_wraps_another_may_leave_init_out(lib):
+    class Every(lib.optim.Optimizer):
+        def __init__(self, inner):
+            self.inner, self.param_groups = inner, inner.param_groups
+
+        def step(self, closure=None):
+            self.inner.step(closure)
+
+    p = parameter(lib)
+    Every(lib.optim.SGD([p], lr=0.25)).step()
+    assert p.tolist() == [0.75, 0.75]
+
+
 def test_hooks_run_once_around_an_overriding_step():
     class Twice(gw.optim.SGD):
         def step(self, closure=None):

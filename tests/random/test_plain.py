@@ -12,6 +12,7 @@ DRAWS = {
     "normal": lambda T: T.normal(T.zeros(3), T.ones(3)), "poisson": lambda T: T.poisson(T.full((9,), 4.0)),
     "multinomial": lambda T: T.multinomial(T.ones(30), 9), "exponential_": lambda T: T.zeros(3).exponential_(),
     "random_": lambda T: T.zeros(9).random_(), "randint_like": lambda T: T.randint_like(T.zeros(9), 99),
+    "randint_like by name": lambda T: T.randint_like(T.zeros(9), high=99),
 }  # fmt: skip
 
 

@@ -305,7 +305,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not hooked:
+        if type(self).step is not hooked or "_optimizer_step_pre_hooks" not in vars(self):  # made without __init__
             return step(self, *args, **kwargs)
         if "_opt_called" in vars(self):  # a schedule wants to know
             self._opt_called = True

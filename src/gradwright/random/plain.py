@@ -94,7 +94,7 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
     return finish(array, dtypes.int64 if dtype is None else dtype, chosen(device), requires_grad)
 
 
-def randint_like(input: Tensor, low: int, high: int | None = None, *, generator: Generator | None = None,
+def randint_like(input: Tensor, low: int = 0, high: int | None = None, *, generator: Generator | None = None,
                  dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
                  memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """`randint` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
