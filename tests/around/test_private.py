@@ -46,3 +46,14 @@ def test_a_setting_without_effect():
 
 def test_lines_are_moved(torch):
     assert private._addindent("a\nb\nc", 2) == torch.nn.modules.module._addindent("a\nb\nc", 2)
+
+
+def test_a_setting_without_effect_as_a_decorator(T):
+    setting = private.set_multithreading_enabled if T is gw else T.autograd.grad_mode.set_multithreading_enabled
+
+    @setting(False)
+    def double(x):
+        return x * 2
+
+    assert double(T.ones(2)).tolist() == [2, 2]
+    assert double.__name__ == "double"

@@ -206,6 +206,11 @@ with Listed():
 n = len(seen)
 torch.exp(x)
 print(seen, len(seen) == n)
+with Listed(), torch._C.DisableTorchFunctionSubclass():
+    kinds(torch.exp(p), p + 1, p.as_subclass(Plain))
+    with torch._C.DisableTorchFunction(), torch._C.DisableTorchFunctionSubclass():
+        torch.sin(p)
+print(seen[n:])
 there = get_overridable_functions()
 print(torch.add in there[torch], torch.Tensor.add in there[torch.Tensor])
 print(torch.nn.functional.relu in there[torch.nn.functional], torch.exp in get_testing_overrides())

@@ -30,3 +30,24 @@ def test_they_are_recorded():
     assert w.grad.tolist() == [[[3.0, 3.0, 3.0]]]
     with gw.no_grad():
         assert not of.conv1d_input(x.shape, w, g).requires_grad
+
+
+@pytest.mark.parametrize("arguments", ["made inside", "made outside", "that require grad"])
+def test_in_inference_mode(arguments, T):
+    with T.inference_mode(arguments == "made inside"):
+        x, w, g = T.arange(5.0).reshape(1, 1, 5), T.tensor([[[1.0, 2.0, 3.0]]]), T.ones(1, 1, 3)
+    if arguments == "that require grad":
+        x.requires_grad_(), w.requires_grad_()
+    with T.inference_mode():
+        found = T.nn.grad.conv1d_input(x.shape, w, g), T.nn.grad.conv1d_weight(x, w.shape, g)
+    assert [v.tolist() for v in found] == [[[[1, 3, 6, 5, 3]]], [[[3, 6, 9]]]]
+    assert all(v.is_inference() and not v.requires_grad for v in found)
+
+
+def test_of_inference_tensors_outside(T):
+    with T.inference_mode():
+        w, g = T.tensor([[[1.0, 2.0, 3.0]]]), T.ones(1, 1, 3)
+    found = T.nn.grad.conv1d_input((1, 1, 5), w, g)
+    assert found.tolist() == [[[1, 3, 6, 5, 3]]]
+    assert not found.is_inference()
+    assert not found.requires_grad

@@ -359,3 +359,21 @@ def test_methods_that_tensors_do_not_have_say_so(hook, monkeypatch):
     torch_names.uninstall()
     assert "chalf" not in dir(gradwright.Tensor)
     torch_names.install()
+
+
+def test_tensors_list_no_method_that_is_not_there():
+    program = """if True:
+        import gradwright as gw
+        before = dir(gw.ones(2, 2))
+        from gradwright.torch_names.hook import install, uninstall
+        install()
+        x = gw.ones(2, 2)
+        print(not hasattr(x, "chalf"), [n for n in dir(x) if not hasattr(gw.Tensor, n)], dir(x) == before)
+        x.chalf = 1
+        print("chalf" in dir(x))
+        uninstall()
+        print(dir(gw.ones(2, 2)) == before, "__dir__" not in vars(gw.Tensor))
+        """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "[]", "True", "True", "True", "True"]

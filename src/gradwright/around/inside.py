@@ -7,15 +7,17 @@ from typing import Any
 from gradwright.backends.devices import get_default_device as _get_default_device
 from gradwright.face.memory_format import layout
 from gradwright.linalg import LinAlgError as _LinAlgError
-from gradwright.methods.subclasses import DisableTorchFunctionSubclass, _disabled_torch_function_impl
+from gradwright.methods.subclasses import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+)
 from gradwright.random import Generator
 from gradwright.tensor import Tensor as TensorBase
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase", "_LinAlgError",
            "_disabled_torch_function_impl", "_get_default_device", "_get_tracing_state",
            "_is_tracing", "_log_api_usage_once", "layout"]  # fmt: skip
-
-DisableTorchFunction = DisableTorchFunctionSubclass
 
 
 def _get_tracing_state() -> None:

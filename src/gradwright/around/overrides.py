@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from gradwright.methods.subclasses import (
-    ASKING,
+    ASKING_MODULES,
     PROPERTIES,
     SILENT,
     TorchFunctionMode,
@@ -76,7 +76,7 @@ def _home(path: str) -> Any:
 
 def _homes() -> tuple[Any, ...]:
     """The modules whose functions ask; others from when programs import them under PyTorch's names."""
-    return tuple(map(_home, ASKING))
+    return tuple(map(_home, ASKING_MODULES))
 
 
 def get_overridable_functions() -> dict[Any, list[Any]]:
@@ -128,7 +128,7 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 def _names(homes: tuple[Any, ...]) -> dict[Any, str]:
     found = {getattr(Tensor, name).__get__: f"torch.Tensor.{name}.__get__" for name in PROPERTIES}
     found |= {f: f"torch.Tensor.{name}" for name, f in methods_that_ask().items()}
-    for path, home in zip(ASKING, homes, strict=True):
+    for path, home in zip(ASKING_MODULES, homes, strict=True):
         prefix = "torch" + path.removeprefix("gradwright")
         names = ((getattr(home, name, None), name) for name in home.__all__)
         found |= {f: f"{prefix}.{name}" for f, name in names if isinstance(f, FunctionType)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections.abc as container_abcs
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from itertools import accumulate
 from typing import Any
 
@@ -57,8 +57,11 @@ def _unsafe_preserve_version_counter(tensors: Any) -> Iterator[None]:
             counter[0] = version
 
 
-class set_multithreading_enabled:
-    """Nothing, for a ``with`` block or from the call on: a backward pass runs in the thread that calls it anyway."""
+class set_multithreading_enabled(ContextDecorator):
+    """Nothing, for a ``with`` block, a function that it decorates, or from the call on.
+
+    A backward pass runs in the thread that calls it anyway.
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

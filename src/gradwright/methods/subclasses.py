@@ -25,9 +25,10 @@ from gradwright.face.forms import strangers
 from gradwright.face.views import alias
 from gradwright.methods.asking import KNOWN, exchange
 
-_off: ContextVar[bool] = ContextVar("whether functions are run without asking", default=False)
+_CLASSES, _ALL = 1, 2
+_off: ContextVar[int] = ContextVar("what functions do not ask: classes, or modes, too", default=0)
 
-ASKING = ("gradwright", "gradwright.linalg", "gradwright.fft", "gradwright.special", "gradwright.nn.functional")
+ASKING_MODULES = ("gradwright", "gradwright.linalg", "gradwright.fft", "gradwright.special", "gradwright.nn.functional")
 """The modules whose functions ask."""
 
 _NEVER = frozenset({
@@ -54,13 +55,24 @@ _SHORT = frozenset({"abs", "div", "div_", "eq", "ge", "gt", "le", "lt", "mul", "
 
 
 class DisableTorchFunctionSubclass:
-    """A context in which functions and methods run without asking for a ``__torch_function__``."""
+    """A context in which functions and methods run without asking classes for a ``__torch_function__``.
+
+    Modes are asked all the same.
+    """
+
+    _stops = _CLASSES
 
     def __enter__(self) -> None:
-        self._token = _off.set(True)
+        self._token = _off.set(max(_off.get(), self._stops))
 
     def __exit__(self, *_: object) -> None:
         _off.reset(self._token)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which functions and methods run without asking, neither classes nor modes."""
+
+    _stops = _ALL
 
 
 def is_asked() -> bool:
@@ -120,9 +132,10 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def ask(public: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``function(*args, **kwargs)``, which programs have as ``public``, or what the arguments' classes make of it."""
-    if not _off.get():
-        if _modes.get():
-            return _moded(_public.get(public, public), args, kwargs)
+    off = _off.get()
+    if off != _ALL and _modes.get():
+        return _moded(_public.get(public, public), args, kwargs)
+    if not off:
         for value in _values(args, kwargs):
             if own(value) is not None:
                 return dispatch(_public.get(public, public), args, kwargs)
@@ -137,7 +150,8 @@ def _moded(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     *around, innermost = _modes.get()
     token = _modes.set(tuple(around))
     try:
-        types = tuple({type(value): None for value in _values(args, kwargs) if own(value) is not None})
+        given = () if _off.get() else _values(args, kwargs)
+        types = tuple({type(value): None for value in given if own(value) is not None})
         return innermost.__torch_function__(public, types, args, kwargs)
     finally:
         _modes.reset(token)
@@ -215,7 +229,7 @@ def ask_from_now_on() -> None:
             found.__name__ = name
     _public.update({found: methods[_METHODS.get(name, name)] for name, found in methods.items()})
     functions = dict.fromkeys(methods.values())
-    for path in ASKING:
+    for path in ASKING_MODULES:
         there = ((name, vars(sys.modules[path]).get(name)) for name in sys.modules[path].__all__)
         functions |= {f: None for name, f in there if isinstance(f, FunctionType) and name not in SILENT}
     for function in functions:
@@ -292,7 +306,7 @@ class Subclasses:
             raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {kind(data)}")
         out: Any = alias_of(data)
         out.__class__ = kind_of
-        with DisableTorchFunctionSubclass():
+        with DisableTorchFunction():
             return out.requires_grad_(require_grad)
 
     def as_subclass(self, cls: Any) -> Any:
@@ -311,7 +325,7 @@ class Subclasses:
     @classmethod
     def _of(cls, x: Any) -> Any:
         """The same memory and history as an instance of the class."""
-        with DisableTorchFunctionSubclass():
+        with DisableTorchFunction():
             out: Any = alias(x)
         out.__class__ = cls
         return out

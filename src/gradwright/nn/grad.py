@@ -7,11 +7,16 @@ from typing import Any
 
 from gradwright import creation
 from gradwright.engine.calls import grad
-from gradwright.engine.grad_mode import enable_grad
-from gradwright.engine.mode import is_grad_enabled
+from gradwright.engine.grad_mode import enable_grad, inference_mode
+from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.nn import functional as F
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+
+
+def _savable(t: Any) -> Any:
+    """``t``, or a copy that a recorded operation can save."""
+    return t.clone() if t.is_inference() else t
 
 
 def _gradient(n: int, by: str) -> Callable[..., Any]:
@@ -19,18 +24,20 @@ def _gradient(n: int, by: str) -> Callable[..., Any]:
 
     def by_input(input_size: Sequence[int], weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0,
                  dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
-        x = creation.zeros(input_size, dtype=weight.dtype, device=weight.device)
-        return gradient(x, lambda x: conv(x, weight, None, stride, padding, dilation, groups), grad_output)
+        return gradient(input_size, weight, grad_output,
+                        lambda x, weight: conv(x, weight, None, stride, padding, dilation, groups))  # fmt: skip
 
     def by_weight(input: Any, weight_size: Sequence[int], grad_output: Any, stride: Any = 1, padding: Any = 0,
                   dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
-        w = creation.zeros(weight_size, dtype=input.dtype, device=input.device)
-        return gradient(w, lambda w: conv(input, w, None, stride, padding, dilation, groups), grad_output)
+        return gradient(weight_size, input, grad_output,
+                        lambda w, input: conv(input, w, None, stride, padding, dilation, groups))  # fmt: skip
 
-    def gradient(x: Any, function: Callable[[Any], Any], cotangent: Any) -> Any:
+    def gradient(of: Sequence[int], other: Any, cotangent: Any, function: Callable[[Any, Any], Any]) -> Any:
         recorded = is_grad_enabled()
-        with enable_grad():
-            return grad(function(x.requires_grad_()), x, cotangent, create_graph=recorded)[0]
+        with inference_mode(False), enable_grad():
+            x = creation.zeros(of, dtype=other.dtype, device=other.device, requires_grad=True)
+            out = grad(function(x, _savable(other)), x, _savable(cotangent), create_graph=recorded)[0]
+        return out.clone() if is_inference_mode_enabled() else out
 
     call = by_input if by == "input" else by_weight
     call.__name__ = call.__qualname__ = f"conv{n}d_{by}"

@@ -15,6 +15,7 @@ import difflib
 import importlib
 import importlib.abc
 import importlib.util
+import inspect
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
@@ -23,7 +24,7 @@ from typing import Any
 
 from gradwright.absent import Absent
 from gradwright.engine.base import TensorBase
-from gradwright.methods.subclasses import ASKING, SILENT, serving
+from gradwright.methods.subclasses import ASKING_MODULES, SILENT, serving
 from gradwright.tensor import Tensor
 from gradwright.torch_names.known import WITH_OUT, is_known, table
 from gradwright.torch_names.mentions import mentioned
@@ -177,7 +178,7 @@ def _known_as(module: str, value: Any) -> None:
 
 def _served(module: str, name: str, value: Any) -> Any:
     """A value of ours as PyTorch's module has it: with ``out=`` where PyTorch's takes it, asking for subclasses."""
-    if not isinstance(value, FunctionType) or _source(module) not in ASKING or name in SILENT:
+    if not isinstance(value, FunctionType) or _source(module) not in ASKING_MODULES or name in SILENT:
         return value
     takes = module in WITH_OUT and name in table()[f"{module}:out"].public
     return serving(value, taking_out(value, name) if takes else value, name)
@@ -203,6 +204,12 @@ def _public(source: ModuleType) -> dict[str, Any]:
             or (not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("gradwright"))
         )
     }
+
+
+def _names_of(x: Any) -> list[str]:
+    """``Tensor.__dir__`` while stubs of names stand in it that are not there."""
+    there = lambda name: not isinstance(inspect.getattr_static(x, name, None), _NoSuchMethod)
+    return list(filter(there, object.__dir__(x)))
 
 
 class _NoSuchMethod:
@@ -234,12 +241,14 @@ def install() -> None:
         for name in known.public | known.other:
             if not hasattr(Tensor, name):
                 setattr(Tensor, name, _NoSuchMethod(name))
+        Tensor.__dir__ = _names_of  # type: ignore[assignment]
 
 
 def uninstall() -> None:
     """Undo `install`, and forget the modules it made."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
+        del Tensor.__dir__
         for name, value in list(vars(Tensor).items()):
             if isinstance(value, _NoSuchMethod):
                 delattr(Tensor, name)

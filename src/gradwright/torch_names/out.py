@@ -13,6 +13,7 @@ from gradwright.engine.grad_mode import no_grad
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind, size
+from gradwright.interpreter.frames import ASKING
 from gradwright.reading.torch import ALIASES
 
 COMPUTED_IN = frozenset((
@@ -91,7 +92,7 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _other_names(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
     """How PyTorch takes arguments besides: by NumPy's names, and all of ``*size`` as ``size=``."""
     code = function.__code__
-    if code.co_filename == "<gradwright asking>":  # `methods.asking.exchange`
+    if code.co_filename == ASKING:  # `methods.asking.exchange`
         code = inspect.unwrap(function).__code__
     count = code.co_argcount + code.co_kwonlyargcount
     own = code.co_varnames[:count]

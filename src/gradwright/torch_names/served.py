@@ -102,7 +102,7 @@ MORE = {
     },
     "torch": {
         "_disable_dynamo": "gradwright.around.compiler:disable",
-        "DisableTorchFunction": "gradwright.methods.subclasses:DisableTorchFunctionSubclass",
+        "DisableTorchFunction": "gradwright.methods.subclasses:DisableTorchFunction",
     },
     "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
     "torch.nn.functional": {
