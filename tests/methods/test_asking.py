@@ -13,6 +13,7 @@ import pytest
 import gradwright as gw
 from gradwright.engine.apply import binary, unary
 from gradwright.methods import asking
+from gradwright.methods.subclasses import TorchFunctionMode
 from gradwright.ops import arithmetic, elementary
 
 
@@ -95,3 +96,22 @@ def test_what_asks_already_is_left_as_it_is(exchange):
     f = exchange(closed(5))
     code = f.__code__
     assert exchange(f).__code__ is code
+
+
+def test_a_function_of_any_number_of_arguments_asks_without_any_too(exchange):
+    assert exchange(lambda *size: size)()[:3] == ("known", (), {})
+    assert exchange(lambda size=1: size)() == 1
+    assert exchange(lambda: 2)() == 2
+
+
+def test_a_mode_is_asked_of_what_is_made_without_a_size():
+    seen = []
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func, args))
+            return func(*args)
+
+    with Mode():
+        assert gw.zeros() == 0
+    assert seen[0] == (gw.zeros, ())

@@ -211,6 +211,9 @@ with Listed(), torch._C.DisableTorchFunctionSubclass():
     with torch._C.DisableTorchFunction(), torch._C.DisableTorchFunctionSubclass():
         torch.sin(p)
 print(seen[n:])
+with Listed():
+    torch.atleast_1d(), torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_rng_state()
+print(seen[n:])
 there = get_overridable_functions()
 print(torch.add in there[torch], torch.Tensor.add in there[torch.Tensor])
 print(torch.nn.functional.relu in there[torch.nn.functional], torch.exp in get_testing_overrides())

@@ -27,14 +27,14 @@ def bind({free}):
         for _x in _args:
             if _x.__class__ not in "known":
                 return _ask("public", _function, _args, _named)
-        return _ask("public", _function, _args, _named) if _named else _function(*_args)
+        return _ask("public", _function, _args, _named) if _named{or_none} else _function(*_args)
 '''
 
 
 def exchange(function: FunctionType, public: Any, ask: Ask) -> None:
     """Let ``function`` give ``ask(public, itself as it was, args, kwargs)`` when it is called with a class not `KNOWN`.
 
-    ``public`` is what programs have it as.
+    ``public`` is what programs have it as. A function of any number of arguments asks without any, too.
     """
     before = function.__code__
     if any(c is ask for c in before.co_consts):
@@ -45,7 +45,8 @@ def exchange(function: FunctionType, public: Any, ask: Ask) -> None:
     meant = {"known": KNOWN, "ask": ask, "public": public, "function": as_it_was}
     names, text = before.co_varnames[: before.co_argcount], function.__globals__.get("TEXT")
     quick = before.co_filename.startswith("<gradwright quick way")
-    template = _quick(before.co_filename, names, text) if quick else _template(before.co_freevars)
+    without = not names and bool(before.co_flags & _STARS)
+    template = _quick(before.co_filename, names, text) if quick else _template(before.co_freevars, without)
     consts = tuple([meant.get(c, c) if type(c) is str else c for c in template.co_consts])
     function.__code__ = template.replace(co_consts=consts, co_name=before.co_name, co_qualname=before.co_qualname)
     if template.co_flags & _STARS:
@@ -58,9 +59,9 @@ _STARS = 4
 
 
 @functools.cache
-def _template(free: tuple[str, ...]) -> CodeType:
-    """The code of a function that asks, and otherwise calls another one."""
-    return _call(_ANY.format(free=", ".join(free)), ASKING)
+def _template(free: tuple[str, ...], without: bool) -> CodeType:
+    """The code of a function that asks, and otherwise calls another one; asks ``without`` arguments, too."""
+    return _call(_ANY.format(free=", ".join(free), or_none=" or not _args" * without), ASKING)
 
 
 @functools.cache
