@@ -76,7 +76,7 @@ wild: .venv/.ready
 	@$(BIN)/python -c 'import torch' 2>/dev/null || { \
 	    echo "Installing PyTorch into .venv to compare with (once, a large download) ..."; \
 	    $(PIP) install -qq -e ".[oracle]"; }
-	@$(MAKE) .wild/.ready
+	@$(MAKE) -s .wild/.ready
 	@$(BIN)/python -m wild; programs=$$?; $(BIN)/python -m wild --tests && exit $$programs
 
 # Made anew from nothing when another release is asked for.
