@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 import gradwright as gw
+from gradwright.autograd import why_none
 from gradwright.engine.apply import binary, unary
 from gradwright.methods import asking
 from gradwright.methods.subclasses import TorchFunctionMode
 from gradwright.ops import arithmetic, elementary
+from gradwright.transform.program.observing.files import OWN, whose
 
 
 class Odd:
@@ -115,3 +117,15 @@ def test_a_mode_is_asked_of_what_is_made_without_a_size():
     with Mode():
         assert gw.zeros() == 0
     assert seen[0] == (gw.zeros, ())
+
+
+def test_who_was_called_is_known_after_functions_ask():
+    type("Asked", (gw.Tensor,), {})
+    x, w = gw.tensor([2.0], requires_grad=True), gw.tensor([3.0], requires_grad=True)
+    found = why_none(x, lambda: (gw.tensor((x * 3).numpy(force=True)) * w).sum())
+    assert found.reason == "numpy()"
+    with pytest.raises(TypeError, match=r"pad\(\): argument 'pad'"):
+        gw.nn.functional.pad(gw.ones(3), pad=(gw.tensor(1.5), 0))
+    assert whose(gw.nn.functional.relu.__code__) == OWN
+    step = gw.compile(lambda x: gw.nn.functional.relu(x).sum(), backend="plan", fullgraph=True)
+    assert [step(gw.tensor([-1.0, 2.0])).item() for _ in range(3)] == [2, 2, 2]

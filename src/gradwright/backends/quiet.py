@@ -62,12 +62,13 @@ def during_pass(f: Callable[..., Any], *args: Any) -> Any:
             as_user(now)
         return result
     finally:
-        if _waiting.get() is not waiting:
-            _waiting.set(waiting)
         try:
-            _set(before)
+            _set(before)  # the first call here, as an interrupt may come after each
         finally:
-            _users.set(users)
+            try:
+                _users.set(users)
+            finally:
+                _waiting.set(waiting)
 
 
 def after_pass(callback: Callable[[], Any]) -> None:

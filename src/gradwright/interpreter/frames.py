@@ -45,8 +45,10 @@ ASKING = "<gradwright asking>"
 
 
 def past_asking(place: Any) -> Any:
-    """A frame, or the one that called it, if it only asks."""
-    return place.f_back if place is not None and place.f_code.co_filename == ASKING else place
+    """A frame, or the first of those that called it that does not only ask."""
+    while place is not None and place.f_code.co_filename == ASKING:
+        place = place.f_back
+    return place
 
 
 def file_of(frame: Any) -> str:

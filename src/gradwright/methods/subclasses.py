@@ -23,6 +23,7 @@ from gradwright.engine.view import alias_of
 from gradwright.errors import home, kind
 from gradwright.face.forms import strangers
 from gradwright.face.views import alias
+from gradwright.interpreter.frames import ASKING
 from gradwright.methods.asking import KNOWN, exchange
 
 _CLASSES, _ALL = 1, 2
@@ -142,6 +143,8 @@ def ask(public: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return function(*args, **kwargs)
 
 
+ask.__code__ = ask.__code__.replace(co_filename=ASKING)  # nobody takes it for the function that was called
+
 _modes: ContextVar[tuple[Any, ...]] = ContextVar("modes that functions ask first", default=())
 
 
@@ -196,13 +199,14 @@ def serving(function: Any, in_full: Any, name: str) -> Any:
     ``in_full`` is the same function, with arguments besides.
     """
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in args:
             if x.__class__ not in KNOWN:
                 return ask(call, in_full, args, kwargs)
         return ask(call, in_full, args, kwargs) if kwargs else function(*args)
 
+    call.__code__ = call.__code__.replace(co_filename=ASKING)
+    functools.update_wrapper(call, function)
     call.__name__ = name
     _public.setdefault(function, call)
     return call

@@ -20,7 +20,6 @@ from gradwright.engine.source_line import warn
 from gradwright.face.join import cat, stack
 from gradwright.nn import functional as F
 from gradwright.nn.functional.recurrent import GATES, layer
-from gradwright.nn.layer import known_as
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.utils.rnn import PackedSequence
 from gradwright.reading.torch import tensor_arg
@@ -267,8 +266,12 @@ class LSTM(RNNBase):
     (torch.Size([2, 5, 8]), torch.Size([2, 2, 4]), torch.Size([2, 2, 4]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        known_as(LSTM, RNNBase.__init__)(self, "LSTM", *args, **kwargs)
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                         proj_size, device, dtype)  # fmt: skip
 
 
 class GRU(RNNBase):
@@ -280,5 +283,9 @@ class GRU(RNNBase):
     (torch.Size([5, 4]), torch.Size([1, 4]))
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        known_as(GRU, RNNBase.__init__)(self, "GRU", *args, **kwargs)
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
+                         proj_size, device, dtype)  # fmt: skip

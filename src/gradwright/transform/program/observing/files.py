@@ -13,6 +13,7 @@ import numpy as np
 
 from gradwright.engine.source_line import is_own
 from gradwright.errors import home
+from gradwright.interpreter.frames import ASKING
 
 OBSERVED, OWN, NUMPY, STANDARD, PURE = "observed", "gradwright's", "NumPy's", "the standard library's", "pure"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))) + os.sep
@@ -27,7 +28,7 @@ _STANDARD = tuple({sysconfig.get_path("stdlib") + os.sep, os.path.dirname(os.__f
 _PACKAGES = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _PURE = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("einops", "opt_einsum", "scipy"))
 _JAX = tuple(f"{packages}{name}{os.sep}" for packages in _PACKAGES for name in ("jax", "jaxlib", "ml_dtypes"))
-_known: dict[str, str] = {"<rule>": OWN}
+_known: dict[str, str] = {"<rule>": OWN, ASKING: OWN}
 
 
 def whose(code: CodeType) -> str:
@@ -55,7 +56,7 @@ def _whose(name: str) -> str:
 
 def is_ours(code: CodeType) -> bool:
     """Whether it is gradwright's code, observed or not."""
-    return code.co_filename.startswith(_PACKAGE)
+    return code.co_filename.startswith(_PACKAGE) or code.co_filename == ASKING
 
 
 def root(value: Any) -> str:
