@@ -105,7 +105,7 @@ def test_the_worst_entry_comes_first_then_both_jacobians():
         gradwright.autograd.gradcheck(scaled(gradwright, 5, 1), x)
     assert re.fullmatch(
         r"Jacobian mismatch for output 0 with respect to input 0,\n"
-        r"worst: output 0\[(\d)\] by x\[\1\]: analytical 1, numerical 5 ± \de-\d\d \(allowed: 1e-05 \+ 0.001 \* "
+        r"worst: d out\[(\d)\] / d x\[\1\]: analytical 1, numerical 5 ± \de-\d\d \(allowed: 1e-05 \+ 0.001 \* "
         r"\|numerical\|\)\n"
         r"numerical:tensor\(\[\[5.0000, 0.0000\],\n        \[0.0000, 5.0000\]\], dtype=torch.float64\)\n"
         r"analytical:tensor\(\[\[1., 0.\],\n        \[0., 1.\]\], dtype=torch.float64\)\n",

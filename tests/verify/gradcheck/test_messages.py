@@ -6,14 +6,15 @@ from gradwright.verify.gradcheck.messages import Worst, drifting, kink, mismatch
 from gradwright.verify.gradcheck.settings import SUITS, Settings
 
 SETTINGS = Settings(None, 1e-5, 1e-3, 0.0, True, False, False, False, None, "float64")
-WORST = Worst(1, (2,), 0, "weight", (0, 3), 0.5, False, 1.0, 2.0, 1e-9)
+WORST = Worst(1, 3, (2,), 0, "weight", (0, 3), 0.5, False, 1.0, 2.0, 1e-9)
 
 
 def test_mismatch():
     text = str(mismatch(WORST, "", np.eye(2), np.zeros((2, 2)), SETTINGS))
     assert text == (
         "Jacobian mismatch for output 1 with respect to input 0,\n"
-        "worst: output 1[2] by weight[0, 3]: analytical 1, numerical 2 ± 1e-09 (allowed: 1e-05 + 0.001 * |numerical|)\n"
+        "worst: d out[1][2] / d weight[0, 3]: analytical 1, numerical 2 ± 1e-09 "
+        "(allowed: 1e-05 + 0.001 * |numerical|)\n"
         "numerical:tensor([[1., 0.],\n        [0., 1.]], dtype=torch.float64)\n"
         "analytical:tensor([[0., 0.],\n        [0., 0.]], dtype=torch.float64)\n"
     )
@@ -22,11 +23,11 @@ def test_mismatch():
 def test_parts():
     text = str(mismatch(WORST._replace(imaginary=True, bar=np.inf), "real", np.eye(1), np.eye(1), SETTINGS))
     assert text.startswith("While considering the real part of complex outputs only, Jacobian mismatch for output 1")
-    assert "by the imaginary part of weight[0, 3]: analytical 1, numerical 2 (allowed" in text
+    assert "d weight[0, 3] (by the imaginary part): analytical 1, numerical 2 (allowed" in text
 
 
 def test_scalars_have_no_index():
-    assert Worst(0, (), 0, "x", (), 0.0, False, 1, 2, 0.0).what == "output 0 by x"
+    assert Worst(0, 1, (), 0, "x", (), 0.0, False, 1, 2, 0.0).what == "d out / d x"
 
 
 def test_kinks_and_jumps():

@@ -66,7 +66,7 @@ def test_wrong_ones_do_not(dtype, factor):
 @pytest.mark.filterwarnings("ignore:Input #")
 def test_a_step_that_rounding_swallows_judges_nothing(eps):
     x = leaf([0.5, 1.0], "float32")
-    with pytest.raises(gradwright.GradcheckError, match=r"Finite differences cannot judge output 0.* in float32: with"):
+    with pytest.raises(gradwright.GradcheckError, match=r"Finite differences cannot judge d out.* in float32: with"):
         gradwright.autograd.gradcheck(lambda x: x.sin(), x, eps=eps)
 
 
@@ -74,7 +74,7 @@ def test_a_step_that_rounding_swallows_judges_nothing(eps):
 def test_what_rounding_hides_is_no_pass():
     """A sum of 1000 in float16 is a multiple of 0.5: nobody can see the slope 1 of its terms."""
     x = leaf(np.linspace(0.5, 1.5, 300), "float16")
-    with pytest.raises(gradwright.GradcheckError, match=r"cannot judge output 0 by x.* since outputs are rounded"):
+    with pytest.raises(gradwright.GradcheckError, match=r"cannot judge d out / d x.* since outputs are rounded"):
         gradwright.autograd.gradcheck(lambda x: x.sum() + 1000, x)
 
 

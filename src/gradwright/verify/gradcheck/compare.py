@@ -190,7 +190,8 @@ class Comparison:
         column = int(m if columns is None else columns[m])
         imaginary = row >= x.array.size
         return Worst(
-            output=part.output, output_at=tuple(map(int, np.unravel_index(column, out.array.shape))),
+            output=part.output, outputs=len(self.subject.outputs),
+            output_at=tuple(map(int, np.unravel_index(column, out.array.shape))),
             input=j, name=self.subject.names[j],
             at=tuple(map(int, np.unravel_index(row % x.array.size, x.array.shape))),
             value=x.array.reshape(-1)[row % x.array.size], imaginary=imaginary,

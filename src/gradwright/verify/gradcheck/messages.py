@@ -16,13 +16,14 @@ class Worst(NamedTuple):
     """An entry of a Jacobian: where it is, and what both sides say of it.
 
     Attributes:
-        output, output_at: which output, and where in it.
+        output, outputs, output_at: which output, of how many, and where in it.
         input, name, at, value: which input, its name, where in it, and the value there.
         imaginary: whether it is about the imaginary part of the input.
         analytic, numeric, bar: what backward says; what finite differences say, and by how much those may be off.
     """
 
     output: int
+    outputs: int
     output_at: tuple[int, ...]
     input: int
     name: str
@@ -35,9 +36,10 @@ class Worst(NamedTuple):
 
     @property
     def what(self) -> str:
-        """``output 0[1] by x[2]``"""
-        part = "the imaginary part of " if self.imaginary else ""
-        return f"output {self.output}{_index(self.output_at)} by {part}{self.name}{_index(self.at)}"
+        """``d out[1] / d x[2]``, as a diagnosis calls it."""
+        out = "out" if self.outputs == 1 else f"out[{self.output}]"
+        part = " (by the imaginary part)" if self.imaginary else ""
+        return f"d {out}{_index(self.output_at)} / d {self.name}{_index(self.at)}{part}"
 
 
 def _index(at: tuple[int, ...]) -> str:
