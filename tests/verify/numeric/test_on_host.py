@@ -51,7 +51,7 @@ def test_right_derivatives(device):
 @pytest.mark.parametrize("device", DEVICES)
 def test_wrong_ones(device):
     x = leaf(VALUES, device)
-    with pytest.raises(gradwright.GradcheckError, match=r"(?s)Jacobian mismatch.*by x\[3\]: analytical 4\.5, numeri"):
+    with pytest.raises(gradwright.GradcheckError, match=r"(?s)Jacobian mismatch.*/ d x\[3\]: analytical 4\.5, numeri"):
         gradwright.autograd.gradcheck(Wrong.apply, x)
     found = gradwright.autograd.diagnose(Wrong, x)
     assert found.verdict.name == "WRONG"
