@@ -49,7 +49,8 @@ _ROUNDING = {
 }  # fmt: skip
 
 PHASED = "random weights make a loss that depends on the phases of complex vectors: it has no derivative"
-_PHASED = dict.fromkeys(("linalg.eig", "linalg.eigh", "linalg.svd", "svd"), PHASED)
+_VECTORS = ("linalg.eig", "linalg.eigh", "linalg.svd", "pca_lowrank", "svd", "svd_lowrank")
+_PHASED = dict.fromkeys(_VECTORS, PHASED)
 
 _NORMS = ("_batch_norm_with_update", "_native_batch_norm_legit", "native_batch_norm", "nn.functional.batch_norm",
           "nn.functional.instance_norm")  # fmt: skip

@@ -116,7 +116,7 @@ def test_a_mode_is_asked_of_what_is_made_without_a_size():
 
     with Mode():
         assert gw.zeros() == 0
-    assert seen[0] == (gw.zeros, ())
+    assert (seen[0][0].__name__, seen[0][1]) == ("zeros", ())  # programs may have it as torch.zeros
 
 
 def test_who_was_called_is_known_after_functions_ask():

@@ -27,7 +27,7 @@ REAL, UNIT, COUNT = DRAWN(6) * 0.8, np.linspace(0.1, 0.9, 5), np.array([0, 1, 2,
 
 LINALG: dict[str, list[tuple[Any, ...]]] = {
     "cholesky": [(P,)], "cholesky_ex": [(P,), (-P,)], "cond": [(S,), (S, 1)], "cross": [(T, T + 1)],
-    "det": [(S,), (Z,)], "diagonal": [(S,)], "eig": [(S,)], "eigh": [(P,)], "eigvals": [(S,)], "eigvalsh": [(P,)],
+    "det": [(S,), (Z,)], "diagonal": [(S,)], "eigh": [(P,)], "eigvals": [(S,)], "eigvalsh": [(P,)],
     "householder_product": [(T, DRAWN((2, 3)))], "inv": [(S,), (Z,)], "inv_ex": [(S,), (0 * S,)], "ldl_factor": [(P,)],
     "ldl_factor_ex": [(P,)], "lstsq": [(T, DRAWN((2, 5, 2)))], "lu": [(S,), (T,)], "lu_factor": [(S,)],
     "lu_factor_ex": [(S,), (0 * S,)], "matmul": [(S, B)], "matrix_exp": [(S,), (9 * Z,)],
@@ -58,6 +58,7 @@ SPECIAL |= {
 }  # fmt: skip
 L = gw.linalg
 COMBINED: dict[str, tuple[Any, ...]] = {
+    "eig": (lambda a: [(found := L.eig(a))[0], found[1].abs()], S),  # the vectors' phases are open
     "lu_solve": (lambda a, b: L.lu_solve(*L.lu_factor(a), b), S, B),
     "lu_unpack": (lambda a: gw.lu_unpack(*gw.lu(a)), S),
     "ldl_solve": (lambda a, b: L.ldl_solve(*L.ldl_factor(a.detach()), b.detach()), P, B),
