@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import gradwright
 from tests.engine.random_programs.language import ORDINARY, OVERWRITES, REARRANGES, VIEWS, WRITES
-from tests.engine.random_programs.run import Run, between_libraries, difference
-from tests.engine.test_random_programs_at_once import agrees
+from tests.engine.random_programs.run import Run, agree, between_libraries, difference
 
 PIECE = 500
 PIECES = int(os.environ.get("SOAK", "2000")) // PIECE
@@ -61,7 +60,7 @@ def test_what_tensors_are_does_not_depend_on_whether_anybody_looks(program):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert agrees(seen(True), seen(False))
+        assert agree(seen(True), seen(False))
 
 
 @pytest.mark.parametrize("piece", range(PIECES))

@@ -12,7 +12,7 @@ import pytest
 import gradwright
 from gradwright.engine.mode import PLAIN, switch
 from tests.engine.random_programs.language import ORDINARY, OVERWRITES, REARRANGES, VIEWS, WRITES
-from tests.engine.random_programs.run import Run, same
+from tests.engine.random_programs.run import Run, agree
 from tests.forks import exit_code
 from tests.interrupts import SIGNALS, alarmed, left
 
@@ -54,7 +54,7 @@ def test_programs_do_what_they_do_alone():
         going, wrong = True, []
 
         def check(k):
-            if not agrees(seen(programs[k]), alone[k]):
+            if not agree(seen(programs[k]), alone[k]):
                 wrong.append(k)
                 raise AssertionError(f"another result of {programs[k]}")
 
@@ -85,10 +85,3 @@ def test_programs_do_what_they_do_alone():
             for t in threads:
                 t.join()
     assert wrong == []
-
-
-def agrees(found, expected):
-    """Whether two programs looked the same."""
-    if isinstance(found, (list, tuple)) and isinstance(expected, (list, tuple)):
-        return len(found) == len(expected) and all(map(agrees, found, expected))
-    return same(found, expected)

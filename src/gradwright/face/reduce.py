@@ -18,6 +18,7 @@ from gradwright.ops import decompose as _decompose
 from gradwright.ops import order as _order
 from gradwright.ops import reduce as _reduce
 from gradwright.ops import scatter as _scatter
+from gradwright.reading.common import named
 from gradwright.reading.torch import counted, dims, numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
@@ -48,11 +49,6 @@ def widened(x: Any, dtype: Any) -> Any:
     if dtype is not None:
         return to_dtype(x, dtype)
     return to_dtype(x, dtypes.int64) if dtypes.kind(x.array.dtype) in "biu" else x
-
-
-def named(out: Any, dtype: Any) -> Any:
-    """A result in the dtype that was named, if one was: libraries add up whole numbers in wider ones."""
-    return out if dtype is None else to_dtype(out, dtype)
 
 
 def inexact(x: Any) -> Any:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.apply import apply
 from gradwright.engine.view import alias_of
-from gradwright.face.reduce import VALUES, inexact, named, widened, zero_place
+from gradwright.face.reduce import VALUES, inexact, widened, zero_place
 from gradwright.face.returns import return_type
 from gradwright.op import Op
 from gradwright.ops import order as _order
 from gradwright.ops import scan as _scan
 from gradwright.ops import scatter as _scatter
+from gradwright.reading.common import named
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 A class of a user's has PyTorch's ``__torch_function__(cls, func, types, args, kwargs)``: the default runs the function
 and makes its results instances of the class; one of its own decides what it does. Functions, methods and operators are
-set to ask for it (`gradwright.methods.asking`) when the first such class is defined: until then it costs nothing.
+set to ask for it (`gradwright.methods.exchange`) when the first such class is defined: until then it costs nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gradwright.errors import home, kind
 from gradwright.face.forms import strangers
 from gradwright.face.views import alias
 from gradwright.interpreter.frames import ASKING
-from gradwright.methods.asking import KNOWN, exchange
+from gradwright.methods.exchange import KNOWN, exchange
 
 _CLASSES, _ALL = 1, 2
 _off: ContextVar[int] = ContextVar("what functions do not ask: classes, or modes, too", default=0)

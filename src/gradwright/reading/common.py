@@ -106,3 +106,8 @@ def cast(x: Any, dtype: Any) -> Any:
 def as_dtype(x: Any, dtype: Any) -> Any:
     """`cast` where the dtype is another."""
     return x if dtypes.of(x.array.dtype) is dtypes.of(dtype) else cast(x, dtype)
+
+
+def named(out: Any, dtype: Any) -> Any:
+    """A result in the dtype that was named, if one was: libraries add up whole numbers in wider ones."""
+    return out if dtype is None else as_dtype(out, dtype)

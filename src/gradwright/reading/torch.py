@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, TypeVar
 
@@ -210,19 +210,33 @@ ALIASES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def other_names(own: Sequence[str]) -> dict[str, str]:
+    """The names in `ALIASES` that arguments with these names may be given by, too, each with what it stands for."""
+    return {name: true for name, true in ALIASES.items() if true in own and name not in own}
+
+
+def by_own_names(function: str, given: dict[str, Any], others: Mapping[str, str]) -> None:
+    """Replace the ``others`` among the names of arguments; TypeError if one is given by both."""
+    for name in others.keys() & given.keys():
+        if others[name] in given:
+            raise _twice(function, name, others[name])
+        given[others[name]] = given.pop(name)
+
+
+def _twice(function: str, name: str, true: str) -> TypeError:
+    return TypeError(f"{function}(): '{name}' is another name of '{true}'; both given")
+
+
 def numpy_names(function: F) -> F:
     """``function``, which then takes the names in `ALIASES` of its arguments, too; TypeError if one is given twice."""
     own = names_of(function) or ()
-    names = {name: true for name, true in ALIASES.items() if true in own and name not in own}
+    names = other_names(own)
     known = frozenset(own)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not known.issuperset(kwargs):
-            for name in names.keys() & kwargs.keys():
-                if names[name] in kwargs:
-                    raise TypeError(f"{function.__name__}(): '{name}' is another name of '{names[name]}'; both given")
-                kwargs[names[name]] = kwargs.pop(name)
+            by_own_names(function.__name__, kwargs, names)
             if own and not known.issuperset(kwargs):
                 raise unexpected(function.__name__, kwargs, own, *names)
         return function(*args, **kwargs)
@@ -242,7 +256,7 @@ def one_name(function: str, dim: Any, axis: Any, unset: Any = FIRST) -> Any:
     if axis is None:
         return dim
     if dim is not unset:
-        raise TypeError(f"{function}(): 'axis' is another name of 'dim'; both given")
+        raise _twice(function, "axis", "dim")
     return axis
 
 

@@ -15,7 +15,7 @@ from gradwright.face.join import cat, stack
 from gradwright.face.memory_format import sparse_coo
 from gradwright.face.sets import unique
 from gradwright.methods.subclasses import DisableTorchFunctionSubclass, ask_from_now_on
-from gradwright.sparse import asked
+from gradwright.sparse import dispatch
 from gradwright.sparse.parts import Parts
 from gradwright.tensor import Tensor
 
@@ -36,9 +36,9 @@ class SparseTensor(Parts):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Functions of dense tensors that have a meaning here, `asked.call`."""
+        """Functions of dense tensors that have a meaning here, `dispatch.call`."""
         with DisableTorchFunctionSubclass():
-            return asked.call(cls, func, args, kwargs or {})
+            return dispatch.call(cls, func, args, kwargs or {})
 
     # -- what it is --
 

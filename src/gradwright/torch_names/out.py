@@ -14,7 +14,7 @@ from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.source_line import warn
 from gradwright.errors import kind, size
 from gradwright.interpreter.frames import ASKING
-from gradwright.reading.torch import ALIASES
+from gradwright.reading.torch import by_own_names, other_names
 
 COMPUTED_IN = frozenset((
     "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm", "range",
@@ -53,11 +53,8 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if kwargs and not others.keys().isdisjoint(kwargs):
-            named = {others.get(key, key): value for key, value in kwargs.items()}
-            if len(named) < len(kwargs):
-                raise TypeError(f"{name}(): one argument is given by two names, of {', '.join(kwargs)}")
-            kwargs = named
+        if kwargs:
+            by_own_names(name, kwargs, others)
         if rest in kwargs and not args:
             args = (kwargs.pop(rest),)
         if out is None:
@@ -92,12 +89,11 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _other_names(function: Callable[..., Any]) -> tuple[dict[str, str], str]:
     """How PyTorch takes arguments besides: by NumPy's names, and all of ``*size`` as ``size=``."""
     code = function.__code__
-    if code.co_filename == ASKING:  # `methods.asking.exchange`
+    if code.co_filename == ASKING:  # `methods.exchange`
         code = inspect.unwrap(function).__code__
     count = code.co_argcount + code.co_kwonlyargcount
     own = code.co_varnames[:count]
-    others = {alias: name for alias, name in ALIASES.items() if alias not in own and name in own}
-    return others, code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
+    return other_names(own), code.co_varnames[count] if code.co_flags & inspect.CO_VARARGS else ""
 
 
 def _tensors(values: Any) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
 from gradwright.op import table
+from gradwright.reading.common import named
 from gradwright.reading.standard import as_dtype, axes, floats, one_axis, tensor
 from gradwright.xp.creation import ones_like, zeros_like
 from gradwright.xp.manipulation import concat
@@ -32,19 +33,14 @@ def _widened(name: str, x: Any, dtype: Any) -> Any:
     return as_dtype(x, dtypes.uint64 if d.dtype.kind == "u" else dtypes.int64)
 
 
-def _named(out: Any, dtype: Any) -> Any:
-    """A result in the dtype that was named, if one was: libraries add up whole numbers in wider ones."""
-    return out if dtype is None else as_dtype(out, dtype)
-
-
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Sum over ``axis``; whole numbers are summed in 64 bits."""
-    return _named(_reduced("sum", _widened("sum", x, dtype), axis, keepdims), dtype)
+    return named(_reduced("sum", _widened("sum", x, dtype), axis, keepdims), dtype)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Product over ``axis``; whole numbers are multiplied in 64 bits."""
-    return _named(_reduced("prod", _widened("prod", x, dtype), axis, keepdims), dtype)
+    return named(_reduced("prod", _widened("prod", x, dtype), axis, keepdims), dtype)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -88,7 +84,7 @@ def _running(name: str, x: Any, axis: Any, dtype: Any, include_initial: bool, fi
     if axis is None and len(shape) != 1:
         raise ValueError(f"{name}(): axis must be named for an array of {len(shape)} dimensions")
     axis = one_axis(name, axis or 0, len(shape))
-    out = _named(apply_one(table[name], x, {"axis": axis}), dtype)
+    out = named(apply_one(table[name], x, {"axis": axis}), dtype)
     if not include_initial:
         return out
     return concat([first(x, shape=tuple(1 if i == axis else n for i, n in enumerate(shape))), out], axis=axis)

@@ -11,7 +11,7 @@ import numpy as np
 
 import gradwright
 from tests.engine.random_programs.language import CHANGES, ORDINARY, REARRANGES, STEPS
-from tests.engine.random_programs.run import FAILURES, FLAGS, Run, Step, facts, lying, same
+from tests.engine.random_programs.run import FAILURES, FLAGS, Run, Step, agree, facts, lying
 
 SCALES = (1.0, 1.0, 0.999, 1.002)
 """What the numbers that the four calls begin with are multiplied by."""
@@ -118,10 +118,3 @@ def unlike(found: Any, expected: Any) -> str:
             if not agree(x, y):
                 return f"{part} {names}{k}: compiled {x!r}, eager {y!r} {FLAGS}"
     return ""
-
-
-def agree(found: Any, expected: Any) -> bool:
-    """Whether two calls looked the same."""
-    if isinstance(found, (list, tuple)) and isinstance(expected, (list, tuple)):
-        return len(found) == len(expected) and all(map(agree, found, expected))
-    return same(found, expected)

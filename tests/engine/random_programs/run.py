@@ -184,6 +184,13 @@ def facts(t: Any) -> tuple[Any, ...]:
     return flags, grad, raw(t).copy()
 
 
+def agree(found: Any, expected: Any) -> bool:
+    """Whether two programs looked the same."""
+    if isinstance(found, (list, tuple)) and isinstance(expected, (list, tuple)):
+        return len(found) == len(expected) and all(map(agree, found, expected))
+    return same(found, expected)
+
+
 def same(ours: Any, theirs: Any) -> bool:
     if type(ours) is not type(theirs):
         return False

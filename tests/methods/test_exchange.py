@@ -13,7 +13,7 @@ import pytest
 import gradwright as gw
 from gradwright.autograd import why_none
 from gradwright.engine.apply import binary, unary
-from gradwright.methods import asking
+from gradwright.methods import exchange as exchanging
 from gradwright.methods.subclasses import TorchFunctionMode
 from gradwright.ops import arithmetic, elementary
 from gradwright.transform.program.observing.files import OWN, whose
@@ -36,8 +36,8 @@ def asked(public: Any, function: Any, args: Any, kwargs: Any) -> Any:
 
 @pytest.fixture
 def exchange(monkeypatch):
-    monkeypatch.setattr(asking, "KNOWN", {int, gw.Tensor})
-    return lambda function: asking.exchange(function, "known", asked) or function
+    monkeypatch.setattr(exchanging, "KNOWN", {int, gw.Tensor})
+    return lambda function: exchanging.exchange(function, "known", asked) or function
 
 
 def test_known_classes_get_what_the_function_gives(exchange):
