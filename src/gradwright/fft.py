@@ -19,13 +19,16 @@ from gradwright.backends.devices import chosen, place
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
 from gradwright.errors import kind
+from gradwright.face.memory_options import strided_only
 from gradwright.face.rearrange import roll
 from gradwright.later import later
 from gradwright.ops import fft as _ops
 from gradwright.reading.torch import numpy_names, one_dim, tensor_arg, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, Dims, DType, Frequencies, Shift, Tensor, Transform, Transforms
+    from typing import Unpack
+
+    from gradwright._typing import DeviceLike, Dims, DType, Frequencies, Memory, Shift, Tensor, Transform, Transforms
 
 _FORMULAS = {"fft": _ops.transform, "rfft": _ops.half_transform, "irfft": _ops.real_transform}
 _FORMULAS |= {"ifft": _ops.transform, "hfft": _ops.real_transform, "ihfft": _ops.half_transform}
@@ -307,7 +310,9 @@ torch.Size([2, 3])
 
 def _frequencies(name: str) -> Frequencies:
     def call(n: int, d: float = 1.0, *, dtype: DType = None, device: DeviceLike = None,
-             requires_grad: bool = False) -> Tensor:  # fmt: skip
+             requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
+        if memory:
+            strided_only(call, memory)
         of = dtypes.default() if dtype is None else dtypes.of(dtype)
         n, d = number(name, "n", n), number(name, "d", d)
         if of.category < dtypes.FLOAT:

@@ -9,7 +9,7 @@ import gradwright as gw
 from gradwright import _typing, autograd, fft, func, linalg, masked, nn, optim, special
 from gradwright.utils import data
 
-NAMES = {name: getattr(_typing, name) for name in _typing.__all__}
+NAMES = {name: getattr(_typing, name) for name in _typing.__all__} | {"Unpack": typing.Unpack}
 SPACES = (gw, nn, nn.functional, nn.init, optim, autograd, func, linalg, fft, special, masked, data)
 
 

@@ -65,6 +65,7 @@ from gradwright._typing.results import (
     ValuesIndices,
 )
 from gradwright.dtypes import Size
+from gradwright.face.memory_options import Memory
 from gradwright.random import Generator
 from gradwright.tensor import Tensor
 
@@ -73,8 +74,8 @@ __all__ = [
     "Eigen", "Forwards", "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD",
     "Index", "Ints", "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LUFactor", "LUFactorInfo",
     "LeastSquares", "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool",
-    "MaxPoolWithIndices", "MaxUnpool", "MemoryFormat", "MinMax", "Number", "Operand", "PLU", "Polynomial", "Property",
-    "QR", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
+    "MaxPoolWithIndices", "MaxUnpool", "Memory", "MemoryFormat", "MinMax", "Number", "Operand", "PLU", "Polynomial",
+    "Property", "QR", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
     "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "Value",
     "ValuesIndices", "Window",
 ]  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from gradwright._typing.names import DeviceLike, Dims, DType, Ints, Number, Operand
+from gradwright.face.memory_options import Memory
 from gradwright.tensor import Tensor
 
 P = ParamSpec("P")
@@ -67,7 +68,7 @@ class Frequencies(Protocol):
     __name__: str
 
     def __call__(self, n: int, d: float = 1.0, *, dtype: DType = None, device: DeviceLike = None,
-                 requires_grad: bool = False) -> Tensor: ...  # fmt: skip
+                 requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor: ...  # fmt: skip
 
 
 class Shift(Protocol):
@@ -115,7 +116,7 @@ class TriangleIndices(Protocol):
     __name__: str
 
     def __call__(self, row: int, col: int, offset: int = 0, *, dtype: DType = None, device: DeviceLike = None,
-                 layout: Any = None) -> Tensor: ...  # fmt: skip
+                 **memory: Unpack[Memory]) -> Tensor: ...  # fmt: skip
 
 
 class Stacking(Protocol):

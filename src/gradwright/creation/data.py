@@ -121,7 +121,8 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype], recorded: list[Any]) -> An
     return data
 
 
-def tensor(data: TensorLike, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: TensorLike, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:  # fmt: skip
     """A new leaf tensor holding a copy of ``data`` (numbers, nested sequences, arrays, tensors).
 
     Floats become the default dtype, ints int64; arrays keep their dtype unless ``dtype`` is named, and, where their
@@ -132,6 +133,7 @@ def tensor(data: TensorLike, *, dtype: DType = None, device: DeviceLike = None, 
         dtype: that of the result.
         device: where it lives: `gradwright.device`, a name, or None.
         requires_grad: whether operations on it are recorded.
+        pin_memory: makes no difference: it is for copies to a CUDA device.
 
     Raises:
         TypeError: data that are no numbers, or complex ones for a real dtype.

@@ -16,7 +16,8 @@ from gradwright.engine.levels import followed
 from gradwright.engine.numbers import number
 from gradwright.face import elementwise
 from gradwright.face.join import cat
-from gradwright.face.memory_format import order_like, order_of
+from gradwright.face.memory_format import order_like, order_of, sparse_coo
+from gradwright.face.memory_options import is_sparse, no_entries, strided_only
 from gradwright.face.shape import clone, expand, reshape
 from gradwright.face.views import row_major
 from gradwright.guards.in_backward import is_repeatable
@@ -25,7 +26,9 @@ from gradwright.reading.torch import result_type, sizes, tensor_arg
 from gradwright.xp.creation import fresh
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Ints, MemoryFormat, Number, Tensor
+    from typing import Unpack
+
+    from gradwright._typing import DeviceLike, DType, Ints, Memory, MemoryFormat, Number, Tensor
 
 
 def _dtype(dtype: Any) -> Any:
@@ -40,7 +43,8 @@ def size_of(function: str, given: Any) -> tuple[int, ...]:
     return size
 
 
-def zeros(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def zeros(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+          **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Zeros of the given size: ints, or one sequence of them.
 
     Args:
@@ -48,8 +52,10 @@ def zeros(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_
         dtype: the default one (float32) if None.
         device: where it lives; the default one if None.
         requires_grad: whether operations on it are recorded.
+        memory: ``layout=torch.sparse_coo`` for a sparse tensor; ``pin_memory``, which makes no difference.
 
-    Raises RuntimeError for a negative size, TypeError for one that is no whole number.
+    Raises RuntimeError for a negative size, TypeError for one that is no whole number, NotImplementedError for another
+    layout.
 
     >>> import gradwright as gw
     >>> gw.zeros(2, 3)
@@ -57,11 +63,14 @@ def zeros(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_
             [0., 0., 0.]])
     """
     shape, d, device = size_of("zeros", size), _dtype(dtype), chosen(device)
+    if memory and is_sparse(zeros, memory):
+        return no_entries(shape, dtype=d, device=device, requires_grad=requires_grad)
     array = np.zeros(shape, d) if device is None else fresh("zeros", shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
 
 
-def ones(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def ones(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+         **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Ones of the given size: ints, or one sequence of them. Arguments and errors are those of `zeros`.
 
     >>> import gradwright as gw
@@ -69,6 +78,8 @@ def ones(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_g
     tensor([[1, 1, 1],
             [1, 1, 1]])
     """
+    if memory:
+        strided_only(ones, memory)
     shape, d, device = size_of("ones", size), _dtype(dtype), chosen(device)
     array = np.ones(shape, d) if device is None else fresh("ones", shape, dtype=d, device=device)
     return finish(array, None, None, requires_grad)
@@ -80,7 +91,7 @@ def _empty() -> str:
 
 
 def empty(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
-          memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+          memory_format: MemoryFormat | None = None, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Whatever the memory holds, of the given size; zeros in a Function's forward. To be written before it is read.
 
     ``memory_format`` gives the order of the dims in memory: channels last, of 4 or 5 dims. Other arguments and errors
@@ -91,6 +102,8 @@ def empty(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_
     torch.Size([2, 3])
     """
     shape, d, make = size_of("empty", size), _dtype(dtype), _empty()
+    if memory and is_sparse(empty, memory):
+        return no_entries(shape, dtype=d, device=device, requires_grad=requires_grad)
     if memory_format is not None and (order := order_of("empty", memory_format, len(shape))):
         return empty_permuted(shape, order, dtype=dtype, device=device, requires_grad=requires_grad)
     device = chosen(device)
@@ -99,7 +112,7 @@ def empty(*size: Ints, dtype: DType = None, device: DeviceLike = None, requires_
 
 
 def full(size: Sequence[int], fill_value: Number, *, dtype: DType = None, device: DeviceLike = None,
-         requires_grad: bool = False) -> Tensor:  # fmt: skip
+         requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """``fill_value``, a number or a tensor of one element, everywhere; unless named, the dtype is that of a number.
 
     It is recorded if that tensor requires grad: the gradient is the sum of those of all entries.
@@ -114,6 +127,8 @@ def full(size: Sequence[int], fill_value: Number, *, dtype: DType = None, device
     >>> gw.full((2,), 3).dtype
     torch.int64
     """
+    if memory:
+        strided_only(full, memory)
     shape, device = size_of("full", (size,)), chosen(device)
     if isinstance(fill_value, TensorBase) and followed(fill_value) and fill_value.array.size == 1:
         d = result_type(1j if dtypes.of(fill_value.array.dtype).is_complex else 1.0) if dtype is None else dtype
@@ -127,8 +142,8 @@ def full(size: Sequence[int], fill_value: Number, *, dtype: DType = None, device
     return finish(array, None, None, requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: DType = None, device: DeviceLike = None,
-        requires_grad: bool = False) -> Tensor:  # fmt: skip
+def eye(n: int, m: int | None = None, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+        **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Ones on the diagonal, zeros elsewhere: (n, n), or (n, m). Raises RuntimeError for a negative size.
 
     >>> import gradwright as gw
@@ -136,12 +151,14 @@ def eye(n: int, m: int | None = None, *, dtype: DType = None, device: DeviceLike
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
+    if memory:
+        strided_only(eye, memory)
     rows, columns = size_of("eye", (n, n if m is None else m))
     return finish(np.eye(rows, columns, dtype=_dtype(dtype)), None, chosen(device), requires_grad)
 
 
 def arange(start: Number | None = None, end: Number | None = None, step: Number = 1, *, dtype: DType = None,
-           device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+           device: DeviceLike = None, requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Numbers from ``start`` (0 if only one argument is given) to below ``end`` by ``step``: start + i step.
 
     There are ceil((end - start) / step) of them; with a step that is no binary fraction, rounding decides whether the
@@ -155,6 +172,8 @@ def arange(start: Number | None = None, end: Number | None = None, step: Number 
     >>> gw.arange(1.0, 2.0, 0.25)
     tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
+    if memory:
+        strided_only(arange, memory)
     if end is None:
         start, end = 0, start
     given = {"start": 0 if start is None else start, "end": end, "step": step}
@@ -169,7 +188,7 @@ def arange(start: Number | None = None, end: Number | None = None, step: Number 
 
 
 def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype: DType = None,
-             device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+             device: DeviceLike = None, requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``start`` to ``end``, both included: start + i (end - start) / (steps - 1).
 
     The second half is counted from the end, so that both ends are exact. Recorded if ``start`` or ``end``, tensors of
@@ -181,6 +200,8 @@ def linspace(start: Tensor | Number, end: Tensor | Number, steps: int, *, dtype:
     >>> gw.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
+    if memory:
+        strided_only(linspace, memory)
     steps = number("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"linspace(): number of steps must be non-negative, but got {steps}")
@@ -201,7 +222,7 @@ def alike(function: str, make: Any, input: Any, values: Sequence[Any], dtype: An
           memory_format: Any, **options: Any) -> Any:  # fmt: skip
     """What ``make`` makes of the size of ``input``, and of its dtype, device and order in memory unless named."""
     x = tensor_arg(function, input)
-    order = order_like(function, memory_format, x)
+    order = None if options.get("layout") is sparse_coo else order_like(function, memory_format, x)
     d = dtypes.of(x.array.dtype if dtype is None else dtype)
     device = beside(x.array) if device is None else device
     now = requires_grad and order is None
@@ -212,8 +233,8 @@ def alike(function: str, make: Any, input: Any, values: Sequence[Any], dtype: An
     return out.requires_grad_() if requires_grad else out
 
 
-def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: float = 10.0, *,
-             dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: float = 10.0, *, dtype: DType = None,
+             device: DeviceLike = None, requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """``steps`` powers of ``base``, whose exponents run evenly from ``start`` to ``end``, both included.
 
     Recorded if these require grad. Dtype and errors are those of `linspace`.
@@ -222,24 +243,27 @@ def logspace(start: Tensor | Number, end: Tensor | Number, steps: int, base: flo
     >>> gw.logspace(0, 3, 4, base=2)
     tensor([1., 2., 4., 8.])
     """
+    if memory:
+        strided_only(logspace, memory)
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
     exponents = linspace(start, end, steps, dtype=d if d.category >= dtypes.FLOAT else dtypes.float64, device=CPU)
     out = to(elementwise.pow(float(number("logspace", "base", base)), exponents), d, chosen(device))
     return out.requires_grad_(requires_grad) if requires_grad else out
 
 
-def scalar_tensor(s: Number, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(s: Number, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+                  **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """A 0-d tensor holding the number ``s``, of the default dtype unless one is named; recorded as `full` is.
 
     >>> import gradwright as gw
     >>> gw.scalar_tensor(3)
     tensor(3.)
     """
-    return full((), s, dtype=_dtype(dtype), device=device, requires_grad=requires_grad)
+    return full((), s, dtype=_dtype(dtype), device=device, requires_grad=requires_grad, **memory)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DType = None, device: DeviceLike = None,
-                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+                  requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Whatever the memory holds, of the given size, with neighbours ``stride`` elements apart in each dim.
 
     Raises RuntimeError if the two differ in length, a stride is negative, or the device has no strides of one's own.
@@ -248,6 +272,8 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DType = 
     >>> gw.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
+    if memory:
+        strided_only(empty_strided, memory)
     shape, steps, device = size_of("empty_strided", (size,)), tuple(stride), chosen(device)
     if len(shape) != len(steps) or any(n < 0 for n in steps):
         raise RuntimeError(f"empty_strided(): mismatch in length of strides and shape, or a negative stride: {steps} "
@@ -259,13 +285,14 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: DType = 
             raise RuntimeError(f"empty_strided(): arrays of {place(device).type} lie in row-major order, with strides "
                                f"{row_major(shape)} for size {shape}, but got {steps}: use empty()")  # fmt: skip
         return empty(*shape, dtype=d, device=device, requires_grad=requires_grad)
-    memory = getattr(np, _empty())(max(length, 0), d)
-    array = np.ndarray(shape, d, memory, 0, tuple(n * d.itemsize for n in steps))
+    held = getattr(np, _empty())(max(length, 0), d)
+    array = np.ndarray(shape, d, held, 0, tuple(n * d.itemsize for n in steps))
     return finish(array, None, None, requires_grad)
 
 
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype: DType = None,
-                   device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+                   device: DeviceLike = None, requires_grad: bool = False,
+                   **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Whatever the memory holds, of the given size, its dims laid out in memory in the order ``physical_layout``.
 
     Raises RuntimeError if that is no permutation of the dims.
@@ -274,6 +301,8 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype
     >>> gw.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
+    if memory:
+        strided_only(empty_permuted, memory)
     shape, order = size_of("empty_permuted", (size,)), tuple(physical_layout)
     if sorted(order) != list(range(len(shape))):
         raise RuntimeError(f"empty_permuted(): physical_layout must be a permutation of the {len(shape)} dims of size, "
@@ -284,7 +313,7 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype
 
 
 def zeros_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
-               memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+               memory_format: MemoryFormat | None = None, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`zeros` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     Raises TypeError if ``input`` is no tensor.
@@ -293,11 +322,11 @@ def zeros_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None,
     >>> gw.zeros_like(gw.ones(2, dtype=gw.int64))
     tensor([0, 0])
     """
-    return alike("zeros_like", zeros, input, (), dtype, device, requires_grad, memory_format)
+    return alike("zeros_like", zeros, input, (), dtype, device, requires_grad, memory_format, **memory)
 
 
 def ones_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
-              memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+              memory_format: MemoryFormat | None = None, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`ones` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     Raises TypeError if ``input`` is no tensor.
@@ -306,11 +335,11 @@ def ones_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None, 
     >>> gw.ones_like(gw.zeros(2), dtype=gw.float64)
     tensor([1., 1.], dtype=torch.float64)
     """
-    return alike("ones_like", ones, input, (), dtype, device, requires_grad, memory_format)
+    return alike("ones_like", ones, input, (), dtype, device, requires_grad, memory_format, **memory)
 
 
 def empty_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
-               memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+               memory_format: MemoryFormat | None = None, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`empty` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     Raises TypeError if ``input`` is no tensor.
@@ -319,11 +348,12 @@ def empty_like(input: Tensor, *, dtype: DType = None, device: DeviceLike = None,
     >>> gw.empty_like(gw.ones(2, 3)).shape
     torch.Size([2, 3])
     """
-    return alike("empty_like", empty, input, (), dtype, device, requires_grad, memory_format)
+    return alike("empty_like", empty, input, (), dtype, device, requires_grad, memory_format, **memory)
 
 
 def full_like(input: Tensor, fill_value: Number, *, dtype: DType = None, device: DeviceLike = None,
-              requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+              requires_grad: bool = False, memory_format: MemoryFormat | None = None,
+              **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`full` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     A value is cut to the dtype of ``input``. Raises TypeError if ``input`` is no tensor; and as `full` does.
@@ -332,4 +362,4 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DType = None, device:
     >>> gw.full_like(gw.zeros(2, dtype=gw.int64), 3.7)
     tensor([3, 3])
     """
-    return alike("full_like", full, input, (fill_value,), dtype, device, requires_grad, memory_format)
+    return alike("full_like", full, input, (fill_value,), dtype, device, requires_grad, memory_format, **memory)

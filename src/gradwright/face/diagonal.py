@@ -10,6 +10,7 @@ from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
+from gradwright.face.memory_options import strided_only
 from gradwright.face.reduce import sum as _sum
 from gradwright.face.shape import flatten, movedim
 from gradwright.ops import index as _index
@@ -44,7 +45,9 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
 
 def _indices(name: str, find: Any) -> TriangleIndices:
     def call(row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
-             layout: Any = None) -> Any:  # fmt: skip
+             **memory: Any) -> Any:  # fmt: skip
+        if memory:
+            strided_only(call, memory)
         row, col, offset = (number(name, n, v) for n, v in (("row", row), ("col", col), ("offset", offset)))
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")

@@ -15,6 +15,7 @@ from gradwright.backends.devices import chosen, place
 from gradwright.backends.numpy import namespace as xp
 from gradwright.engine.base import wrap
 from gradwright.engine.numbers import number
+from gradwright.face.memory_options import strided_only
 
 if TYPE_CHECKING:
     from gradwright._typing import Window
@@ -60,6 +61,7 @@ def _window(name: str, formula: Callable[..., Any], about: str, **defaults: floa
     def call(window_length: int, periodic: bool = True, *parameters: float, dtype: Any = None, layout: Any = None,
              device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
              **named: float) -> Any:  # fmt: skip
+        strided_only(call, {"layout": layout, "pin_memory": pin_memory})
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
         if dtype is not None and not dtypes.of(dtype).is_floating_point:

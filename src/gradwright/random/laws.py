@@ -16,13 +16,16 @@ from gradwright.engine.levels import LevelArray, below, followed
 from gradwright.engine.mode import is_grad_enabled
 from gradwright.engine.numbers import number
 from gradwright.engine.strict import warn
+from gradwright.face.memory_options import strided_only
 from gradwright.guards.in_backward import is_guarded, made_of
 from gradwright.random.plain import rand_like, randn_like
 from gradwright.random.streams import Generator, drawn_array, source_of
 from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Tensor
+    from typing import Unpack
+
+    from gradwright._typing import DeviceLike, DType, Memory, Tensor
 
 
 def _host(array: Any) -> Any:
@@ -61,7 +64,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
 def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] | None = None, *,
            generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
-           requires_grad: bool = False) -> Tensor:  # fmt: skip
+           requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Normal random numbers of these means and standard deviations: tensors, or numbers with a ``size``.
 
     Shapes: tensors broadcast; numbers give ``size``. They have no
@@ -76,6 +79,8 @@ def normal(mean: Tensor | float, std: Tensor | float = 1.0, size: Sequence[int] 
     >>> gw.normal(0.0, 1.0, (2, 3)).shape
     torch.Size([2, 3])
     """
+    if memory:
+        strided_only(normal, memory)
     parts = [_host(m.array) if isinstance(m, TensorBase) else m for m in (mean, std)]
     spread = below(parts[1])
     if namespace(spread).any(spread < 0) if is_array(spread) else spread < 0:

@@ -11,10 +11,13 @@ from gradwright import dtypes
 from gradwright.backends.devices import chosen
 from gradwright.creation import alike, finish, size_of
 from gradwright.engine.numbers import number
+from gradwright.face.memory_options import strided_only
 from gradwright.random.streams import Generator, drawn_array, source_of
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Ints, MemoryFormat, Tensor
+    from typing import Unpack
+
+    from gradwright._typing import DeviceLike, DType, Ints, Memory, MemoryFormat, Tensor
 
 
 def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
@@ -28,7 +31,7 @@ def _real(function: str, draw: Any, given: Any, dtype: Any) -> Any:
 
 
 def rand(*size: Ints, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
-         requires_grad: bool = False) -> Tensor:  # fmt: skip
+         requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Uniform random numbers from [0, 1); complex ones have both parts from it.
 
     Args:
@@ -47,11 +50,13 @@ def rand(*size: Ints, generator: Generator | None = None, dtype: DType = None, d
     >>> x.shape, bool((0 <= x).all()), bool((x < 1).all())
     (torch.Size([1000]), True, True)
     """
+    if memory:
+        strided_only(rand, memory)
     return finish(_real("rand", source_of(generator).random, size, dtype), None, chosen(device), requires_grad)
 
 
 def randn(*size: Ints, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
-          requires_grad: bool = False) -> Tensor:  # fmt: skip
+          requires_grad: bool = False, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Normal random numbers of mean 0 and variance 1; for complex ones the variance of both parts together.
 
     Arguments and errors are those of `rand`.
@@ -62,18 +67,23 @@ def randn(*size: Ints, generator: Generator | None = None, dtype: DType = None, 
     >>> bool(x.mean().abs() < 0.05), bool((x.var() - 1).abs() < 0.05)
     (True, True)
     """
+    if memory:
+        strided_only(randn, memory)
     array = _real("randn", source_of(generator).standard_normal, size, dtype)
     return finish(array, None, chosen(device), requires_grad)
 
 
 @overload
 def randint(high: int, size: Sequence[int], /, *, generator: Generator | None = None, dtype: DType = None,
-            device: DeviceLike = None, requires_grad: bool = False) -> Tensor: ...  # fmt: skip
+            device: DeviceLike = None, requires_grad: bool = False,
+            **memory: Unpack[Memory]) -> Tensor: ...  # fmt: skip
 @overload
 def randint(low: int, high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: DType = None,
-            device: DeviceLike = None, requires_grad: bool = False) -> Tensor: ...  # fmt: skip
+            device: DeviceLike = None, requires_grad: bool = False,
+            **memory: Unpack[Memory]) -> Tensor: ...  # fmt: skip
 def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
-            dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+            dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
+            **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """Whole random numbers from ``low`` (0 if left out) to below ``high``, each as likely; int64 if no dtype is named.
 
     Other arguments are those of `rand`. Raises RuntimeError unless low < high, or for a negative size.
@@ -83,6 +93,8 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
     >>> x.dtype, 1 <= x.min().item(), x.max().item() <= 6
     (torch.int64, True, True)
     """
+    if memory:
+        strided_only(randint, memory)
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
@@ -96,7 +108,7 @@ def randint(low: int = 0, high: Any = None, size: Any = None, *, generator: Gene
 
 def randint_like(input: Tensor, low: int = 0, high: int | None = None, *, generator: Generator | None = None,
                  dtype: DType = None, device: DeviceLike = None, requires_grad: bool = False,
-                 memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+                 memory_format: MemoryFormat | None = None, **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`randint` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     Raises RuntimeError unless low < high.
@@ -107,14 +119,15 @@ def randint_like(input: Tensor, low: int = 0, high: int | None = None, *, genera
     """
     bounds = (0, low) if high is None else (low, high)
     return alike("randint_like", _integers, input, bounds, dtype, device, requires_grad, memory_format,
-                 generator=generator)  # fmt: skip
+                 generator=generator, **memory)  # fmt: skip
 
 
 def _integers(size: Any, low: Any, high: Any, **options: Any) -> Tensor:
     return randint(low, high, size, **options)
 
 
-def randperm(n: int, *, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None) -> Tensor:
+def randperm(n: int, *, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
+             **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """The numbers 0 to n - 1 in random order, each order as likely: int64 unless a dtype is named.
 
     Raises RuntimeError for a negative n.
@@ -123,12 +136,15 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: DType = None,
     >>> gw.randperm(4).sort().values
     tensor([0, 1, 2, 3])
     """
+    if memory:
+        strided_only(randperm, memory)
     array = source_of(generator).permutation(*size_of("randperm", (n,)))
     return finish(array, dtypes.int64 if dtype is None else dtype, chosen(device), False)
 
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
-              requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+              requires_grad: bool = False, memory_format: MemoryFormat | None = None,
+              **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`rand` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     Raises NotImplementedError unless that is a floating-point or complex dtype, TypeError if ``input`` is no tensor.
@@ -137,11 +153,13 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     >>> gw.rand_like(gw.zeros(2, 3, dtype=gw.float64)).dtype
     torch.float64
     """
-    return alike("rand_like", rand, input, (), dtype, device, requires_grad, memory_format, generator=generator)
+    return alike("rand_like", rand, input, (), dtype, device, requires_grad, memory_format, generator=generator,
+                 **memory)  # fmt: skip
 
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DType = None, device: DeviceLike = None,
-               requires_grad: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
+               requires_grad: bool = False, memory_format: MemoryFormat | None = None,
+               **memory: Unpack[Memory]) -> Tensor:  # fmt: skip
     """`randn` of the size of ``input``, and of its dtype, device and order in memory unless others are named.
 
     Raises NotImplementedError unless that is a floating-point or complex dtype, TypeError if ``input`` is no tensor.
@@ -150,4 +168,5 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DTyp
     >>> gw.randn_like(gw.zeros(2, 3)).shape
     torch.Size([2, 3])
     """
-    return alike("randn_like", randn, input, (), dtype, device, requires_grad, memory_format, generator=generator)
+    return alike("randn_like", randn, input, (), dtype, device, requires_grad, memory_format, generator=generator,
+                 **memory)  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from gradwright import dtypes
 from gradwright.engine.numbers import number
 from gradwright.face import windows as _w
+from gradwright.face.memory_format import strided
 from gradwright.later import later
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def _made(name: str, M: int, formula: Any, sym: bool, dtype: Any = None, layout:
     M = number(name, "M", M)
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    if layout not in (None, strided):
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
     d = dtypes.default() if dtype is None else dtypes.of(dtype)
     if d not in (dtypes.float32, dtypes.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {d}")
