@@ -110,6 +110,7 @@ if _typing.TYPE_CHECKING:
     from gradwright import testing as testing
     from gradwright import utils as utils
     from gradwright import viz as viz
+    from gradwright._typing.in_place import *
     from gradwright.around.amp import GradScaler as GradScaler
     from gradwright.around.amp import autocast as autocast
     from gradwright.around.amp import autocast_decrement_nesting as autocast_decrement_nesting

@@ -13,6 +13,9 @@ from gradwright.backends import devices, to_host
 from gradwright.errors import OutOfMemoryError
 from gradwright.later import later
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike
+
 __all__ = [
     "OutOfMemoryError", "current_device", "device", "device_count", "empty_cache", "get_device_name",
     "get_device_properties", "init",
@@ -95,17 +98,17 @@ class device:
         set_device(self._before)
 
 
-def get_device_name(device: Any = None) -> str:
+def get_device_name(device: DeviceLike = None) -> str:
     """What its maker calls it."""
     return str(_native(device).device_kind)
 
 
-def get_device_properties(device: Any = None) -> Any:
+def get_device_properties(device: DeviceLike = None) -> Any:
     """Its ``name`` and ``total_memory``: the bytes that JAX may use there, 0 where JAX does not say."""
     return _Properties(get_device_name(device), mem_get_info(device)[1])
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: DeviceLike = None) -> None:
     """Wait until all that was asked of the device is done."""
     one = devices.cuda(device)
     to_host(one.library.xp.zeros((), device=one.native))
@@ -115,17 +118,17 @@ def _memory(device: Any) -> dict[str, int]:
     return _native(device).memory_stats() or {}
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: DeviceLike = None) -> int:
     """Bytes in use; 0 where JAX does not say."""
     return _memory(device).get("bytes_in_use", 0)
 
 
-def max_memory_allocated(device: Any = None) -> int:
+def max_memory_allocated(device: DeviceLike = None) -> int:
     """The most bytes that have been in use; 0 where JAX does not say."""
     return _memory(device).get("peak_bytes_in_use", 0)
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
+def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
     """The bytes that JAX may still use, and all that it may; 0 where JAX does not say."""
     limit = _memory(device).get("bytes_limit", 0)
     return limit - min(memory_allocated(device), limit), limit

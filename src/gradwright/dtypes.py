@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ __all__ = [
     "iinfo", "int8", "int16", "int32", "int64", "promote_types", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
+_DTypeLike: TypeAlias = "dtype | type | np.dtype[Any] | str"
 BOOL, INT, FLOAT, COMPLEX = range(4)
 _CATEGORY = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT, "c": COMPLEX}
 
@@ -157,7 +158,7 @@ def default() -> dtype:
     return _Default.dtype
 
 
-def set_default(d: Any) -> None:
+def set_default(d: _DTypeLike) -> None:
     """Set the default floating dtype.
 
     Raises TypeError unless ``d`` is a floating-point dtype.
@@ -173,7 +174,7 @@ def complex_partner(d: dtype) -> dtype:
     return complex128 if d is float64 else complex64
 
 
-def promote_types(type1: Any, type2: Any) -> dtype:
+def promote_types(type1: _DTypeLike, type2: _DTypeLike) -> dtype:
     """The smallest dtype both fit in by PyTorch's rules: a float wins over any integer, whatever their widths.
 
     >>> promote_types(int64, float16), promote_types(float16, bfloat16)
@@ -197,7 +198,7 @@ def promote_types(type1: Any, type2: Any) -> dtype:
     return wider
 
 
-def can_cast(from_: Any, to: Any) -> bool:
+def can_cast(from_: _DTypeLike, to: _DTypeLike) -> bool:
     """Whether a conversion keeps the category, or raises it (bool, int, float, complex), as in-place results may."""
     return of(from_).category <= of(to).category
 
@@ -213,7 +214,7 @@ class finfo:
     Raises TypeError for any other dtype.
     """
 
-    def __init__(self, type: Any = None) -> None:
+    def __init__(self, type: _DTypeLike | None = None) -> None:
         d = (default() if type is None else of(type)).to_real()
         if d.category != FLOAT:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {d}. Use torch.iinfo for it")

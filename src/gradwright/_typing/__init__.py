@@ -2,13 +2,16 @@
 
 from gradwright._typing.functions import (
     Binary,
+    Cell,
     Forwards,
     Frequencies,
     Listed,
+    LSTMCell,
     MaskedReduction,
     MaskedScan,
     Polynomial,
     Property,
+    Question,
     Shift,
     Sized,
     Stacking,
@@ -70,12 +73,12 @@ from gradwright.random import Generator
 from gradwright.tensor import Tensor
 
 __all__ = [
-    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "Binary", "CholeskyInfo", "DType", "DeviceLike", "Dims",
-    "Eigen", "Forwards", "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD",
-    "Index", "Ints", "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LUFactor", "LUFactorInfo",
+    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "Binary", "Cell", "CholeskyInfo", "DType", "DeviceLike",
+    "Dims", "Eigen", "Forwards", "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD",
+    "Index", "Ints", "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo",
     "LeastSquares", "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool",
     "MaxPoolWithIndices", "MaxUnpool", "Memory", "MemoryFormat", "MinMax", "Number", "Operand", "PLU", "Polynomial",
-    "Property", "QR", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
+    "Property", "QR", "Question", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
     "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "Value",
     "ValuesIndices", "Window",
 ]  # fmt: skip

@@ -25,6 +25,14 @@ class Unary(Protocol):
     def __get__(self, instance: Any, owner: Any) -> Callable[[], Tensor]: ...
 
 
+class Question(Protocol):
+    """A function of one tensor that is answered by yes or no."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor) -> bool: ...
+
+
 class Binary(Protocol):
     """A function of two tensors, of which one may be a number, and a method with one argument."""
 
@@ -135,6 +143,24 @@ class Window(Protocol):
     def __call__(self, window_length: int, periodic: bool = True, *parameters: float, dtype: DType = None,
                  layout: Any = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
                  **named: float) -> Tensor: ...  # fmt: skip
+
+
+class Cell(Protocol):
+    """A recurrent cell whose state is one tensor."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+                 b_hh: Tensor | None = None) -> Tensor: ...  # fmt: skip
+
+
+class LSTMCell(Protocol):
+    """A recurrent cell whose state is two tensors."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None,
+                 b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]: ...  # fmt: skip
 
 
 class MaskedReduction(Protocol):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright._reference import attach
 from gradwright.engine.source_line import warn
+
+if TYPE_CHECKING:
+    from gradwright._typing import DType
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -33,7 +36,7 @@ class autocast:
     False in it, too.
     """
 
-    def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
+    def __init__(self, device_type: str = "cpu", dtype: DType = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:  # fmt: skip
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
@@ -228,7 +231,7 @@ def on_device(kind: str) -> tuple[Any, Any]:
     class autocast_there(autocast):
         __doc__ = autocast.__doc__
 
-        def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        def __init__(self, enabled: bool = True, dtype: DType = None, cache_enabled: bool = True) -> None:
             super().__init__(kind, dtype, enabled, cache_enabled)
 
     class GradScalerThere(GradScaler):

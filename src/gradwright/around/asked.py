@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gradwright._reference import attach
 from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 from gradwright.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, Question
 
 __all__ = [
     "compiled_with_cxx11_abi", "frombuffer", "get_device", "has_lapack", "has_mkl", "has_openmp", "has_spectral",
@@ -36,9 +39,11 @@ def _question(name: str) -> Callable[..., Any]:
     return ask
 
 
-get_device, is_conj, is_distributed, is_inference, is_neg, is_same_size, is_signed = map(_question, (
-    "get_device", "is_conj", "is_distributed", "is_inference", "is_neg", "is_same_size", "is_signed",
-))  # fmt: skip
+is_conj, is_distributed, is_inference, is_neg, is_signed = cast("tuple[Question, ...]", tuple(map(_question, (
+    "is_conj", "is_distributed", "is_inference", "is_neg", "is_signed",
+))))  # fmt: skip
+get_device: Callable[[Tensor], int] = _question("get_device")
+is_same_size: Callable[[Tensor, Tensor], bool] = _question("is_same_size")
 
 
 def is_vulkan_available() -> bool:
@@ -60,7 +65,7 @@ def typename(obj: Any, /) -> str:
     return what.__qualname__ if module in ("", "builtins") else f"{module}.{what.__qualname__}"
 
 
-def range(start: Any, end: Any, step: Any = 1, *, dtype: Any = None, device: Any = None,
+def range(start: float, end: float, step: float = 1, *, dtype: DType = None, device: DeviceLike = None,
           requires_grad: bool = False) -> Any:  # fmt: skip
     """``start``, ``start + step``, ... up to ``end``, which is among them if it is met."""
     if step == 0:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gradwright import linalg
 from gradwright._reference import attach
 from gradwright.nn.functional import recurrent
+
+if TYPE_CHECKING:
+    from gradwright._typing import Cell, Dims, LSTMCell, Tensor
 
 __all__ = [
     "frobenius_norm", "gru_cell", "lstm_cell", "norm_except_dim", "nuclear_norm", "rnn_relu_cell", "rnn_tanh_cell",
 ]  # fmt: skip
 
 
-def frobenius_norm(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+def frobenius_norm(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """sqrt(sum of abs(x)²) over ``dim``, over all dims by default."""
     dims = tuple(range(input.ndim)) if dim in ((), []) else dim
     return linalg.vector_norm(input, 2, dims, keepdim)
 
 
-def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+def nuclear_norm(input: Tensor, dim: tuple[int, int] = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices over two dims."""
     return linalg.matrix_norm(input, "nuc", dim, keepdim)
 
 
-def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm of order ``pow`` over all dims but one, the others having size 1 then; over all if ``dim`` is -1."""
     if dim == -1:
         return linalg.vector_norm(v, pow)
@@ -43,7 +46,8 @@ def _cell(mode: str) -> Callable[..., Any]:
     return step
 
 
-lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell = map(_cell, ("LSTM", "GRU", "RNN_TANH", "RNN_RELU"))
+gru_cell, rnn_tanh_cell, rnn_relu_cell = cast("tuple[Cell, Cell, Cell]", map(_cell, ("GRU", "RNN_TANH", "RNN_RELU")))
+lstm_cell = cast("LSTMCell", _cell("LSTM"))
 
 
 attach(globals(), "around")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from gradwright.face.compare import isclose
 from gradwright.face.elementwise import abs as magnitude
 from gradwright.sparse.tensor import SparseTensor
 from gradwright.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -154,7 +157,7 @@ def assert_allclose(actual: Any, expected: Any, rtol: Any = None, atol: Any = No
     assert_close(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
-def make_tensor(*shape: Any, dtype: Any, device: Any = None, low: Any = None, high: Any = None,
+def make_tensor(*shape: Any, dtype: Any, device: DeviceLike = None, low: Any = None, high: Any = None,
                 requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:  # fmt: skip
     """Random numbers of this dtype between ``low`` and ``high``, by default from -9 to 9 (of bool, 0 and 1)."""

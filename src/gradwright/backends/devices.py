@@ -260,7 +260,7 @@ def get_default_device() -> device:
     return inside[-1] if inside else _Default.device
 
 
-def set_default_device(device: Any) -> None:
+def set_default_device(device: device | str | int | None) -> None:
     """Make tensors on this device from now on unless told otherwise; None is the CPU, as at the start.
 
     That holds for functions that make tensors from numbers or from nothing, and so for the parameters of modules. What

@@ -30,5 +30,6 @@ def save(obj: Any, f: Any) -> None:
         save_here(obj, f)
         return
     with import_module("gradwright.backends.jax_processes").together():
-        save_here(obj, f if get_rank() == 0 else _Nowhere())
+        target: Any = f if get_rank() == 0 else _Nowhere()
+        save_here(obj, target)
     barrier()

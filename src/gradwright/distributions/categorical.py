@@ -42,10 +42,10 @@ class Categorical(Distribution):
     arg_constraints = _CHANCES
     has_enumerate_support = True
 
-    def __init__(self, probs: Any = None, logits: Any = None,
+    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self._given = either(probs, logits)
-        param = probs if logits is None else logits
+        param: Any = probs if logits is None else logits
         if param.ndim < 1:
             raise ValueError(f"`{self._given}` parameter must be at least one-dimensional.")
         self._keep(1, **{self._given: param / param.sum(-1, keepdim=True) if logits is None else normalized(logits)})

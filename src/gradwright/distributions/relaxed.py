@@ -16,7 +16,7 @@ from gradwright.face.elementwise import softplus
 from gradwright.special import gammaln as lgamma
 
 if TYPE_CHECKING:
-    from gradwright._typing import Value
+    from gradwright._typing import Tensor, Value
 
 
 class _Sharper(TransformedDistribution):
@@ -83,7 +83,7 @@ class ExpRelaxedCategorical(OfCategorical):
     support = constraints.real_vector
     has_rsample = True
 
-    def __init__(self, temperature: Value, probs: Value | None = None, logits: Value | None = None,
+    def __init__(self, temperature: Value, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         self.temperature = temperature
         self._of(Categorical(probs, logits, validate_args), validate_args)
@@ -115,7 +115,7 @@ class RelaxedOneHotCategorical(_Sharper):
     support = constraints.simplex
     has_rsample = True
 
-    def __init__(self, temperature: Value, probs: Value | None = None, logits: Value | None = None,
+    def __init__(self, temperature: Value, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:  # fmt: skip
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args)
         super().__init__(base, ExpTransform(), validate_args)

@@ -30,7 +30,8 @@ class TransformedDistribution(Distribution):
     arg_constraints: dict[str, Any] = {}
     transforms: list[Transform]
 
-    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, base_distribution: Distribution, transforms: Transform | list[Transform],
+                 validate_args: bool | None = None) -> None:  # fmt: skip
         if isinstance(transforms, Transform):
             transforms = [transforms]
         elif not isinstance(transforms, list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.creation import tensor
@@ -14,6 +14,9 @@ from gradwright.engine.grad_mode import enable_grad
 from gradwright.face.diagonal import tril_indices
 from gradwright.face.reduce import logsumexp, softmax
 from gradwright.face.shape import broadcast_tensors
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 __all__ = [
     "broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
@@ -56,19 +59,19 @@ class lazy_property:
         return value
 
 
-def clamp_probs(probs: Any) -> Any:
+def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities kept away from 0 and 1 by the machine precision of their dtype."""
     eps = dtypes.finfo(probs.dtype).eps
     return probs.clamp(eps, 1 - eps)
 
 
-def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """log p; ``is_binary``: log(p / (1 - p)). Probabilities of 0 and 1 are moved by the machine precision."""
     p = clamp_probs(probs)
     return p.log() - (-p).log1p() if is_binary else p.log()
 
 
-def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """The softmax over the last dim; ``is_binary``: the sigmoid of each."""
     return logits.sigmoid() if is_binary else softmax(logits, -1)
 
@@ -90,7 +93,7 @@ def sum_rightmost(value: Any, dims: int) -> Any:
     return value.sum(tuple(range(-dims, 0))) if dims else value
 
 
-def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """The entries on and below a diagonal of the last two dims, row by row, as one dim.
 
     Raises ValueError if there is no such diagonal.
@@ -102,7 +105,7 @@ def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
     return mat[..., rows, columns]
 
 
-def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """The matrices whose entries on and below a diagonal are the last dim, row by row; others are 0.
 
     Raises ValueError if no matrix has that many entries there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gradwright import backends
@@ -37,7 +37,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
 
-def get_gradient_edge(tensor: Any) -> GradientEdge:
+def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
     """The edge of a tensor that requires grad, which `grad` and `backward` take in its place.
 
         >>> import gradwright
@@ -118,7 +118,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., None], *,
     return together
 
 
-def increment_version(tensor: Any) -> None:
+def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
     """Count a write into the memory of a tensor, or of each of several, that was made past gradwright.
 
     Values that nodes have saved of it are then known to have changed: using them is an error.
@@ -132,7 +132,7 @@ def increment_version(tensor: Any) -> None:
     1
     """
     try:
-        tensors = [tensor] if isinstance(tensor, TensorBase) else list(tensor)
+        tensors: list[Any] = [tensor] if isinstance(tensor, TensorBase) else list(tensor)
     except TypeError:
         tensors = [None]
     if not all(isinstance(t, TensorBase) for t in tensors):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -126,22 +126,24 @@ def _fused(op: Op, x: Any, y: Any, z: Any, value: Any) -> Any:
     return apply(op, tensors, {"value": number_as(op.name, value, d).item()})
 
 
-def addcmul(input: Tensor, tensor1: Any, tensor2: Any, last: Tensor | None = None, *, value: Number = 1) -> Tensor:
+def addcmul(input: Tensor, tensor1: Tensor | Number, tensor2: Tensor | Number, last: Tensor | None = None, *,
+            value: Number = 1) -> Tensor:  # fmt: skip
     """input + value tensor1 tensor2; also in the older form ``addcmul(input, value, tensor1, tensor2)``."""
     if last is not None:
         older_form("addcmul", "value", value)
-        value, tensor1, tensor2 = tensor1, tensor2, last
+        value, tensor1, tensor2 = cast("Number", tensor1), tensor2, last
     return _fused(_arithmetic.addcmul, input, tensor1, tensor2, value)
 
 
-def addcdiv(input: Tensor, tensor1: Any, tensor2: Any, last: Tensor | None = None, *, value: Number = 1) -> Tensor:
+def addcdiv(input: Tensor, tensor1: Tensor | Number, tensor2: Tensor | Number, last: Tensor | None = None, *,
+            value: Number = 1) -> Tensor:  # fmt: skip
     """input + value tensor1 / tensor2, also as ``addcdiv(input, value, tensor1, tensor2)``.
 
     RuntimeError if both tensors are of whole numbers.
     """
     if last is not None:
         older_form("addcdiv", "value", value)
-        value, tensor1, tensor2 = tensor1, tensor2, last
+        value, tensor1, tensor2 = cast("Number", tensor1), tensor2, last
     tensors = [t for t in (tensor1, tensor2) if isinstance(t, TensorBase)]
     if len(tensors) == 2 and all(_category(t) < dtypes.FLOAT for t in tensors):
         raise RuntimeError("addcdiv(): integer division is not supported: convert with .float(), or use addcmul with a "

@@ -79,19 +79,21 @@ def _scaled(function: str, input: Any, other: Any, alpha: Any) -> Any:
     return apply_one(_arithmetic.scale, other, {"by": alpha})
 
 
-def add(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alpha: Any = 1) -> Tensor:
+def add(input: Tensor | Number, other: Tensor | Number, last: Tensor | Number | None = None, *,
+        alpha: Number = 1) -> Tensor:  # fmt: skip
     """input + alpha other; also in the older form ``add(input, alpha, other)``."""
     if last is not None:
         older_form("add", "alpha", alpha)
-        alpha, other = other, last
+        alpha, other = cast("Number", other), last
     return _add(input, _scaled("add", input, other, alpha))
 
 
-def sub(input: Tensor | Number, other: Tensor | Number, last: Any = None, *, alpha: Any = 1) -> Tensor:
+def sub(input: Tensor | Number, other: Tensor | Number, last: Tensor | Number | None = None, *,
+        alpha: Number = 1) -> Tensor:  # fmt: skip
     """input - alpha other, also as ``sub(input, alpha, other)``; RuntimeError if one is a boolean."""
     if last is not None:
         older_form("sub", "alpha", alpha)
-        alpha, other = other, last
+        alpha, other = cast("Number", other), last
     return _sub(input, _scaled("sub", input, other, alpha))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradwright import backends, dtypes
@@ -15,7 +15,8 @@ from gradwright.function.of_containers import flat
 from gradwright.interpreter.at_once import having
 
 
-def pushforward(function: Any, inputs: Any, tangents: Any) -> tuple[Any, Any]:
+def pushforward(function: Callable[..., Any], inputs: TensorBase | tuple[Any, ...],
+                tangents: TensorBase | tuple[Any, ...]) -> tuple[Any, Any]:  # fmt: skip
     """Run the forward of a Function, or of a `custom_op`, and then its jvp.
 
     Args:

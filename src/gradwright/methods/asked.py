@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from gradwright import dtypes
 from gradwright.backends.devices import device_of
 from gradwright.engine.source_line import warn
 from gradwright.face import memory_format
 from gradwright.methods.storage import TypedStorage, UntypedStorage
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, Ints, MemoryFormat, Tensor
+    from gradwright.sparse import SparseTensor
 
 
 class _Never(Protocol):
@@ -21,8 +25,8 @@ def _never(what: str) -> _Never:
     return cast("_Never", property(lambda self: False, doc=f"Whether {what}: never."))
 
 
-def _removed(name: str, now: str) -> Callable[..., Any]:
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _removed(name: str, now: str) -> Callable[..., NoReturn]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {name}(): use "
                            f"torch.linalg.{now}")  # fmt: skip
 
@@ -85,7 +89,7 @@ class Asked:
 
     is_shared = is_distributed
 
-    def to_sparse(self, sparse_dim: int | None = None, **unused: Any) -> Any:
+    def to_sparse(self, sparse_dim: int | None = None, **unused: Any) -> SparseTensor:
         """Its entries that are not 0, a `sparse.SparseTensor` in coordinate form, which keeps the history.
 
         >>> import gradwright as gw
@@ -100,39 +104,39 @@ class Asked:
         """RuntimeError: it is not sparse."""
         raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
 
-    def coalesce(self) -> Any:
+    def coalesce(self) -> NoReturn:
         """RuntimeError: it is not sparse."""
         raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided: to_sparse() first")
 
-    def indices(self) -> Any:
+    def indices(self) -> NoReturn:
         """RuntimeError: it is not sparse."""
         raise RuntimeError("indices expected sparse coordinate tensor layout but got Strided: to_sparse() first")
 
-    def values(self) -> Any:
+    def values(self) -> NoReturn:
         """RuntimeError: it is not sparse."""
         raise RuntimeError("values expected sparse tensor layout but got Strided: to_sparse() first")
 
-    def to_sparse_coo(self) -> Any:
+    def to_sparse_coo(self) -> SparseTensor:
         """`to_sparse`."""
         return self.to_sparse()
 
-    def dequantize(self) -> Any:
+    def dequantize(self) -> Tensor:
         """Itself in float32: its numbers are not quantised."""
         return self.to(dtypes.float32)  # type: ignore[attr-defined]
 
-    def resize(self, *size: Any) -> Any:
+    def resize(self, *size: Ints) -> Tensor:
         """`reshape`, as PyTorch's is: the size must hold as many entries. Deprecated."""
         warn("non-inplace resize is deprecated")
         return self.reshape(*size)  # type: ignore[attr-defined]
 
-    def resize_as(self, tensor: Any) -> Any:
+    def resize_as(self, tensor: Tensor) -> Tensor:
         """`resize` to the size of another tensor. Deprecated."""
         warn("non-inplace resize_as is deprecated")
         return self.reshape(tensor.shape)  # type: ignore[attr-defined]
 
     eig, lstsq, solve, symeig = map(_removed, ("eig", "lstsq", "solve", "symeig"), ("eig", "lstsq", "solve", "eigh"))
 
-    def is_pinned(self, device: Any = None) -> bool:
+    def is_pinned(self, device: DeviceLike = None) -> bool:
         """Whether its memory is pinned for a CUDA device: no."""
         return False
 
@@ -140,11 +144,11 @@ class Asked:
         """Whether its dtype has negative numbers."""
         return dtypes.of(self.array.dtype).is_signed
 
-    def is_same_size(self, other: Any) -> bool:
+    def is_same_size(self, other: Tensor) -> bool:
         """Whether another tensor has the same shape."""
         return bool(self.array.shape == other.array.shape)
 
-    def is_set_to(self, tensor: Any) -> bool:
+    def is_set_to(self, tensor: Tensor) -> bool:
         """Whether it is the same memory as another tensor, seen in the same way.
 
         >>> import gradwright as gw
@@ -197,7 +201,7 @@ class Asked:
         """How many dims are sparse: none."""
         return 0
 
-    def dim_order(self, ambiguity_check: Any = False) -> tuple[int, ...]:
+    def dim_order(self, ambiguity_check: bool | Sequence[MemoryFormat] = False) -> tuple[int, ...]:
         """Its dims from the one with the largest steps in memory to the one with the smallest.
 
         >>> import gradwright as gw
@@ -211,29 +215,29 @@ class Asked:
         """`data_ptr`, of memory that will not be written."""
         return int(self.data_ptr())  # type: ignore[attr-defined]
 
-    def pin_memory(self, device: Any = None) -> Any:
+    def pin_memory(self, device: DeviceLike = None) -> NoReturn:
         """RuntimeError: there is no CUDA device."""
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
-    def share_memory_(self) -> Any:
+    def share_memory_(self) -> NoReturn:
         """RuntimeError: tensors are copied between processes."""
         raise RuntimeError("share_memory_(): gradwright's tensors lie in one process: use "
                            "multiprocessing.shared_memory, and from_numpy on an array over it")  # fmt: skip
 
-    def record_stream(self, stream: Any) -> None:
+    def record_stream(self, stream: object) -> None:
         """RuntimeError: there are no streams."""
         raise RuntimeError(f"record_stream(): no streams on {device_of(self.array)}")
 
-    def reinforce(self, reward: Any) -> Any:
+    def reinforce(self, reward: object) -> NoReturn:
         """RuntimeError, as in PyTorch: see its distributions."""
         raise RuntimeError("reinforce(): was removed; a policy gradient is log_prob * reward, see "
                            "torch.distributions")  # fmt: skip
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+    def to_dense(self, dtype: DType = None, *, masked_grad: bool | None = None) -> Tensor:
         """Itself, of another dtype if one is named."""
-        return self if dtype is None else self.to(dtype)  # type: ignore[attr-defined]
+        return self if dtype is None else self.to(dtype)  # type: ignore[attr-defined, return-value]
 
-    def new(self, *args: Any, **options: Any) -> Any:
+    def new(self, *args: Any, **options: Any) -> Tensor:
         """A tensor of this dtype and on this device: ``x.new(2, 3)`` of a size, ``x.new([1., 2.])`` of values.
 
         >>> import gradwright as gw

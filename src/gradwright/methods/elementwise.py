@@ -104,14 +104,14 @@ class Elementwise:
     gcd_, lcm_, ldexp_, nextafter_ = inplace(gcd), inplace(lcm), inplace(ldexp), inplace(nextafter)
     fmax, fmin, logaddexp, logaddexp2, float_power = a.fmax, a.fmin, a.logaddexp, a.logaddexp2, e.float_power
 
-    def float_power_(self, exponent: Any) -> Any:
+    def float_power_(self, exponent: Tensor | Number) -> Tensor:
         """In-place form of `float_power`; RuntimeError unless this tensor is of double precision."""
         out = e.float_power(aside(self), exponent)
         if out.dtype is not self.dtype:  # type: ignore[attr-defined]
             raise RuntimeError(f"float_power_(): the base is of {self.dtype}, but the result of {out.dtype}")  # type: ignore[attr-defined]
         return store(self, out)
 
-    def apply_(self, callable: Callable[[Any], Any]) -> Any:
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each element by what a Python function makes of it; RuntimeError if the tensor requires grad.
 
         >>> import gradwright as gw
@@ -120,7 +120,7 @@ class Elementwise:
         """
         return _each("apply_", callable, self)
 
-    def map_(self, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """Replace each element by what a function makes of it and that of another tensor; not differentiable.
 
         >>> import gradwright as gw
@@ -129,7 +129,7 @@ class Elementwise:
         """
         return _each("map_", callable, self, tensor)
 
-    def map2_(self, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
         """Replace each element by what a function makes of it and those of two other tensors; not differentiable."""
         return _each("map2_", callable, self, x, y)
 

@@ -15,6 +15,9 @@ from gradwright.later import later
 from gradwright.methods.subclasses import _disabled_torch_function_impl
 from gradwright.tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType
+
 __all__ = [
     "Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy",
 ]  # fmt: skip
@@ -47,7 +50,7 @@ class Parameter(Tensor):
     __slots__ = ()
     __torch_function__: Any = _disabled_torch_function_impl
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
+    def __new__(cls, data: TensorBase | None = None, requires_grad: bool = True) -> Self:
         self = object.__new__(cls)
         self.array, self._counter = _shared("Parameter", data)
         self._node = self._view = self._grad = None
@@ -85,7 +88,7 @@ class Buffer(Tensor):
     __slots__ = ("persistent",)
     persistent: bool
 
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
+    def __new__(cls, data: TensorBase | None = None, *, persistent: bool = True) -> Self:
         self = object.__new__(cls)
         self.array, self._counter = _shared("Buffer", data)
         self._node = self._view = self._grad = None
@@ -131,13 +134,13 @@ class UninitializedTensorMixin:
     def __new__(cls, *_: Any, **__: Any) -> Self:
         return object.__new__(cls)
 
-    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, requires_grad: bool = False, device: DeviceLike = None, dtype: DType = None) -> None:
         _array.__set__(self, creation.empty(0, device=device, dtype=dtype).array)
         self._node = self._view = self._grad = None  # type: ignore[misc]
         self._counter = [0]  # type: ignore[misc]
         self.__dict__["wanted"] = requires_grad
 
-    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+    def materialize(self, shape: Any, device: DeviceLike = None, dtype: DType = None) -> None:
         """Become an ordinary parameter or buffer of this shape, whose values are whatever the memory holds."""
         values = creation.empty(shape, device=self.device if device is None else device,
                                 dtype=self.dtype if dtype is None else dtype)  # fmt: skip
@@ -245,7 +248,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     __slots__ = ()
     cls_to_become = Parameter
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, requires_grad: bool = True, device: DeviceLike = None, dtype: DType = None) -> None:
         super().__init__(requires_grad, device, dtype)
 
 

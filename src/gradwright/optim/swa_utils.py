@@ -14,6 +14,9 @@ from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.optim.lr_scheduler import LRScheduler
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike
+
 __all__ = [
     "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
@@ -116,7 +119,7 @@ class AveragedModel(Module):
     n_averaged: Any
     module: Any
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Any = None, multi_avg_fn: Any = None,
+    def __init__(self, model: Module, device: DeviceLike = None, avg_fn: Any = None, multi_avg_fn: Any = None,
                  use_buffers: bool = False) -> None:  # fmt: skip
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
@@ -153,7 +156,7 @@ class AveragedModel(Module):
 
 
 @no_grad()
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike = None) -> None:
     """Compute the running statistics of batch normalisations anew, as means over the batches of a loader.
 
     >>> import gradwright as gw

@@ -18,7 +18,7 @@ from gradwright.engine.watch import drawing
 from gradwright.errors import kind
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, Tensor
 
 
 class Generator:
@@ -36,7 +36,7 @@ class Generator:
 
     __slots__ = ("_source", "device")
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: DeviceLike = "cpu") -> None:
         self.device = place(device)
         self._source = Source(67280421310721)
 

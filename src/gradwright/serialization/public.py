@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 from gradwright.backends.devices import device, place
 from gradwright.engine.base import wrap
@@ -14,10 +15,13 @@ from gradwright.serialization.container import json_of, read, write
 from gradwright.serialization.memory import restore
 from gradwright.serialization.plain import Writer, data_of
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike
+
 _VERSION = 1
 
 
-def save(obj: Any, f: Any) -> None:
+def save(obj: Any, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
     """Save nested data in a safetensors file, for `load`.
 
     Args:
@@ -61,7 +65,9 @@ def save(obj: Any, f: Any) -> None:
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
 
 
-def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None, mmap: bool | None = None) -> Any:
+def load(f: str | bytes | os.PathLike[Any] | IO[bytes], map_location: DeviceLike | Callable[..., Any] | Mapping[str,
+         str] = None, *,
+         weights_only: bool | None = None, mmap: bool | None = None) -> Any:  # fmt: skip
     """The data that `save` saved, or a dict of the tensors in a safetensors file of another program.
 
     Args:

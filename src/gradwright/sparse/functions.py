@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.grad_mode import no_grad
 from gradwright.face.scatter import scatter_reduce
 from gradwright.sparse.tensor import SparseTensor, expected
 from gradwright.tensor import Tensor
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, DType
 
 
 def mm(mat1: SparseTensor | Tensor, mat2: SparseTensor | Tensor) -> Any:
@@ -26,7 +29,7 @@ def mm(mat1: SparseTensor | Tensor, mat2: SparseTensor | Tensor) -> Any:
     return mat1 @ mat2
 
 
-def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Any:
+def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
     """beta mat + alpha mat1 @ mat2, of a sparse ``mat1``.
 
     >>> import gradwright as gw
@@ -38,7 +41,7 @@ def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, beta: float = 1.0, alph
     return beta * mat + alpha * (expected("sparse.addmm", mat1) @ mat2)
 
 
-def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
+def sum(input: SparseTensor, dim: Dims = None, dtype: DType = None) -> Any:
     """The sum of all entries; over dims, a sparse tensor of those indexed dims that are left, or else a `Tensor`.
 
     >>> import gradwright as gw
@@ -62,7 +65,7 @@ def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
     return kept.coalesce()
 
 
-def softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
+def softmax(input: SparseTensor, dim: int, *, dtype: DType = None) -> SparseTensor:
     """The softmax along an indexed dim over what is stored: what is not counts as -inf.
 
     >>> import gradwright as gw
@@ -73,7 +76,7 @@ def softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor
     return _softmax(input, dim, dtype, False)
 
 
-def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
+def log_softmax(input: SparseTensor, dim: int, *, dtype: DType = None) -> SparseTensor:
     """The logarithm of `softmax`.
 
     >>> import gradwright as gw

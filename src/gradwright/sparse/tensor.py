@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.creation import as_tensor, tensor, zeros
@@ -19,6 +19,9 @@ from gradwright.sparse import dispatch
 from gradwright.sparse.parts import Parts
 from gradwright.tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, TensorLike
+
 
 class SparseTensor(Parts):
     """A tensor of ``shape`` that is 0 but for ``values`` (n, ...) at ``indices`` (dims, n); those of one place add up.
@@ -30,7 +33,7 @@ class SparseTensor(Parts):
     is_sparse = True
     layout = sparse_coo
 
-    def __init__(self, indices: Any, values: Any, shape: Sequence[int], coalesced: bool = False) -> None:
+    def __init__(self, indices: Tensor, values: Tensor, shape: Sequence[int], coalesced: bool = False) -> None:
         self._at, self._held, self.shape, self._sorted = indices, values, Size(shape), coalesced
         ask_from_now_on()
 
@@ -163,7 +166,7 @@ class SparseTensor(Parts):
         at = stack(rows[::-1]) if rows else self._at[:, : len(places)]
         return SparseTensor(at, held, self.shape, True)
 
-    def to_dense(self, dtype: Any = None) -> Any:
+    def to_dense(self, dtype: DType = None) -> Any:
         """A `Tensor` of all entries."""
         k = self.sparse_dim()
         flat = self._held.new_zeros((math.prod(self.shape[:k]), *self.shape[k:]))
@@ -306,7 +309,8 @@ for _name in _KEEP_ZERO.split():
     setattr(SparseTensor, _name, _of_values(_name))
 
 
-def sparse_coo_tensor(indices: Any, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
+def sparse_coo_tensor(indices: TensorLike, values: TensorLike = None, size: Sequence[int] | None = None, *,
+                      dtype: DType = None, device: DeviceLike = None,
                       pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
                       is_coalesced: bool | None = None) -> SparseTensor:  # fmt: skip
     """A `SparseTensor` of ``values`` (n, ...) at ``indices`` (dims, n); without values, an empty one of a size.

@@ -14,7 +14,7 @@ from gradwright.transform.transpose import zeros
 API = "jvp(f, primals, tangents)"
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False,
+def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
         has_aux: bool = False) -> tuple[Any, ...]:  # fmt: skip
     """What ``func`` returns, and how that moves where the primals move by the tangents.
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
@@ -27,6 +27,9 @@ from gradwright.errors import kind, size
 from gradwright.ops.shape import alias
 from gradwright.transform.moved import halted
 from gradwright.transform.tangent import Dual, Tangents
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 
 class Duals(Tangents):
@@ -123,7 +126,7 @@ class dual_level(ContextDecorator):
         exit_dual_level()
 
 
-def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = None) -> Any:
+def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = None) -> Tensor:
     """A tensor that shows ``tensor``'s memory and moves by ``tangent`` at a level, by default the innermost.
 
     The tangent is of the tensor's shape and dtype. If it lies in memory as the tensor does, it is taken as it is, so
@@ -189,7 +192,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: TensorBase, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a tensor, in the same memory and with its history, and its tangent at a level; None if it has none.
 
     Raises RuntimeError for a level that is not open.

@@ -7,7 +7,7 @@ pass through a recorded one goes forward.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import wrap
@@ -33,6 +33,8 @@ from gradwright.transform.transpose import zeros
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
 
+In = TypeVar("In", bound="Tensor | tuple[Tensor, ...]")
+Out = TypeVar("Out", bound="Tensor | tuple[Tensor, ...]")
 _MODES = ("forward-mode", "reverse-mode")
 
 _recording = inference_mode(False)
@@ -40,8 +42,8 @@ _recording = inference_mode(False)
 
 
 @_recording
-def vjp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
-        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
+def vjp(func: Callable[..., Out], inputs: In, v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> tuple[Out, In]:  # fmt: skip
     """The value of ``func`` at the inputs, and the product v'J with its Jacobian there.
 
     Args:
@@ -78,8 +80,8 @@ def vjp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor
 
 
 @_recording
-def jvp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
-        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
+def jvp(func: Callable[..., Out], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> tuple[Out, Out]:  # fmt: skip
     """The value of ``func`` at the inputs, and the product Jv with its Jacobian there.
 
     It takes two backward passes: the gradient by one cotangent is recorded, and differentiated by that.
@@ -108,8 +110,8 @@ def jvp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor
 
 
 @_recording
-def vhp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
-        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
+def vhp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> tuple[Tensor, In]:  # fmt: skip
     """The value of a function with one number for its value, and the product v'H with its Hessian.
 
     Args:
@@ -131,8 +133,8 @@ def vhp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor
 
 
 @_recording
-def hvp(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], v: Tensor | tuple[Tensor, ...] | None = None,
-        create_graph: bool = False, strict: bool = False) -> Any:  # fmt: skip
+def hvp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | None = None,
+        create_graph: bool = False, strict: bool = False) -> tuple[Tensor, In]:  # fmt: skip
     """The value of a function with one number for its value, and the product Hv with its Hessian.
 
     As H is symmetric it equals `vhp`, which takes one backward pass less; arguments, results and errors are the same.

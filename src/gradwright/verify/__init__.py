@@ -1,13 +1,26 @@
 """Whether a derivative is right, and what is wrong with one that is not."""
 
+from typing import TYPE_CHECKING
+
 from gradwright.later import later
 
-__getattr__, __dir__ = later(
-    __name__,
-    {
-        **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
-        **dict.fromkeys(("Stability", "stability"), "gradwright.verify.proof.stability"),
-        **dict.fromkeys(("Sampled", "sampled"), "gradwright.verify.chance"),
-        **dict.fromkeys(("Witness", "second_witness"), "gradwright.verify.witness"),
-    },
-)
+if TYPE_CHECKING:
+    from gradwright.verify.chance import Sampled as Sampled
+    from gradwright.verify.chance import sampled as sampled
+    from gradwright.verify.proof import Proof as Proof
+    from gradwright.verify.proof import prove as prove
+    from gradwright.verify.proof import prove_on as prove_on
+    from gradwright.verify.proof.stability import Stability as Stability
+    from gradwright.verify.proof.stability import stability as stability
+    from gradwright.verify.witness import Witness as Witness
+    from gradwright.verify.witness import second_witness as second_witness
+else:
+    __getattr__, __dir__ = later(
+        __name__,
+        {
+            **dict.fromkeys(("Proof", "prove", "prove_on"), "gradwright.verify.proof"),
+            **dict.fromkeys(("Stability", "stability"), "gradwright.verify.proof.stability"),
+            **dict.fromkeys(("Sampled", "sampled"), "gradwright.verify.chance"),
+            **dict.fromkeys(("Witness", "second_witness"), "gradwright.verify.witness"),
+        },
+    )

@@ -27,7 +27,7 @@ from gradwright.watchers.profiler.table import in_bytes
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
-    from gradwright.viz.records import Graph, GraphNode, Saved
+    from gradwright.viz.records import Graph, GraphNode, Params, Saved
 
 SCRIPTS = ["data.js", "place.js", "draw.js", "view.js", "panel.js", "outline.js", "play.js", "main.js"]
 SHOWN = 25_000
@@ -39,20 +39,22 @@ LISTED = 400
 
 
 @overload
-def explore(tensors: Any, path: None = None, *, params: Any = None, grad_outputs: Any = None, play: bool = True,
+def explore(tensors: Any, path: None = None, *, params: Params = None,
+            grad_outputs: Tensor | Sequence[Tensor | None] | None = None, play: bool = True,
             title: str | None = None) -> Page: ...  # fmt: skip
 @overload
-def explore(tensors: Any, path: str | os.PathLike[str], *, params: Any = None, grad_outputs: Any = None,
+def explore(tensors: Any, path: str | os.PathLike[str], *, params: Params = None,
+            grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
             play: bool = True, title: str | None = None) -> Path: ...  # fmt: skip
 def explore(
     tensors: Tensor | Sequence[Tensor],
     path: str | os.PathLike[str] | None = None,
     *,
-    params: Any = None,
-    grad_outputs: Any = None,
+    params: Params = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     play: bool = True,
     title: str | None = None,
-) -> Path | Page:
+) -> Path | Page:  # fmt: skip
     """Write the graph of tensors, and a backward pass through it, as a page to be opened in a browser.
 
     The page is one file; nothing is fetched. The backward pass is run and recorded as `gradwright.viz.play` does: the

@@ -14,7 +14,7 @@ from gradwright.engine.calls import cotangent
 from gradwright.engine.node import AccumulateGrad, Bundle, Node
 from gradwright.engine.watch import Watch
 from gradwright.pages.numbers import cuts, numbers
-from gradwright.viz.records import Graph
+from gradwright.viz.records import Graph, Params
 from gradwright.viz.walk import walked
 from gradwright.watchers.path_of_values import retained_kept
 
@@ -104,7 +104,8 @@ class Play:
         return "\n".join([*lines, *([self.stopped] if self.stopped else [])])
 
 
-def play(tensors: Tensor | Sequence[Tensor], grad_outputs: Any = None, *, params: Any = None,
+def play(tensors: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Tensor | None] | None = None, *,
+         params: Params = None,
          accumulate: bool = False) -> Play:  # fmt: skip
     """Run a backward pass and record it.
 
@@ -138,7 +139,7 @@ def record(
     graph: Graph,
     ids: dict[Node, int],
     roots: Sequence[Any],
-    grad_outputs: Any = None,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     *,
     accumulate: bool = False,
     cells: int = CELLS,

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gradwright.errors import LayoutError
 from gradwright.interpreter.forks import cached_property
 from gradwright.pages import files
+
+if TYPE_CHECKING:
+    from gradwright.engine.base import TensorBase
+    from gradwright.nn.module import Module
+
+Params: TypeAlias = "Module | Mapping[str, TensorBase] | Iterable[tuple[str, TensorBase]] | None"
+"""Names for tensors: a dictionary, pairs, or a module, whose parameters are named."""
 
 forms: dict[str, Callable[..., str]] = {}
 """What writes a graph down, by the names of `Graph`'s methods. They need these records, so the package fills it in."""

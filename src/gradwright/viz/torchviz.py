@@ -23,6 +23,7 @@ from gradwright.viz.walk import alone
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
+    from gradwright.viz.records import Params
 
 _NODE = {"style": "filled", "shape": "box", "align": "left", "fontsize": "10", "ranksep": "0.1", "height": "0.2",
          "fontname": "monospace"}  # fmt: skip
@@ -30,7 +31,7 @@ _ROW = 0.15
 """The size of the picture, in inches, for each of its nodes and edges, if it is more than 12."""
 
 
-def make_dot(var: Tensor | Sequence[Tensor], params: Any = None, show_attrs: bool = False, show_saved: bool = False,
+def make_dot(var: Tensor | Sequence[Tensor], params: Params = None, show_attrs: bool = False, show_saved: bool = False,
              max_attr_chars: int = 50) -> Any:  # fmt: skip
     """The graph of tensors as torchviz 0.0.3 draws it.
 

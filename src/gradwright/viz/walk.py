@@ -17,7 +17,7 @@ from gradwright.engine.view import is_severed, refresh
 from gradwright.errors import kind
 from gradwright.function.ctx import BackwardNode
 from gradwright.guards.in_backward import Cut
-from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Place
+from gradwright.viz.records import Edge, Gradient, Graph, GraphNode, Kind, Params, Place
 from gradwright.viz.saved import Memories
 from gradwright.viz.shapes import UNKNOWN, Shapes, meta
 from gradwright.viz.trace import Note, Stop, lost, magnitude, notes
@@ -31,7 +31,7 @@ _ENDS = (Cut, NotDifferentiable)
 """Nodes that lead on, but let no gradient through."""
 
 
-def graph(tensors: Tensor | Sequence[Tensor], params: Any = None, saved: bool = True) -> Graph:
+def graph(tensors: Tensor | Sequence[Tensor], params: Params = None, saved: bool = True) -> Graph:
     """The graph of tensors as records: see `Graph`, which draws it, too.
 
     Args:
@@ -59,7 +59,7 @@ def graph(tensors: Tensor | Sequence[Tensor], params: Any = None, saved: bool = 
     return walked(tensors, params, saved)[0]
 
 
-def walked(tensors: Any, params: Any = None, saved: bool = True) -> tuple[Graph, dict[Node, int], list[Any]]:
+def walked(tensors: Any, params: Params = None, saved: bool = True) -> tuple[Graph, dict[Node, int], list[Any]]:
     """The graph of tensors as `graph` has it, the ids of their nodes, and the tensors, one for each of its roots."""
     names = _names(params)
     roots = _roots(tensors)

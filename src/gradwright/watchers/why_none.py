@@ -42,7 +42,7 @@ class WhyNone(Shown):
         return "\n".join(filter(None, [self.sentence, self.place and f"  at {self.place}", self.mend]))
 
 
-def why_none(t: Any, output: Any = None) -> WhyNone:
+def why_none(t: TensorBase, output: Any = None) -> WhyNone:
     """Why ``t.grad`` is None, or what would keep ``output`` from giving it a gradient.
 
     Args:

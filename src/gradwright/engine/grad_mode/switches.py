@@ -201,6 +201,10 @@ class inference_mode(_Switch):
     __slots__ = ("mode",)
     mode: bool
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         self = object.__new__(cls)
         self._before = []

@@ -60,7 +60,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
     return y.permute(2, 0, 1)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Ints) -> Any:
+def adaptive_max_pool1d(input: Tensor, output_size: Ints) -> tuple[Tensor, Tensor]:
     """`nn.functional.adaptive_max_pool1d` with ``return_indices=True``."""
     return adaptive_max_pool1d_with_indices(input, output_size)
 

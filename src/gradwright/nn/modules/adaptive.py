@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @layer
 class _AdaptiveAvgPool(Module):
     _function: ClassVar[Callable[..., Any]]
-    output_size: Any
+    output_size: int | Sequence[int | None] | None
 
     def forward(self, input: Tensor) -> Tensor:
         """The means of ``input`` over as many windows as ``output_size`` says."""
@@ -27,7 +27,7 @@ class _AdaptiveAvgPool(Module):
 @layer
 class _AdaptiveMaxPool(Module):
     _function: ClassVar[Callable[..., Any]]
-    output_size: Any
+    output_size: int | Sequence[int | None] | None
     return_indices: bool = field(default=False, repr=False)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from gradwright.nn.modules.parametric import check_whole
 from gradwright.reading.require import within
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 
 class AdaptiveOutput(NamedTuple):
@@ -51,7 +51,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def __init__(
         self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
-        device: Any = None, dtype: Any = None,
+        device: DeviceLike = None, dtype: DType = None,
     ) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, in_features=in_features, n_classes=n_classes)

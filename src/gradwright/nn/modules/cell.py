@@ -19,7 +19,7 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 
 
@@ -33,7 +33,8 @@ class RNNCellBase(Parametric):
     bias_ih: Parameter | None
     bias_hh: Parameter | None
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
+                 dtype: DType = None
                  ) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, input_size=input_size, hidden_size=hidden_size)
@@ -110,7 +111,7 @@ class RNNCell(RNNCellBase):
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+                 device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
         self.mode = f"RNN_{nonlinearity.upper()}" if nonlinearity == "relu" else "RNN_TANH"
         super().__init__(input_size, hidden_size, bias, device, dtype)
         self.nonlinearity = nonlinearity

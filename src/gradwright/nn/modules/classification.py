@@ -16,13 +16,13 @@ from gradwright.nn.modules.linear import Linear
 from gradwright.nn.modules.loss import Loss
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 
 class _WeightedLoss(Loss):
-    weight: Any
+    weight: Tensor | None
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:  # fmt: skip
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
@@ -43,7 +43,7 @@ class NLLLoss(_WeightedLoss):
     tensor(1.5000)
     """
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:  # fmt: skip
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
@@ -55,7 +55,7 @@ class NLLLoss(_WeightedLoss):
 class NLLLoss2d(NLLLoss):
     """The old name of `NLLLoss` (FutureWarning)."""
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:  # fmt: skip
         warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement", FutureWarning)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
@@ -80,7 +80,7 @@ class CrossEntropyLoss(NLLLoss):
     """
 
     def __init__(
-        self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+        self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
         reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
@@ -118,7 +118,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     def __init__(
         self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
-        device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Any = None,
+        device: DeviceLike = None, dtype: DType = None, reduction: str = "mean", weight: Tensor | None = None,
         ignore_index: int | None = None, label_smoothing: float = 0.0, options: Any = None,
     ) -> None:  # fmt: skip
         if weight is not None and tuple(weight.shape) != (num_classes,):
@@ -165,7 +165,7 @@ class MultiMarginLoss(_WeightedLoss):
     tensor(0.)
     """
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Any = None, size_average: bool | None = None,
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:  # fmt: skip
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):

@@ -13,7 +13,7 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Ints, Tensor
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 _SIZES = {1: "L", 2: "H, W", 3: "D, H, W"}
@@ -37,8 +37,8 @@ class _ConvNd(Parametric):
     weight: Parameter
     bias: Parameter | None
 
-    def _set(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-             output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any
+    def _set(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Any, padding: Any, dilation: Ints,
+             output_padding: Ints, groups: int, bias: bool, padding_mode: str, device: DeviceLike, dtype: DType
              ) -> None:  # fmt: skip
         check_whole(self, in_channels=in_channels, out_channels=out_channels, groups=groups)
         if groups <= 0:
@@ -89,9 +89,10 @@ class _ConvNd(Parametric):
 
 
 class _Conv(_ConvNd):
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 dilation: Any = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
+                 padding: Ints | str = 0,
+                 dilation: Ints = 1, groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+                 device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         self._set(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode,
                   device, dtype)  # fmt: skip
@@ -186,9 +187,10 @@ class Conv3d(_Conv):
 class _ConvTranspose(_ConvNd):
     _across = True
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
-                 output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1,
-                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Ints = 1,
+                 padding: Ints | str = 0,
+                 output_padding: Ints = 0, groups: int = 1, bias: bool = True, dilation: Ints = 1,
+                 padding_mode: str = "zeros", device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self._get_name()}, but got {padding_mode!r}')

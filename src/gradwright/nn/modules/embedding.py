@@ -14,7 +14,7 @@ from gradwright.nn.modules.parametric import check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 
 class _Table(Module):
@@ -30,8 +30,8 @@ class _Table(Module):
     weight: Parameter
 
     def _set(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: float | None,
-             norm_type: float, scale_grad_by_freq: bool, sparse: bool, weight: Any, freeze: bool, device: Any,
-             dtype: Any) -> None:  # fmt: skip
+             norm_type: float, scale_grad_by_freq: bool, sparse: bool, weight: Any, freeze: bool, device: DeviceLike,
+             dtype: DType) -> None:  # fmt: skip
         check_whole(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         if padding_idx is not None:
             check_whole(self, padding_idx=padding_idx)
@@ -99,14 +99,14 @@ class Embedding(_Table):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-                 sparse: bool = False, _weight: Any = None, _freeze: bool = False, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+                 sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: DeviceLike = None,
+                 dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         self._set(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
                   _weight, _freeze, device, dtype)  # fmt: skip
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
                         max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
                         sparse: bool = False) -> Self:  # fmt: skip
         """A layer whose table is the matrix ``embeddings``, which it shares; trained only if ``freeze`` is False."""
@@ -161,16 +161,17 @@ class EmbeddingBag(_Table):
     include_last_offset: bool
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, _weight: Any = None,
-                 include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+                 scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+                 _weight: Tensor | None = None,
+                 include_last_offset: bool = False, padding_idx: int | None = None, device: DeviceLike = None,
+                 dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         self._set(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
                   _weight, False, device, dtype)  # fmt: skip
         self.mode, self.include_last_offset = mode, include_last_offset
 
     @classmethod
-    def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,
                         norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
                         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None
                         ) -> Self:  # fmt: skip

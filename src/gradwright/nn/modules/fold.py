@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import Ints, Tensor
 
 
 @layer
@@ -30,10 +30,10 @@ class Unfold(Module):
             [2., 3.]])
     """
 
-    kernel_size: Any
-    dilation: Any = 1
-    padding: Any = 0
-    stride: Any = 1
+    kernel_size: Ints
+    dilation: Ints = 1
+    padding: Ints = 0
+    stride: Ints = 1
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.unfold` of ``input``."""
@@ -53,11 +53,11 @@ class Fold(Module):
     tensor([[[1., 4., 3.]]])
     """
 
-    output_size: Any
-    kernel_size: Any
-    dilation: Any = 1
-    padding: Any = 0
-    stride: Any = 1
+    output_size: Ints
+    kernel_size: Ints
+    dilation: Ints = 1
+    padding: Ints = 0
+    stride: Ints = 1
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.fold` of ``input``."""

@@ -6,7 +6,7 @@ Each takes the arguments of the layer it becomes, but for the first one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright.nn.functional.geometry import batched
 from gradwright.nn.lazy import LazyModuleMixin
@@ -23,6 +23,9 @@ from gradwright.nn.modules.norm import (
 from gradwright.nn.modules.parametric import Parametric
 from gradwright.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType
+
 
 class _Lazy(LazyModuleMixin, Parametric):
     """Parameters get their shapes in the first call, from the size of the input at ``_dim``, kept as ``_size``."""
@@ -33,7 +36,7 @@ class _Lazy(LazyModuleMixin, Parametric):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(0, *args, **kwargs)
 
-    def _allocate(self, device: Any, dtype: Any, without: Any = ()) -> None:
+    def _allocate(self, device: DeviceLike, dtype: DType, without: Any = ()) -> None:
         for name in self._shapes():
             made = None if name in without else UninitializedParameter(device=device, dtype=dtype)
             self.register_parameter(name, made)
@@ -172,7 +175,7 @@ class _LazyNorm(_Lazy):
     _check_input_dim: Callable[[Any], None]
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True
+                 track_running_stats: bool = True, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
                  ) -> None:  # fmt: skip
         super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 

@@ -11,7 +11,7 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 
 class Linear(Parametric):
@@ -43,8 +43,8 @@ class Linear(Parametric):
     weight: Parameter
     bias: Parameter | None
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: DeviceLike = None,
+                 dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, in_features=in_features, out_features=out_features)
         self.in_features = in_features
@@ -96,7 +96,7 @@ class Bilinear(Parametric):
     bias: Parameter | None
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+                 device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, in1_features=in1_features, in2_features=in2_features, out_features=out_features)
         if in1_features <= 0:

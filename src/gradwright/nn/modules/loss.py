@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.nn import functional as F
@@ -133,7 +133,7 @@ class PoissonNLLLoss(Loss):
         self.full = full
         self.eps = eps
 
-    def forward(self, log_input: Any, target: Tensor) -> Tensor:
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -168,9 +168,9 @@ class BCELoss(Loss):
     tensor(0.6931)
     """
 
-    weight: Any
+    weight: Tensor | None
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:  # fmt: skip
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
@@ -187,11 +187,11 @@ class BCEWithLogitsLoss(Loss):
     tensor(0.3466)
     """
 
-    weight: Any
-    pos_weight: Any
+    weight: Tensor | None
+    pos_weight: Tensor | None
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
-                 reduction: str = "mean", pos_weight: Any = None) -> None:  # fmt: skip
+    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:  # fmt: skip
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
@@ -347,6 +347,7 @@ class CTCLoss(Loss):
         self.blank = blank
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[int],
+                target_lengths: Tensor | Sequence[int]) -> Tensor:  # fmt: skip
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
                           self.zero_infinity)  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gradwright import creation, dtypes
 from gradwright.engine.source_line import warn
@@ -13,6 +13,9 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 from gradwright.tensor import Tensor
 
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType
+
 
 class _Affine(Parametric):
     """A normalisation followed by weight y + bias: 1 and 0 to begin with, or None where there is none."""
@@ -20,7 +23,7 @@ class _Affine(Parametric):
     weight: Parameter | None
     bias: Parameter | None
 
-    def _scale(self, affine: bool, bias: bool, device: Any, dtype: Any) -> None:
+    def _scale(self, affine: bool, bias: bool, device: DeviceLike, dtype: DType) -> None:
         self._allocate(device, dtype, () if affine and bias else ("bias",) if affine else ("weight", "bias"))
 
     def reset_parameters(self) -> None:
@@ -47,7 +50,7 @@ class _Channels(_Affine):
     num_batches_tracked: Tensor | None
 
     def _set(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool,
-             bias: bool, device: Any, dtype: Any) -> None:  # fmt: skip
+             bias: bool, device: DeviceLike, dtype: DType) -> None:  # fmt: skip
         if affine or track_running_stats:
             check_whole(self, num_features=num_features)
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
@@ -98,7 +101,7 @@ class _Channels(_Affine):
 
 class _BatchNorm(_Channels):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True
+                 track_running_stats: bool = True, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
                  ) -> None:  # fmt: skip
         super().__init__()
         self._set(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
@@ -179,7 +182,7 @@ class BatchNorm3d(_BatchNorm):
 
 class _InstanceNorm(_Channels):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = False,
-                 track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True
+                 track_running_stats: bool = False, device: DeviceLike = None, dtype: DType = None, *, bias: bool = True
                  ) -> None:  # fmt: skip
         super().__init__()
         self._set(num_features, eps, momentum, affine, track_running_stats, bias, device, dtype)
@@ -283,7 +286,7 @@ class LayerNorm(_Trailing):
     """
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True,
-                 bias: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+                 bias: bool = True, device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         self._set(normalized_shape, eps, elementwise_affine)
         self._scale(elementwise_affine, bias, device, dtype)
@@ -318,7 +321,7 @@ class RMSNorm(_Trailing):
     """
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: float | None = None,
-                 elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+                 elementwise_affine: bool = True, device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         self._set(normalized_shape, eps, elementwise_affine)
         self._allocate(device, dtype, () if elementwise_affine else ("weight",))
@@ -351,7 +354,7 @@ class GroupNorm(_Affine):
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
-                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:  # fmt: skip
+                 device: DeviceLike = None, dtype: DType = None, *, bias: bool = True) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, num_groups=num_groups, num_channels=num_channels)
         if num_channels % num_groups:

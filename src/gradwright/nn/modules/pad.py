@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from gradwright.nn import functional as F
 from gradwright.nn.functional.geometry import per_axis
@@ -10,7 +11,7 @@ from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import Ints, Tensor
 
 
 @layer
@@ -19,14 +20,14 @@ class _Pad(Module):
 
     _axes: ClassVar[int]
     _mode: ClassVar[str]
-    padding: Any
+    padding: Ints
 
     def __post_init__(self) -> None:
         self.padding = per_axis(self._get_name(), "padding", self.padding, 2 * self._axes)
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, C, *size) or (C, *size) with its pads."""
-        return F.pad(input, self.padding, self._mode)
+        return F.pad(input, cast("Sequence[int]", self.padding), self._mode)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -172,7 +173,7 @@ class _ConstantPad(_Pad):
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` with ``value`` around it."""
-        return F.pad(input, self.padding, self._mode, self.value)
+        return F.pad(input, cast("Sequence[int]", self.padding), self._mode, self.value)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import creation
 from gradwright.engine.grad_mode import no_grad
 from gradwright.errors import kind
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType
 
 
 class Parametric(Module):
@@ -22,7 +25,7 @@ class Parametric(Module):
         """The shapes of weight and bias, and of whatever else there is, by name."""
         raise NotImplementedError
 
-    def _allocate(self, device: Any, dtype: Any, without: Sequence[str] = ()) -> None:
+    def _allocate(self, device: DeviceLike, dtype: DType, without: Sequence[str] = ()) -> None:
         """Register the parameters, those ``without`` which the layer is as None, and fill them."""
         for name, shape in self._shapes().items():
             made = None if name in without else Parameter(creation.empty(shape, device=device, dtype=dtype))

@@ -12,7 +12,7 @@ from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import Ints, Tensor
 
 
 class _Pool(Module):
@@ -23,10 +23,10 @@ class _Pool(Module):
 
 @layer
 class _MaxPool(_Pool):
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-    dilation: Any = 1
+    kernel_size: Ints
+    stride: Ints | None = None
+    padding: Ints = 0
+    dilation: Ints = 1
     return_indices: bool = field(default=False, repr=False)
     ceil_mode: bool = False
 
@@ -95,7 +95,7 @@ class _MaxUnpool(_Pool):
     stride: tuple[int, ...]
     padding: tuple[int, ...]
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0) -> None:
         super().__init__()
         given = {"kernel_size": kernel_size, "stride": kernel_size if stride is None else stride, "padding": padding}
         for name, value in given.items():
@@ -158,9 +158,9 @@ class MaxUnpool3d(_MaxUnpool):
 
 @layer
 class _AvgPool(_Pool):
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
+    kernel_size: Ints
+    stride: Ints | None = None
+    padding: Ints = 0
     ceil_mode: bool = field(default=False, repr=False)
     count_include_pad: bool = field(default=True, repr=False)
 
@@ -235,8 +235,8 @@ class AvgPool3d(_AvgPoolNd):
 @layer
 class _LPPool(_Pool):
     norm_type: float
-    kernel_size: Any
-    stride: Any = None
+    kernel_size: Ints
+    stride: Ints | None = None
     ceil_mode: bool = False
 
     def forward(self, input: Tensor) -> Tensor:
@@ -294,8 +294,9 @@ class _FractionalMaxPool(_Pool):
     output_ratio: tuple[float, ...] | None
     return_indices: bool
 
-    def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
-                 return_indices: bool = False, _random_samples: Any = None) -> None:  # fmt: skip
+    def __init__(self, kernel_size: Ints, output_size: Ints | None = None,
+                 output_ratio: float | Sequence[float] | None = None,
+                 return_indices: bool = False, _random_samples: Tensor | None = None) -> None:  # fmt: skip
         super().__init__()
         name, n = self._get_name(), self._axes
         if (output_size is None) == (output_ratio is None):
@@ -308,9 +309,10 @@ class _FractionalMaxPool(_Pool):
         self.output_size = None if output_size is None else per_axis(name, "output_size", output_size, n)
         self.output_ratio = None
         if output_ratio is not None:
-            self.output_ratio = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
-            if not all(0 < r < 1 for r in self.output_ratio):
+            ratios = tuple(output_ratio) if isinstance(output_ratio, Sequence) else (output_ratio,) * n
+            if not all(0 < r < 1 for r in ratios):
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+            self.output_ratio = ratios
 
     def forward(self, input: Tensor) -> Tensor:
         """The largest entry of each window of ``input``; with ``return_indices`` a pair, of them and their places."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import InitVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
@@ -16,7 +16,7 @@ from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 
 @layer
@@ -148,7 +148,8 @@ class PReLU(Parametric):
 
     weight: Parameter
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: DeviceLike = None,
+                 dtype: DType = None) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, num_parameters=num_parameters)
         self.num_parameters = num_parameters

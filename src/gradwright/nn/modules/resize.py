@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradwright.nn import functional as F
@@ -9,7 +10,7 @@ from gradwright.nn.layer import layer
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import Ints, Tensor
 
 
 @layer
@@ -30,8 +31,8 @@ class Upsample(Module):
     tensor([[[1., 1., 2., 2.]]])
     """
 
-    size: Any = None
-    scale_factor: Any = None
+    size: Ints | None = None
+    scale_factor: float | Sequence[float] | None = None
     mode: str = "nearest"
     align_corners: bool | None = None
     recompute_scale_factor: bool | None = None
@@ -39,7 +40,7 @@ class Upsample(Module):
     def __post_init__(self) -> None:
         factor = self.scale_factor
         if factor is not None:
-            self.scale_factor = tuple(map(float, factor)) if isinstance(factor, (tuple, list)) else float(factor)
+            self.scale_factor = tuple(map(float, factor)) if isinstance(factor, Sequence) else float(factor)
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (N, C, *size) to another size."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gradwright.errors import kind
 from gradwright.nn.layer import layer
@@ -41,7 +42,7 @@ class Unflatten(Module):
     """
 
     dim: int
-    unflattened_size: Any
+    unflattened_size: Sequence[int]
 
     def __post_init__(self) -> None:
         if not isinstance(self.dim, int):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.nn.modules.norm import _BatchNorm
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -21,7 +24,8 @@ class SyncBatchNorm(_BatchNorm):
     _ndims = (2, 3, 4, 5)
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-                 track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None,
+                 track_running_stats: bool = True, process_group: Any = None, device: DeviceLike = None,
+                 dtype: DType = None,
                  *, bias: bool = True) -> None:  # fmt: skip
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group

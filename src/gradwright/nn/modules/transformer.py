@@ -35,7 +35,7 @@ from gradwright.nn.modules.norm import LayerNorm
 from gradwright.nn.modules.parametric import check_whole
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import DeviceLike, DType, Tensor
 
 Activation = str | Callable[[Any], Any]
 
@@ -49,7 +49,7 @@ class _Layer(Module):
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
         activation: Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+        norm_first: bool = False, bias: bool = True, device: DeviceLike = None, dtype: DType = None,
     ) -> None:  # fmt: skip
         super().__init__()
         check_whole(self, d_model=d_model, nhead=nhead, dim_feedforward=dim_feedforward)
@@ -228,7 +228,8 @@ class Transformer(Module):
         self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
         dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation = F.relu,
         custom_encoder: Module | None = None, custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5,
-        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+        batch_first: bool = False, norm_first: bool = False, bias: bool = True, device: DeviceLike = None,
+        dtype: DType = None,
     ) -> None:  # fmt: skip
         super().__init__()
         common = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
@@ -275,7 +276,7 @@ class Transformer(Module):
         )  # fmt: skip
 
     @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
+    def generate_square_subsequent_mask(sz: int, device: DeviceLike = None, dtype: DType = None) -> Any:
         """The causal mask (sz, sz): -inf above the diagonal, 0 elsewhere.
 
         >>> Transformer.generate_square_subsequent_mask(2)

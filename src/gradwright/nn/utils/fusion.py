@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright.creation import ones_like, zeros_like
 from gradwright.later import later
+from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 
 if TYPE_CHECKING:
     from gradwright._typing import Tensor
+
+M = TypeVar("M", bound=Module)
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -61,13 +64,13 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
 
 
-def _evaluated(layer: Any, bn: Any) -> Any:
+def _evaluated(layer: M, bn: Any) -> M:
     if layer.training or bn.training:
         raise AssertionError("Fusion only for eval!")
     return copy.deepcopy(layer)
 
 
-def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+def fuse_conv_bn_eval(conv: M, bn: Module, transpose: bool = False) -> M:
     """A copy of a convolution that does what it and a batch normalisation after it do in evaluation mode.
 
     Raises AssertionError unless both are in evaluation mode.
@@ -78,14 +81,14 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     >>> bool(gw.allclose(gw.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6))
     True
     """
-    out = _evaluated(conv, bn)
+    out: Any = _evaluated(conv, bn)
     out.weight, out.bias = fuse_conv_bn_weights(
         out.weight, out.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
     )
     return out
 
 
-def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+def fuse_linear_bn_eval(linear: M, bn: Module) -> M:
     """A copy of a linear layer that does what it and a batch normalisation after it do in evaluation mode.
 
     Raises AssertionError unless both are in evaluation mode and the sizes fit.

@@ -23,10 +23,10 @@ if not TYPE_CHECKING:
 
 
 class _Packed(NamedTuple):
-    data: Any
-    batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 
 
 def _converter(name: str) -> Callable[[Any], Any]:

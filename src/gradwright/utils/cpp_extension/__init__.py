@@ -17,7 +17,10 @@ __all__ = [
     "load_inline",
 ]  # fmt: skip
 
-if not TYPE_CHECKING:  # they need setuptools
+if TYPE_CHECKING:
+    from gradwright.utils.cpp_extension.packaging import BuildExtension as BuildExtension
+    from gradwright.utils.cpp_extension.packaging import CppExtension as CppExtension
+else:  # they need setuptools
     __getattr__, __dir__ = later(
         __name__, dict.fromkeys(("BuildExtension", "CppExtension"), "gradwright.utils.cpp_extension.packaging")
     )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice, repeat
 from multiprocessing.context import BaseContext
 from types import TracebackType
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from gradwright.utils.data.collate import default_collate, default_convert
 from gradwright.utils.data.dataset import Indexed, IterableDataset, T_co, batch_of, samples
 from gradwright.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from gradwright.utils.data.worker import END, Job, ProcessWorker, Team, ThreadWorker
+
+if TYPE_CHECKING:
+    from gradwright._typing import Generator
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _THREAD = "thread"
@@ -118,10 +121,12 @@ class DataLoader(Generic[T_co]):
     _initialized = False
 
     def __init__(
-        self, dataset: Indexed[T_co], batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
-        batch_sampler: Any = None, num_workers: int = 0, collate_fn: Any = None, pin_memory: bool = False,
-        drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
-        generator: Any = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
+        self, dataset: Indexed[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Sequence[Any]] | None = None,
+        num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
+        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: BaseContext | str | None = None,
+        generator: Generator | None = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
         pin_memory_device: str = "", in_order: bool = True,
     ) -> None:  # fmt: skip
         if num_workers < 0:
@@ -151,16 +156,16 @@ class DataLoader(Generic[T_co]):
             batch_size = None
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+        held: Any = dataset
         if sampler is None:
             if self._iterable:
                 sampler = repeat(None)  # as many places as one asks for
             else:
-                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+                sampler = RandomSampler(held, generator=generator) if shuffle else SequentialSampler(held)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         batched = batch_sampler is not None
 
-        held: Any = dataset
         self.dataset, self.sampler, self.batch_sampler = held, sampler, batch_sampler
         self.batch_size, self.drop_last = batch_size, drop_last
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)

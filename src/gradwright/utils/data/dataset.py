@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from gradwright.errors import kind
 from gradwright.utils.data.collate import default_collate
 
 if TYPE_CHECKING:
-    from gradwright._typing import Tensor
+    from gradwright._typing import Generator, Tensor
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -193,8 +193,8 @@ class ConcatDataset(Dataset[T_co]):
     10
     """
 
-    def __init__(self, datasets: Any) -> None:
-        self.datasets = list(datasets)
+    def __init__(self, datasets: Iterable[Indexed[T_co]]) -> None:
+        self.datasets: list[Any] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
@@ -225,7 +225,7 @@ class ChainDataset(IterableDataset[Any]):
     [1, 2, 1, 2]
     """
 
-    def __init__(self, datasets: Any) -> None:
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
 
     def _checked(self) -> Iterator[Any]:
@@ -250,7 +250,7 @@ class Subset(Dataset[T_co]):
     (2, 30)
     """
 
-    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Indexed[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
 
@@ -267,7 +267,8 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
+def random_split(dataset: Indexed[T_co], lengths: Sequence[float], generator: Generator | None = None
+                 ) -> list[Subset[T_co]]:  # fmt: skip
     """A dataset split at random into parts of these lengths.
 
     Args:
@@ -283,7 +284,8 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     >>> [len(p) for p in parts], sorted(i for p in parts for i in p)
     ([7, 2, 1], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
-    n = len(dataset)
+    held: Any = dataset
+    n = len(held)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):
             if not 0 <= fraction <= 1:

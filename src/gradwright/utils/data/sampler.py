@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -38,7 +38,7 @@ class SequentialSampler(Sampler[int]):
     [0, 1, 2]
     """
 
-    def __init__(self, data_source: Any) -> None:
+    def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
@@ -70,7 +70,7 @@ class RandomSampler(Sampler[int]):
     [0, 1, 2]
     """
 
-    def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
                  generator: Generator | None = None) -> None:  # fmt: skip
         self.data_source = data_source
         self.replacement = replacement
@@ -102,7 +102,7 @@ class RandomSampler(Sampler[int]):
         return self.num_samples
 
 
-def draw_seed(generator: Any) -> int:
+def draw_seed(generator: Generator | None) -> int:
     """A random seed."""
     return int(random.randint(2**62, (), generator=generator).item())
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from gradwright.verify.numeric.jacobian import rounding, tensors
 from gradwright.verify.numeric.on_host import on_host
 from gradwright.verify.witness import Witness, second_witness
 
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+
 BUDGET = 5.0
 """How many seconds it may take to compare entries."""
 NOT_GIVEN = "derivative not given"
@@ -41,7 +44,8 @@ NOT_GIVEN = "derivative not given"
 
 
 def diagnose(
-    f: Any, inputs: Any, *, names: Sequence[str] | None = None, outputs: Sequence[str] | None = None, order: int = 1,
+    f: Callable[..., Any], inputs: Tensor | Sequence[Any], *, names: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None, order: int = 1,
     budget: float = BUDGET,
 ) -> Diagnosis:  # fmt: skip
     """Compare the derivative of a function with finite differences, and say what is wrong with it.
