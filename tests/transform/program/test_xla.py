@@ -90,17 +90,6 @@ def test_a_training_step():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_what_is_added_to_itself_is_doubled():
-    for dtype, doubled in ((np.float32, True), (np.int32, False), (np.complex128, False)):
-        x = np.array([1, 3, 5], dtype)
-        xla = Xla(traced(lambda x: x + x, x))
-        (found,) = xla([x])
-        np.testing.assert_array_equal(found, x + x)
-        assert ("multiply" in xla.source) is doubled
-    (found,) = xla([np.array([complex(np.inf, 0), complex(0, np.nan), -0.0], complex)])
-    np.testing.assert_array_equal(found, [complex(np.inf, 0), complex(0, np.nan), -0.0])
-
-
 def test_whole_numbers_of_numpys_floats_are_what_they_are_eagerly():
     x = gw.tensor([-1.0, 300.0, float("nan"), 1e30])
 

@@ -18,14 +18,12 @@ import numpy as np
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
 from gradwright.engine.source_line import Place
-from gradwright.transform.program.interpreted import compute, function
+from gradwright.transform.program.interpreted import compute
 from gradwright.transform.program.node import (
     CHECK,
     CONSTANT,
     HOST,
-    INDEX,
     INPUT,
-    MOVE,
     PICK,
     VARIABLE,
     Node,
@@ -33,9 +31,7 @@ from gradwright.transform.program.node import (
     Runner,
 )
 from gradwright.transform.program.passes import simplified
-
-_LIKE_WHERE = {"where": 1}
-"""Functions that promote their arguments as ufuncs do, from which argument on."""
+from gradwright.transform.program.replayed import value
 
 
 class Part:
@@ -288,39 +284,11 @@ class Xla(Runner):
                     if one.op == CONSTANT and one not in values:
                         values[one] = space.asarray(np.asarray(one.args[0]))
                 with self._jax.named_scope(f"{node.op} {node.line}".strip().replace("/", "|")):
-                    values[node] = self._value(node, *node.with_args(values.__getitem__))
+                    values[node] = value(node, *node.with_args(values.__getitem__), self._xla)
             mine = {id(x) for x in given}
             return [space.copy(values[n]) if id(values[n]) in mine else values[n] for n in part.gives]
 
         return call
-
-    def _value(self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        space = self._xla.xp
-        if node.op in (INDEX, PICK, "at_index"):
-            return args[0][args[1]]
-        if node.op == MOVE:
-            place = args[1].native
-            meshed = isinstance(place, self._jax.sharding.NamedSharding)
-            return self._jax.lax.with_sharding_constraint(args[0], place) if meshed else args[0]
-        if node.op == "may_hold":
-            return space.any(args[0])
-        if node.op in _ADDS and not kwargs and args[0] is args[1] and node.dtype.kind == "f":
-            return args[0] * 2  # the same number, and a factor is folded into others
-        if node.library is not NUMPY:
-            return function(node.op, node.library)(*args, **kwargs)
-        if node.op in _FILLED:
-            return space.full(node.shape, _FILLED[node.op], dtype=node.dtype)
-        out = function(node.op, self._xla)(*self._promoted(node.op, args), **kwargs)
-        return out if node.dtype is None or out.dtype == node.dtype else out.astype(node.dtype)
-
-    def _promoted(self, op: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Arguments in the dtype in which NumPy computes: JAX has other rules."""
-        first = _LIKE_WHERE.get(op, 0 if isinstance(getattr(np, op, None), np.ufunc) else len(args))
-        arrays = [a for a in args[first:] if hasattr(a, "dtype")]
-        if len({a.dtype for a in arrays}) < 2:
-            return args
-        common = np.result_type(*(a.dtype if hasattr(a, "dtype") else a for a in args[first:]))
-        return (*args[:first], *(a.astype(common) if hasattr(a, "dtype") else a for a in args[first:]))
 
     def _tried(self, part: Part) -> tuple[Node, str] | None:
         """The node that XLA cannot do, and why; None if it can do all."""
@@ -360,12 +328,10 @@ class Xla(Runner):
         return self._jax.ShapeDtypeStruct(node.shape, node.dtype, sharding=self._places.get(node))
 
 
-_ADDS = frozenset({"add", "operator.add"})
 _FEW, _LITTLE = 24, 1024
 _GIVEN = frozenset({INPUT, CONSTANT})
 _COSTLY = ("linalg", "matmul", "einsum", "tensordot", "sort", "arg", "times_windows", "spread_windows", "weigh_windows",
            "windows", "unwindows", "operator.matmul", "vecdot", "cumulative", "fft")  # fmt: skip
-_FILLED = {"zeros_like": 0, "ones_like": 1, "zero": 0}
 _OUTSIDE = frozenset({HOST, "shape", *VARIABLE} - {"at", "at_index"})
 _REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError, RuntimeError, StopIteration)
 
