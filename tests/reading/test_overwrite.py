@@ -247,3 +247,17 @@ def test_parts_of_memory_that_a_user_holds_too():
     assert held.tolist() == [5, 1]
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+@pytest.mark.parametrize("op", OPERATORS)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_another_device_is_an_error(op, recorded):
+    pytest.importorskip("jax", reason="another device is JAX's: pip install jax")
+    x, y = gradwright.ones(2), gradwright.full((2,), 3.0, device="jax:0")
+    with gradwright.set_grad_enabled(recorded):
+        for a, b in ((x, y), (y, x)):
+            with pytest.raises(RuntimeError, match="found two, (NumPy and jax|jax and NumPy)"):
+                op(a, b)
+        assert x._version == y._version == 0
+        assert x.copy_(y).tolist() == [3, 3]
+        assert y.copy_(x + 1).tolist() == [4, 4]

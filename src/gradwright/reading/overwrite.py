@@ -45,8 +45,8 @@ def _direct(operator: Callable[[Any, Any, Any], Any]) -> Callable[[Any, Any], bo
             if not isinstance(other, TensorBase):
                 return False
             b = other.array
-            if b.dtype is not d:
-                return False
+            if b.dtype is not d or (b.__class__ is not np.ndarray and not isinstance(b, np.generic)):
+                return False  # `a += b` of another library's array would be an array of that
         if d not in _FLOATS:
             return False
         counter = x._counter
