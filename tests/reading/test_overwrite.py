@@ -256,7 +256,7 @@ def test_another_device_is_an_error(op, recorded):
     x, y = gradwright.ones(2), gradwright.full((2,), 3.0, device="jax:0")
     with gradwright.set_grad_enabled(recorded):
         for a, b in ((x, y), (y, x)):
-            with pytest.raises(RuntimeError, match="found two, (NumPy and jax|jax and NumPy)"):
+            with pytest.raises(RuntimeError, match=r"found two, (NumPy and jax|jax and NumPy)"):
                 op(a, b)
         assert x._version == y._version == 0
         assert x.copy_(y).tolist() == [3, 3]
