@@ -71,7 +71,7 @@ def current_device() -> int:
     return int(devices.cuda().index or 0)
 
 
-def set_device(device: Any) -> None:
+def set_device(device: DeviceLike) -> None:
     """Make "cuda" mean this device (a number, a name, a device), which becomes JAX's default device. -1 does nothing.
 
     RuntimeError where there is none such.
@@ -85,7 +85,7 @@ def set_device(device: Any) -> None:
 class device:
     """In a ``with`` block "cuda" means this device: a number, a name or a device. None and -1 change nothing."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: DeviceLike) -> None:
         self._wanted, self._before = device, -1
 
     def __enter__(self) -> device:

@@ -241,7 +241,7 @@ class iinfo:
     Raises TypeError for any other dtype.
     """
 
-    def __init__(self, type: Any) -> None:
+    def __init__(self, type: _DTypeLike) -> None:
         d = of(type)
         if d.category != INT:
             raise TypeError(f"torch.iinfo() requires an integer input type, got {d}. Use torch.finfo for it")

@@ -2,6 +2,8 @@
 
 from gradwright._typing.functions import (
     Binary,
+    ByInput,
+    ByWeight,
     Cell,
     Forwards,
     Frequencies,
@@ -73,7 +75,8 @@ from gradwright.random import Generator
 from gradwright.tensor import Tensor
 
 __all__ = [
-    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "Binary", "Cell", "CholeskyInfo", "DType", "DeviceLike",
+    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "Binary", "ByInput", "ByWeight", "Cell",
+    "CholeskyInfo", "DType", "DeviceLike",
     "Dims", "Eigen", "Forwards", "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD",
     "Index", "Ints", "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo",
     "LeastSquares", "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool",

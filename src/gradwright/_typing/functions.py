@@ -163,6 +163,24 @@ class LSTMCell(Protocol):
                  b_hh: Tensor | None = None) -> tuple[Tensor, Tensor]: ...  # fmt: skip
 
 
+class ByInput(Protocol):
+    """The gradient of a convolution by its input."""
+
+    __name__: str
+
+    def __call__(self, input_size: Sequence[int], weight: Tensor, grad_output: Tensor, stride: Ints = 1,
+                 padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor: ...  # fmt: skip
+
+
+class ByWeight(Protocol):
+    """The gradient of a convolution by its weight."""
+
+    __name__: str
+
+    def __call__(self, input: Tensor, weight_size: Sequence[int], grad_output: Tensor, stride: Ints = 1,
+                 padding: Ints = 0, dilation: Ints = 1, groups: int = 1) -> Tensor: ...  # fmt: skip
+
+
 class MaskedReduction(Protocol):
     """A reduction of the entries where a mask holds."""
 

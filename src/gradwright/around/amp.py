@@ -209,7 +209,7 @@ def autocast_decrement_nesting() -> int:
     return 0
 
 
-def get_autocast_dtype(device_type: str) -> Any:
+def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     """In which dtype `autocast` would compute there: bfloat16 on the CPU, else float16, or what has been set."""
     return _dtypes.get(device_type, dtypes.float16)
 

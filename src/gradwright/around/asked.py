@@ -56,7 +56,7 @@ def compiled_with_cxx11_abi() -> bool:
     return True
 
 
-def typename(obj: Any, /) -> str:
+def typename(obj: object, /) -> str:
     """The name of a value's type with its module; of a tensor that of its legacy class, "torch.FloatTensor"."""
     if isinstance(obj, TensorBase):
         return str(obj.type())  # type: ignore[attr-defined]
@@ -66,7 +66,7 @@ def typename(obj: Any, /) -> str:
 
 
 def range(start: float, end: float, step: float = 1, *, dtype: DType = None, device: DeviceLike = None,
-          requires_grad: bool = False) -> Any:  # fmt: skip
+          requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``start``, ``start + step``, ... up to ``end``, which is among them if it is met."""
     if step == 0:
         raise RuntimeError("step must be nonzero")

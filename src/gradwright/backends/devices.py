@@ -51,7 +51,7 @@ class device:
     type: str
     mesh: str | None
 
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
+    def __init__(self, type: device | str | int = "cpu", index: int | None = None) -> None:
         self.type, self.index, self.mesh = "cpu", index, None
         self.library, self.native = NUMPY, "cpu"
         if isinstance(type, device):

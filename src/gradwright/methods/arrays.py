@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from gradwright.guards.in_backward import is_guarded, leaves
 from gradwright.neighbours import numpy as neighbour
 from gradwright.reading.torch import one_dim
 from gradwright.xp.creation import moved
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, Tensor
 
 
 class Count(int):
@@ -120,7 +123,7 @@ class Arrays:
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return backends.namespace(self)
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self, device: DeviceLike, /, *, stream: None = None) -> Tensor:
         """Moved to a device, of its library or another; itself if it is there."""
         return moved(self, device)
 

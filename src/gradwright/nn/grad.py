@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import creation
 from gradwright.engine.calls import grad
 from gradwright.engine.grad_mode import enable_grad, inference_mode
 from gradwright.engine.mode import is_grad_enabled, is_inference_mode_enabled
 from gradwright.nn import functional as F
+
+if TYPE_CHECKING:
+    from gradwright._typing import ByInput, ByWeight
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
@@ -19,7 +22,7 @@ def _savable(t: Any) -> Any:
     return t.clone() if t.is_inference() else t
 
 
-def _gradient(n: int, by: str) -> Callable[..., Any]:
+def _gradient(n: int, by: str) -> Any:
     conv = getattr(F, f"conv{n}d")
 
     def by_input(input_size: Sequence[int], weight: Any, grad_output: Any, stride: Any = 1, padding: Any = 0,
@@ -46,5 +49,9 @@ def _gradient(n: int, by: str) -> Callable[..., Any]:
     return call
 
 
-conv1d_input, conv2d_input, conv3d_input = (_gradient(n, "input") for n in (1, 2, 3))
-conv1d_weight, conv2d_weight, conv3d_weight = (_gradient(n, "weight") for n in (1, 2, 3))
+conv1d_input: ByInput = _gradient(1, "input")
+conv2d_input: ByInput = _gradient(2, "input")
+conv3d_input: ByInput = _gradient(3, "input")
+conv1d_weight: ByWeight = _gradient(1, "weight")
+conv2d_weight: ByWeight = _gradient(2, "weight")
+conv3d_weight: ByWeight = _gradient(3, "weight")

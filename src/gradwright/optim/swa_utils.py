@@ -119,7 +119,8 @@ class AveragedModel(Module):
     n_averaged: Any
     module: Any
 
-    def __init__(self, model: Module, device: DeviceLike = None, avg_fn: Any = None, multi_avg_fn: Any = None,
+    def __init__(self, model: Module, device: DeviceLike = None, avg_fn: Callable[[Any, Any, Any], Any] | None = None,
+                 multi_avg_fn: Callable[[Any, Any, Any], Any] | None = None,
                  use_buffers: bool = False) -> None:  # fmt: skip
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:

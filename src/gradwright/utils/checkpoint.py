@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gradwright.contract.once_differentiable import once_differentiable
 from gradwright.engine import calls
@@ -45,6 +45,7 @@ __all__ = [
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__)
 
+R = TypeVar("R")
 _early_stop: ContextVar[bool | None] = ContextVar("early stop, if it has been set", default=None)
 _debug: ContextVar[bool | None] = ContextVar("debug, if it has been set", default=None)
 
@@ -69,7 +70,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., R],
     *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn,
@@ -78,7 +79,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     early_stop: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> R:
     """``function(*args, **kwargs)``, of which backward computes again what it needs: less memory, more time.
 
     The arguments are kept, nothing computed in the function is. ``function`` must compute the same when it is run
@@ -135,7 +136,8 @@ def checkpoint(
         raise ValueError(f"Unexpected keyword arguments: {','.join(kwargs)} (use_reentrant=False takes them)")
     if context_fn is not noop_context_fn or debug is not False:
         raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-    return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    found: Any = CheckpointFunction.apply(function, preserve_rng_state, *args)
+    return cast("R", found)
 
 
 def _left_out(name: str) -> str:
@@ -147,7 +149,8 @@ def _left_out(name: str) -> str:
 
 
 def checkpoint_sequential(
-    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+    functions: Sequential | Sequence[Callable[..., Any]], segments: int, input: Any,
+    use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
     """Run functions one after the other, in ``segments`` pieces of which all but the last are checkpointed.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright.nn import functional as F
 from gradwright.nn.layer import layer
@@ -62,7 +62,7 @@ class UpsamplingNearest2d(Upsample):
               [1., 1., 2., 2.]]]])
     """
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None) -> None:
         super().__init__(size, scale_factor, "nearest")
 
 
@@ -74,5 +74,5 @@ class UpsamplingBilinear2d(Upsample):
     tensor([[[[1.0000, 1.5000, 2.0000]]]])
     """
 
-    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None) -> None:
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
