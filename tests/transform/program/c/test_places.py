@@ -35,6 +35,19 @@ def test_views(compiler: None, number: int, given: str) -> None:
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("f", [
+    lambda x: space.flip(x), lambda x: space.flip(x, axis=()), lambda x: space.reshape(x, (1,)), lambda x: x[None],
+    lambda x: x[...], lambda x: x.T, lambda x: space.broadcast_to(x, (2, 3)), lambda x: space.squeeze(x, ()),
+    lambda x: space.expand_dims(x, axis=0)[::-1], lambda x: space.permute_dims(x, ()),
+])  # fmt: skip
+def test_views_of_one_number(compiler: None, f: Callable[[Any], Any]) -> None:
+    x = np.array(3.0)
+    program = traced(lambda x: f(x * 2.0) + 1.0, x)
+    (got,), (want,) = C(program, arrays=[x])([x]), Interpreted(program)([x])
+    np.testing.assert_array_equal(got, want)
+    assert np.shape(got) == np.shape(want)
+
+
 def test_a_view_shows_where_entries_lie() -> None:
     x = np.zeros((3, 4), np.float32)
     program = traced(lambda x: [x[1, ::2], space.reshape(space.permute_dims(x, (1, 0)), (12,))], x)

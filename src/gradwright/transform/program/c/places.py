@@ -67,9 +67,13 @@ def _indexed(x: Any, key: Any) -> Any:
     return x[key if any(k is ... for k in key) else (*key, ...)]  # a view, even of one entry
 
 
+def _flipped(x: Any, axis: Any = None) -> Any:
+    return np.flip(x, axis) if x.ndim else x  # NumPy copies one number
+
+
 _VIEWS: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped, "permute_dims": namespace.permute_dims, "broadcast_to": np.broadcast_to,
-    "expand_dims": _expanded, "squeeze": np.squeeze, "flip": np.flip, "transpose": np.transpose,
+    "expand_dims": _expanded, "squeeze": np.squeeze, "flip": _flipped, "transpose": np.transpose,
     "matrix_transpose": np.matrix_transpose, "moveaxis": np.moveaxis, "swapaxes": np.swapaxes,
     "linalg.diagonal": namespace.linalg.diagonal, INDEX: _indexed,
 }  # fmt: skip
@@ -96,9 +100,9 @@ def view(node: Node, of: Place) -> Place | None:
         seen = _VIEWS[node.op](like, *node.args[1:], **node.kwargs)
     except ValueError:  # a reshape that cannot be a view
         return None
-    moved = seen.__array_interface__["data"][0] - like.__array_interface__["data"][0]
-    if 0 in node.shape:
-        moved = 0
+    if not isinstance(seen, np.ndarray) or (seen.size and not np.may_share_memory(seen, like)):
+        return None
+    moved = seen.__array_interface__["data"][0] - like.__array_interface__["data"][0] if seen.size else 0
     return Place(of.root, node.shape, tuple(s // size for s in seen.strides), of.start + moved // size)
 
 
