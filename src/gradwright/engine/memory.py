@@ -34,17 +34,25 @@ class Memory:
     Attributes:
         array: what is in it now.
         saved: whether it was made for a value that a graph had saved, whose own tensor is not known.
+        counters: those of the versions of such tensors; several, if some do not count what is written through others.
     """
 
-    __slots__ = ("__weakref__", "_over", "array", "saved")
+    __slots__ = ("__weakref__", "_over", "array", "counters", "saved")
 
     def __init__(self, array: Any, saved: bool) -> None:
         self.array, self.saved = array, saved
         self._over: dict[int, weakref.ref[Any]] = {}
+        self.counters: list[list[Any]] = []
 
     def add(self, t: Any) -> None:
         """Count ``t`` among the tensors over it."""
         self._over[id(t)] = weakref.ref(t, partial(_gone, self._over, id(t)))
+        self.count(t)
+
+    def count(self, t: Any) -> None:
+        """Note the counter that ``t`` has now."""
+        if all(counter is not t._counter for counter in self.counters):
+            self.counters.append(t._counter)
 
     def drop(self, t: Any) -> None:
         """``t`` shows other memory now."""

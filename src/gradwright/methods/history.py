@@ -10,6 +10,7 @@ from gradwright.engine import calls
 from gradwright.engine.base import TensorBase
 from gradwright.engine.hooks import RemovableHandle
 from gradwright.engine.levels import detached
+from gradwright.engine.memory import owner
 from gradwright.engine.node import AccumulateGrad, node_of
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
@@ -184,7 +185,9 @@ class History(TensorBase):
                 "data set to a tensor that requires gradients must be floating point or complex dtype, but got "
                 f"{dtypes.of(value.array.dtype)}"
             )
-        show(self, value)
+        same = self._view is None and value.array is self.array and owner(value) is owner(self)  # as by x.data += 1
+        if not same:
+            show(self, value)
         if type(self._node) is AccumulateGrad:
             self._node._array = self.array
         replaced(self, value)

@@ -27,7 +27,8 @@ from gradwright.transform.program.observe import Refusal, observed
 from gradwright.transform.program.observing.numbers import Numbers, Used
 from gradwright.transform.program.tracing.host import Forward, Unhosted
 from gradwright.transform.program.tracing.record import Record, record
-from gradwright.transform.program.tracing.trace import Before, Reads, Shares, Survey, Trace, Untraceable, rewind
+from gradwright.transform.program.tracing.trace import Before, Reads, Shares, Survey, Trace, rewind
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 _FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
 

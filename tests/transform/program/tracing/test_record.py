@@ -4,7 +4,8 @@ import pytest
 
 import gradwright as gw
 from gradwright.transform.program.tracing.record import record
-from gradwright.transform.program.tracing.trace import Before, Trace, Untraceable
+from gradwright.transform.program.tracing.trace import Before, Trace
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 
 def recorded(function, *args):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import gradwright as gw
-from gradwright.transform.program.tracing.trace import Before, Trace, Untraceable
+from gradwright.transform.program.tracing.trace import Before, Trace
 from gradwright.transform.program.tracing.traced import Traced
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 
 def traced(function, *tensors):

@@ -21,8 +21,9 @@ from gradwright.transform.program.interpreted import Interpreted
 from gradwright.transform.program.node import CONSTANT, INPUT, Program
 from gradwright.transform.program.node import Node as Call
 from gradwright.transform.program.tracing.state import hooks_of
-from gradwright.transform.program.tracing.trace import Trace, Untraceable
+from gradwright.transform.program.tracing.trace import Trace
 from gradwright.transform.program.tracing.units import place
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 
 class Spent(Node):

@@ -11,19 +11,19 @@ from gradwright import dtypes
 from gradwright.backends.devices import device
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
-from gradwright.engine.base import TensorBase, made
+from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import set_grad_enabled
-from gradwright.engine.memory import layout
 from gradwright.engine.node import AccumulateGrad
-from gradwright.engine.version import Untracked
 from gradwright.engine.view import alias_of, is_severed, refresh
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program.node import Program
 from gradwright.transform.program.tracing.history import Saved, trace_backward
+from gradwright.transform.program.tracing.layouts import kind, lies_as
 from gradwright.transform.program.tracing.state import hooks_of, outside
-from gradwright.transform.program.tracing.trace import Trace, Untraceable
+from gradwright.transform.program.tracing.trace import Trace
 from gradwright.transform.program.tracing.traced import Traced
 from gradwright.transform.program.tracing.units import Setting, Unit
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type, type(...), slice, range, np.dtype, np.generic,
           dtypes.dtype, device)  # fmt: skip
@@ -189,7 +189,7 @@ class _Recorder:
             if (grad := getattr(t, "_grad", None)) is not None:
                 out.grads.append((("made", len(kept)), self._leaf(grad)))
             kept.append(t)
-        out.made = [_kind(t) for t in kept]
+        out.made = [kind(t) for t in kept]
         out.shown = [found for _, found in self.shown.values()]
         out.outputs = [k for _, k in self.made.values()]
         self._history(out, kept, inputs)
@@ -351,7 +351,7 @@ class _Recorder:
             if not plain and (view.origin == "no_grad" or view.base._node is None):
                 raise Untraceable("it returns a view with a history that its base has not")
             how = "no_grad" if view.origin == "no_grad" or (plain and view.base._node is not None) else "grad"
-            found = Shown(self._leaf(view.base), how, view.steps)
+            of, steps = view.base, view.steps
         elif not known:
             return False
         else:
@@ -361,8 +361,11 @@ class _Recorder:
                 raise Untraceable("it returns a tensor that shows memory of another one, and is no view of it: "
                                   "return a clone() of it")  # fmt: skip
             how = "alias" if whole._counter is x._counter else "data"
-            found = Shown(self._leaf(whole), how, x._part.steps, int(x._counter[0]))
-        self.shown[id(x)] = x, found
+            of, steps = whole, x._part.steps
+        if not lies_as(x, of, steps):
+            raise Untraceable("it returns a view of a tensor that has been given another shape or other memory since: "
+                              "return a clone() of it")  # fmt: skip
+        self.shown[id(x)] = x, Shown(self._leaf(of), how, steps, 0 if how != "data" else int(x._counter[0]))
         return True
 
 
@@ -380,17 +383,3 @@ def _place(out: Record, leaf: tuple[str, Any]) -> tuple[str, Any]:
             return "base", j
     owner = next((t for (kind, t), found in out.grads if found == leaf and kind == "tensor"), None)
     return "grad", owner
-
-
-def _kind(t: Any) -> tuple[Any, bool, tuple[int, ...] | None]:
-    """Of a tensor that is made, its version, whether it is a leaf that requires grad, and how it lies in memory."""
-    if type(t) is not made.cls:
-        raise Untraceable(f"it makes a {type(t).__name__}, and keeps it")
-    version = t._counter[0]
-    return (version if isinstance(version, Untracked) else int(version), type(t._node) is AccumulateGrad,
-            _order(np.empty_like(layout(t))))  # fmt: skip
-
-
-def _order(array: Any) -> tuple[int, ...] | None:
-    """The axes of an array without gaps in the order in which they lie in memory; None of one in row-major order."""
-    return None if array.flags.c_contiguous else tuple(sorted(range(array.ndim), key=lambda k: -array.strides[k]))

@@ -27,13 +27,11 @@ from gradwright.transform.program.interpreted import taken
 from gradwright.transform.program.node import INPUT
 from gradwright.transform.program.tracing.drawing import Drawing
 from gradwright.transform.program.tracing.host import applied, unobserved
+from gradwright.transform.program.tracing.overwritten import Overwritten, met
 from gradwright.transform.program.tracing.state import State
 from gradwright.transform.program.tracing.traced import Notes, Traced
 from gradwright.transform.program.tracing.units import Setting, Unit, place, where_it_is_used
-
-
-class Untraceable(Exception):  # noqa: N818 - no error: the function is run eagerly
-    """The function is run eagerly instead, and this says why."""
+from gradwright.transform.program.tracing.untraceable import Untraceable
 
 
 class Shares(Exception):  # noqa: N818 - no error: the run is eager, and the next one is traced otherwise
@@ -145,6 +143,7 @@ class Trace(Follows):
     def __init__(self, before: Before, hosted: set[Any], shares: bool = False) -> None:
         super().__init__()
         self.notes, self.hosted, self.before, self.shares = Notes(), hosted, before, shares
+        self._overwritten = Overwritten()
         self._lone: list[Any] = []
         self._several: set[int] = set()
         self.units: list[Unit] = []
@@ -180,11 +179,13 @@ class Trace(Follows):
             self.adopt(leaf)
             if getattr(leaf, "_grad", None) is not None:
                 self.adopt(leaf._grad)
+        self._overwritten.check(node)
         return super().run(node, g, call)
 
     def writing(self, t: Any) -> None:
         """A tensor is about to be written."""
         self.adopt(t)
+        self._overwritten.note(t)
         memory = getattr(getattr(t, "_part", None), "memory", None)
         for one in self._lone:
             if one is t or (memory is not None and getattr(getattr(one, "_part", None), "memory", None) is memory):
@@ -245,7 +246,10 @@ class Trace(Follows):
     def adopt(self, t: Any) -> None:
         """Let a tensor hold a traced array: an input of the program, if it was there before; else what it is."""
         array = t.array
-        if isinstance(array, (Traced, LevelArray)):
+        if isinstance(array, Traced):
+            met(t)
+            return
+        if isinstance(array, LevelArray):
             return
         by = backends.library(array)
         if by is not NUMPY:
