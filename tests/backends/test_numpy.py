@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
+import gradwright as gw
 from gradwright import backends
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.generic import HERE
@@ -126,3 +127,44 @@ def test_a_sum_of_random_numbers_over_any_axis():
     x = np.random.standard_normal((5, 6001, 4))
     for axis in (0, 1, 2, (0, 1), (1, 2), None):
         np.testing.assert_allclose(numpy_backend.namespace.sum(x, axis=axis), np.sum(x, axis), rtol=1e-10, atol=1e-10)
+
+
+LAID = {
+    "row-major": lambda T: T.arange(12.0).reshape(3, 4),
+    "transposed": lambda T: T.arange(12.0).reshape(3, 4).t(),
+    "rows expanded": lambda T: T.arange(4.0).reshape(1, 4).expand(3, 4),
+    "columns expanded": lambda T: T.arange(3.0).reshape(3, 1).expand(3, 4),
+    "outer dims expanded": lambda T: T.arange(3.0).reshape(1, 3, 1).expand(2, 3, 4),
+    "expanded and turned": lambda T: T.arange(8.0).reshape(2, 1, 4).expand(2, 3, 4).permute(2, 0, 1),
+    "channels last, expanded": lambda T: T.arange(60.0).reshape(1, 4, 5, 3).permute(0, 3, 1, 2).expand(2, 3, 4, 5),
+    "all expanded": lambda T: T.ones(()).expand(2, 3),
+    "every other": lambda T: T.arange(24.0).reshape(4, 6)[::2, ::3].t(),
+}
+
+
+@pytest.mark.parametrize("laid", LAID)
+def test_converted_tensors_lie_in_memory_as_in_pytorch(laid):
+    torch = pytest.importorskip("torch")
+    mine, theirs = LAID[laid](gw), LAID[laid](torch)
+    compiled = gw.compile(lambda x: (x.double(), x.to(gw.int64) + 1, x.double() * 2), backend="plan")
+    for _ in range(3):  # traced, compared, and run as a program
+        results = compiled(mine)
+    found = [*results, mine.bool(), mine.to(gw.float64, copy=True)]
+    expected = [theirs.double(), theirs.to(torch.int64) + 1, theirs.double() * 2, theirs.bool(), theirs.double()]
+    for a, b in zip(found, expected, strict=True):
+        assert a.stride() == b.stride()
+        assert a.tolist() == b.tolist()
+
+
+@pytest.mark.parametrize("laid", LAID)
+def test_joined_tensors_lie_in_memory_as_in_pytorch(laid):
+    torch = pytest.importorskip("torch")
+    for join in (lambda T, x: T.cat([x, x]), lambda T, x: T.cat([x, x], -1), lambda T, x: T.stack([x, x]),
+                 lambda T, x: T.stack([x, x], -1)):  # fmt: skip
+        a, b = join(gw, LAID[laid](gw)), join(torch, LAID[laid](torch))
+        assert a.stride() == b.stride()
+        assert a.tolist() == b.tolist()
+
+
+def test_a_converted_tensor_can_be_viewed():
+    assert gw.arange(4).expand(3, 4).to(gw.float32).view(-1).shape == (12,)

@@ -170,8 +170,15 @@ def reshape(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def concat(xs: Any, *, axis: Any = 0) -> Any:
-    """Arrays joined end to end along ``axis``; flattened, if it is None."""
-    return _concatenate(xs, axis)
+    """Arrays joined end to end along ``axis``; flattened, if it is None. In row-major order, or channels last."""
+    return _in_order(_concatenate(xs, axis), xs)
+
+
+def _in_order(joined: Any, xs: Any) -> Any:
+    """What was joined of ``xs`` in row-major order; as it is, if the first has 4 or 5 axes, the second innermost."""
+    if joined.flags.c_contiguous or (3 < xs[0].ndim < 6 and np.moveaxis(xs[0], 1, -1).flags.c_contiguous):
+        return joined
+    return joined.copy()
 
 
 def stack(xs: Any, *, axis: int = 0) -> Any:
@@ -179,10 +186,10 @@ def stack(xs: Any, *, axis: int = 0) -> Any:
     if axis >= 0:
         new = (slice(None),) * axis + (None,)
         try:
-            return _concatenate([x[new] for x in xs], axis)
+            return _in_order(_concatenate([x[new] for x in xs], axis), xs)
         except (ValueError, IndexError):  # shapes that differ, or an axis that there is not: NumPy says so
             pass
-    return np.stack(xs, axis)
+    return _in_order(np.stack(xs, axis), xs)
 
 
 def squeeze(x: Any, axis: tuple[int, ...]) -> Any:
@@ -230,6 +237,24 @@ _zeros = _Zeros()
 def ones_like(x: Any, *, shape: Any = None, dtype: Any = None) -> Any:
     """Ones of the shape and dtype of ``x``, unless others are named."""
     return np.ones(x.shape if shape is None else shape, x.dtype if dtype is None else dtype)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """``x`` in another dtype, its axes in memory as they are; one that is expanded stays where it stands among them.
+
+    That is where a ufunc lays them, and PyTorch. NumPy alone puts an axis of stride 0 innermost.
+    """
+    if 0 not in x.strides or not (copy or x.dtype != dtype):
+        return x.astype(dtype, copy=copy)
+    out = laid_as(x, dtype)
+    np.copyto(out, x, casting="unsafe")
+    return out
+
+
+def laid_as(x: Any, dtype: Any) -> Any:
+    """New memory of the shape of ``x``, laid out as a ufunc of it lays out its result."""
+    flags: Any = [["readonly"], ["writeonly", "allocate"]]
+    return np.nditer((x, None), ["zerosize_ok", "refs_ok"], flags, [x.dtype, dtype]).operands[1]
 
 
 def conj(x: Any) -> Any:
@@ -310,7 +335,7 @@ class _Namespace(SimpleNamespace):
 namespace = _Namespace(**{name: value for name, value in vars(np).items() if not name.startswith("_")})
 for _f in (
     sum, prod, max, min, all, any, isdtype, matmul, asarray, broadcast_to, reshape, concat, stack, squeeze, expand_dims,
-    permute_dims, floor_divide, fmod, remainder, zero, zeros_like, ones_like, conj, to_complex, view_as_real,
+    permute_dims, floor_divide, fmod, remainder, zero, zeros_like, ones_like, astype, conj, to_complex, view_as_real,
     view_as_complex, write_view, einsum, where, tril, triu, may_hold,
 ):  # fmt: skip
     setattr(namespace, _f.__name__, _f)

@@ -32,7 +32,7 @@ _OPERATORS = {"add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "d
               "negative": "-{}", "square": "{0} * {0}"}  # fmt: skip
 _BY_NAME = ("maximum", "minimum")
 """Ufuncs that NumPy wants to be told by name where their results go."""
-_METHODS = {"permute_dims": "transpose", "reshape": "reshape", "astype": "astype"}
+_METHODS = {"permute_dims": "transpose", "reshape": "reshape"}
 """Functions that arrays have, too, and there without a detour."""
 _SHORTEST = 8
 add_reduce = np.add.reduce

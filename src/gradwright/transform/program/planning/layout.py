@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends.numpy import laid_as
 from gradwright.transform.program.interpreted import compute, function
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INDEX, INPUT, PICK, Node, Program
 from gradwright.transform.program.rewriting import checked, elementwise
@@ -146,7 +147,7 @@ class Layout:
 
     def _into(self, way: str, node: Node, nodes: list[Node]) -> tuple[str, Any]:
         if way == CAST and nodes[0] in self.shown:
-            return way, np.empty_like(self.shown[nodes[0]], node.dtype)
+            return way, laid_as(self.shown[nodes[0]], node.dtype)
         if not self.exact(node):
             return way, np.empty(node.shape, node.dtype)
         if any(x.shape and x not in self.shown for x in nodes):
