@@ -69,6 +69,27 @@ class Mine(torch.nn.Parameter):
 q = Mine(torch.ones(2))
 kinds(q, q * 2)
 """,
+    "classes that change": """
+x = torch.ones(2).as_subclass(Plain)
+kinds(x + 1)
+Plain.__torch_function__ = classmethod(lambda cls, func, types, args=(), kwargs=None: func.__name__)
+print(x + 1, torch.exp(x))
+class Lower(Plain): pass
+y = torch.ones(2).as_subclass(Lower)
+print(x + y, y + x)
+Plain.__torch_function__ = classmethod(lambda cls, func, types, args=(), kwargs=None: [t.__name__ for t in types])
+print(x + y, y + x, torch.cat([x, torch.ones(1), y]))
+class Other:
+    pass
+class Value(Other):
+    pass
+print(torch.overrides.has_torch_function((Value(),)))
+class Asked:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None): return "asked"
+Value.__bases__ = (Asked,)
+print(torch.overrides.has_torch_function((Value(),)), torch.exp(Value()))
+""",
     "in place": """
 x = torch.ones(2).as_subclass(Plain)
 x += 1

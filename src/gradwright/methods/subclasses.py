@@ -89,7 +89,13 @@ def own(value: Any) -> Any:
     found = getattr(cls, "__torch_function__", None)
     if found is None or found is _disabled_torch_function_impl:
         return None
-    return None if any(home(base) == "torch" for base in cls.__mro__) else found  # PyTorch's own has no say
+    return None if _of_pytorch(cls.__mro__) else found
+
+
+@functools.lru_cache(256)
+def _of_pytorch(classes: tuple[type, ...]) -> bool:
+    """Whether one of them is PyTorch's own, which has no say. Asked anew of a class that gets other bases."""
+    return any(home(base) == "torch" for base in classes)
 
 
 _plain: set[type] = {
@@ -114,16 +120,19 @@ def _values(args: Any, kwargs: Any) -> Iterator[Any]:
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``func(*args, **kwargs)``, as the arguments' classes have it; TypeError if none of them can."""
-    relevant: list[Any] = []
+    classes: list[type] = []
+    functions: list[Any] = []
     for value in _values(args, kwargs):
-        if own(value) is not None and type(value) not in [type(v) for v in relevant]:
-            at = next((k for k, v in enumerate(relevant) if isinstance(value, type(v))), len(relevant))
-            relevant.insert(at, value)
-    types = tuple(type(v) for v in relevant)
-    if not types:
+        cls = type(value)
+        if cls not in classes and (found := own(value)) is not None:
+            at = next((k for k, other in enumerate(classes) if issubclass(cls, other)), len(classes))
+            classes.insert(at, cls)
+            functions.insert(at, found)
+    if not classes:
         return func(*args, **kwargs)
-    for value in relevant:
-        out = own(value)(func, types, args, kwargs)
+    types = tuple(classes)
+    for function in functions:
+        out = function(func, types, args, kwargs)
         if out is not NotImplemented:
             return out
     names = ", ".join(t.__name__ for t in types)
@@ -301,7 +310,7 @@ class Subclasses:
             return NotImplemented
         with DisableTorchFunctionSubclass():
             out = func(*args, **(kwargs or {}))
-        return _become(out, cls, [id(v) for v in _values(args, kwargs or {})])
+        return _become(out, cls, (args, kwargs or {}))
 
     @staticmethod
     def _make_subclass(kind_of: Any, data: Any, require_grad: bool = False) -> Any:
@@ -348,8 +357,11 @@ def alike(t: Any, copy: Any, its: dict[str, Any]) -> Any:
     return copy
 
 
-def _become(out: Any, cls: type, given: list[int]) -> Any:
-    if isinstance(out, TensorBase) and type(out) in _plain and id(out) not in given and not isinstance(out, cls):
+def _become(out: Any, cls: type, given: tuple[Any, Any]) -> Any:
+    """What a function made of ``given``, args and kwargs, as instances of the class; what was given stays as it is."""
+    if isinstance(out, TensorBase):
+        if type(out) not in _plain or isinstance(out, cls) or any(value is out for value in _values(*given)):
+            return out
         return cls._of(out) if out.is_leaf and out.requires_grad else _changed(out, cls)  # type: ignore[attr-defined]
     if isinstance(out, tuple) and hasattr(out, "_fields"):
         return type(out)(*[_become(v, cls, given) for v in out])
