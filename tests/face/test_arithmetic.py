@@ -28,6 +28,40 @@ def test_rounded_quotients(same: Any, dtype: str) -> None:
     same(lambda t, x, y: t.fmod(x * sign, y), x, y, names=False)
 
 
+NUMBERS = {"bool": ([True, True, False], [True, True, True]), "uint8": ([7, 250, 0], [2, 3, 200]),
+           "int": ([7, -7, 0], [2, -3, -2]), "float": ([7.5, -7.5, -3.0], [2.0, -3.0, 0.0]),
+           "complex": ([7 + 1j, -7.5, 1j], [2, 1j, 3])}  # fmt: skip
+DTYPES = ["bool", "uint8", "int8", "int32", "int64", "float32", "float64", "complex64"]
+QUOTIENTS = {
+    **{f"div {mode}": lambda t, x, y, mode=mode: t.div(x, y, rounding_mode=mode) for mode in (None, "trunc", "floor")},
+    **{name: lambda t, x, y, name=name: getattr(t, name)(x, y) for name in ("floor_divide", "remainder", "fmod")},
+}  # fmt: skip
+
+
+def quotient(t: Any, call: Any, x: Any, y: Any) -> tuple[str, Any]:
+    """What a quotient gives: its dtype and values, or the class of its error."""
+
+    def made(which: int, v: Any) -> Any:
+        if not isinstance(v, str):
+            return v
+        return t.tensor(NUMBERS[v.rstrip("123468") if v != "uint8" else v][which], dtype=getattr(t, v))
+
+    try:
+        out = call(t, made(0, x), made(1, y))
+    except (RuntimeError, TypeError) as e:
+        return type(e).__name__, None
+    return str(out.dtype), out.tolist()
+
+
+@pytest.mark.parametrize("x", [*DTYPES, True, 2, -3, 2.5, 2j], ids=str)
+def test_quotients_of_each_two_dtypes(torch: Any, x: Any) -> None:
+    for y in [*DTYPES, True, 2, -3, 2.5, 2j] if isinstance(x, str) else DTYPES:
+        for name, call in QUOTIENTS.items():
+            ours, theirs = (quotient(t, call, x, y) for t in (gradwright, torch))
+            assert ours[0] == theirs[0], (name, y)
+            np.testing.assert_allclose(np.array(ours[1] or 0), np.array(theirs[1] or 0), rtol=1e-6)
+
+
 def test_whole_numbers_divided_by_zero(same: Any) -> None:
     for name in ("fmod", "remainder", "floor_divide"):
         same(lambda t, x, name=name: getattr(t, name)(x, 0), np.array([1, 2]))

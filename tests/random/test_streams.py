@@ -113,3 +113,8 @@ def test_what_a_generator_can_do(T):
     first = T.rand(2).tolist()
     T.manual_seed(5)
     assert T.rand(2).tolist() == first
+
+
+def test_a_seed_returns_the_default_generator(T):
+    assert T.manual_seed(3) is T.default_generator
+    assert T.default_generator.initial_seed() == 3

@@ -71,9 +71,13 @@ class WholeByZeroError(RuntimeError, ValueError):
     """A ValueError that operations explain, and a RuntimeError, as theirs are, where compiled programs raise it."""
 
 
+class NoQuotientError(NotImplementedError, TypeError):
+    """A TypeError that operations explain, and a NotImplementedError, as PyTorch's is."""
+
+
 def _check(x: Any, y: Any) -> None:
     kind = x.dtype.kind
     if kind == "b":
-        raise TypeError("booleans have no quotient")
+        raise NoQuotientError("booleans have no quotient")
     if kind in "iu" and not np.all(y):
         raise WholeByZeroError("a whole number was divided by zero")

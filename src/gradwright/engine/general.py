@@ -155,7 +155,7 @@ def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Except
     if isinstance(key, tuple):
         what, static = f"x[{', '.join(map(_index, key))}]", {k: v for k, v in static.items() if k != "key"}
     given += [f"{k}={v!r}" for k, v in static.items()]
-    cls = IndexError if isinstance(error, IndexError) else RuntimeError
+    cls = next((c for c in (IndexError, NotImplementedError) if isinstance(error, c)), RuntimeError)
     return cls(f"{what}: {error} (called with {', '.join(given)})")
 
 

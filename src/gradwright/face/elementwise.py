@@ -116,7 +116,8 @@ def div(input: Tensor | Number, other: Tensor | Number, *, rounding_mode: str | 
             f"div(): expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
         )
     if result_type(input, other).category < dtypes.FLOAT:
-        return floor_divide(sub(input, fmod(input, other)), other)
+        down = floor_divide(input, other)
+        return add(down, logical_and(lt(down, 0), ne(remainder(input, other), 0)))
     return _trunc_divide(input, other)
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gradwright.backends.generator import initial_seed, manual_seed, seed
+from gradwright.backends.generator import initial_seed, seed
 from gradwright.later import later
 from gradwright.random.laws import bernoulli, binomial, multinomial, normal, poisson
 from gradwright.random.laws import bernoulli_ as bernoulli_
@@ -15,7 +15,7 @@ from gradwright.random.laws import normal_ as normal_
 from gradwright.random.laws import random_ as random_
 from gradwright.random.laws import uniform_ as uniform_
 from gradwright.random.plain import rand, rand_like, randint, randint_like, randn, randn_like, randperm
-from gradwright.random.streams import Generator, default_generator, get_rng_state, set_rng_state
+from gradwright.random.streams import Generator, default_generator, get_rng_state, manual_seed, set_rng_state
 from gradwright.random.streams import fork_rng as fork_rng
 
 __all__ = [
