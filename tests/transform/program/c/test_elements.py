@@ -133,6 +133,14 @@ def test_promotion_is_numpys(compiler: None) -> None:
     assert got.dtype == want.dtype == np.float64
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("whole", ["int32", "int64"])
+def test_numbers_to_whole_ones_and_back(compiler: None, kind: str, whole: str) -> None:
+    x = np.concatenate([CARE, [2.0**31, -(2.0**31), 2.0**63, -(2.0**63), 2147483520.0, -2147483648.0]]).astype(kind)
+    got, want, _ = run(lambda x: space.astype(space.astype(x, np.dtype(whole)), np.dtype(kind)), x)
+    agree(got, want, True)
+
+
 def test_fills_round_and_copies(compiler: None) -> None:
     x = numbers(np.dtype("float64"))
     copy: Any = partial(space.asarray, copy=True)

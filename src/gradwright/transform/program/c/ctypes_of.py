@@ -66,4 +66,8 @@ def cast(text: str, old: Any, new: Any) -> str:
     """An expression in another dtype."""
     if old == new:
         return text
-    return f"({text} != 0)" if new == BOOL else f"(({NAMES[new]}) {text})"
+    if new == BOOL:
+        return f"({text} != 0)"
+    if old.kind == "f" and new.kind == "i":
+        return f"WHOLE({NAMES[new]}, 0x1p{8 * new.itemsize - 1}{suffix(old)}, {text})"
+    return f"(({NAMES[new]}) {text})"
