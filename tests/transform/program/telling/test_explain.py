@@ -40,6 +40,38 @@ def test_a_table_of_what_is_done(backend):
     assert "why in Python" not in text
 
 
+def test_a_long_program_is_summed_up_and_has_its_table_on_request():
+    net = gw.nn.Sequential(*(layer for _ in range(4) for layer in (gw.nn.Linear(3, 3), gw.nn.Tanh())))
+
+    @gw.compile(backend="auto")
+    def step(x):
+        return net(gw.nn.functional.dropout(gw.nn.functional.dropout(x))).sum()
+
+    for _ in range(4):
+        step(gw.ones(2, 3))
+    rows = step.explain().programs[0].rows
+    short, full = str(step.explain()), str(step.explain(full=True))
+    assert "Program 1: float32 [2, 3]; " in short
+    assert re.search(r"in Python: random numbers .* are drawn as in an eager run \(.*test_explain.py:\d+\)", short)
+    assert f"\n{len(rows)} " in full
+    if len(rows) > 6:
+        assert f"{sum(row.where == 'C' for row in rows)} loops in C" in short
+        assert short.splitlines()[-1].startswith("explain(full=True) has the table")
+        assert len(short.splitlines()) < 8
+    assert len(str(step.explain(full=False)).splitlines()) < 8
+
+
+def test_of_many_programs_the_newest_are_told():
+    step = gw.compile(lambda x: (x * 2).sum(), dynamic=False)
+    for n in (2, 3, 4, 5, 6):
+        for _ in range(2):
+            step(gw.ones(n))
+    text = str(step.explain(full=False))
+    assert "Program 5: float32 [6]" in text
+    assert "Program 2" not in text
+    assert "and 2 older programs" in text
+
+
 def test_rich_prints_the_same():
     told = compiled_sum().explain()
     file = StringIO()

@@ -16,6 +16,13 @@ from gradwright.transform.program.node import CHECK, CONSTANT, HOST, INPUT, Node
 from gradwright.transform.program.tracing.drawing import Draw
 from gradwright.transform.program.tracing.host import Backward, Forward
 
+_SHORT = 6
+"""The table of so many lines is shown at once."""
+_NAMED = 3
+"""Programs, and lines of the user's, of so many is told in a summary."""
+_PARTS = {"C": ("loop in C", "loops in C"), "BLAS": ("product of matrices", "products of matrices"),
+          "NumPy": ("stretch by NumPy", "stretches by NumPy"),
+          "host": ("call in Python", "calls in Python")}  # fmt: skip
 _IN_PYTHON = frozenset({"NumPy", "host"})
 _HEAD = ("", "in", "what", "nodes", "entries", "time", "line", "why in Python")
 _RIGHT = (True, False, False, True, True, True, False, False)
@@ -60,7 +67,7 @@ class Explained(NamedTuple):
 
 
 class Explanation(Shown):
-    """What `explain` returns. A string of it is a table; rich prints it as one.
+    """What `explain` returns. It prints as a summary, and as a table, too, if that is short or was asked for.
 
     Attributes:
         name: of the function.
@@ -69,15 +76,18 @@ class Explanation(Shown):
         programs: the programs, newest first.
         sized: the arguments of whose first dimension one program stands for all sizes.
         apart: why there is no such program; "" unless it was tried.
+        full: whether the table is printed.
     """
 
-    def __init__(self, programs: Any) -> None:
+    def __init__(self, programs: Any, full: bool | None = None) -> None:
         self.name = getattr(programs.function, "__qualname__", type(programs.function).__name__)
         self.reason: str = programs.reason
         self.traced: list[str] = list(programs.traced)
         self.apart: str = programs.apart
         self.sized = sorted({template.at for template in programs.templates.values()})
         self.programs = [_explained(entry) for entry in entries_of(programs)]
+        rows = [row for program in self.programs for row in (*program.rows, *program.backward)]
+        self.full = len(rows) <= _SHORT or any(row.seconds for row in rows) if full is None else full
 
     def _head(self) -> Iterator[str]:
         n = len(self.programs)
@@ -94,11 +104,21 @@ class Explanation(Shown):
             yield f"One program stands for all sizes of the first dimension of argument {at}"
         if self.apart:
             yield f"Each size has a program of its own{self.apart}"
+        for k, program in enumerate(self.programs[:_NAMED]):
+            title = f"{self._name(k)}: {program.arguments}; {_several(program.nodes, 'node')} in "
+            yield from _summary(title, program.rows)
+            yield from _summary("Its backward pass: ", program.backward)
+        if n > _NAMED:
+            yield f"and {_several(n - _NAMED, 'older program')}"
+        if not self.full:
+            yield "explain(full=True) has the table: what runs where, over how many entries, from which line"
+
+    def _name(self, k: int) -> str:
+        return f"Program {len(self.programs) - k}"
 
     def _tables(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-        for k, program in enumerate(self.programs):
-            title = f"Program {len(self.programs) - k}: {program.arguments}; {_several(program.nodes, 'node')}"
-            yield title, _cells(program.rows)
+        for k, program in enumerate(self.programs if self.full else ()):
+            yield self._name(k), _cells(program.rows)
             if program.backward:
                 yield "Its backward pass", _cells(program.backward)
 
@@ -131,10 +151,12 @@ class Explanation(Shown):
         return Group(*parts)
 
 
-def explain(programs: Any, timed: bool | None = None) -> Explanation:
+def explain(programs: Any, timed: bool | None = None, *, full: bool | None = None) -> Explanation:
     """What was compiled, what stays in Python and why, what has varied.
 
     Args:
+        full: True has a line for each loop and call printed, False only the summary; else it depends on how many there
+            are, and whether they were timed.
         timed: True lets the calls from now on measure how long each loop takes, which makes them slower; the next
             explanation tells. False ends that.
     """
@@ -144,7 +166,7 @@ def explain(programs: Any, timed: bool | None = None) -> Explanation:
                 runner.timed = timed
                 for record in getattr(runner, "loops", ()) if timed else ():
                     record["seconds"] = 0.0
-    return Explanation(programs)
+    return Explanation(programs, full)
 
 
 def source(programs: Any, compiled: bool = False) -> str:
@@ -267,6 +289,23 @@ def _why(where: str, node: Node) -> str:
     if isinstance(call, Backward):
         return f"{call.cls.__name__}.backward computes in Python"
     return "it is Python code"
+
+
+def _summary(title: str, rows: list[Row]) -> Iterator[str]:
+    """How many parts there are of each kind, the largest loop, and why what is in Python is there."""
+    if not rows:
+        return
+    parts = [(names, sum(row.where == where for row in rows)) for where, names in _PARTS.items()]
+    yield title + ", ".join(f"{n} {names[n != 1]}" for names, n in parts if n)
+    loop = max(rows, key=lambda row: row.entries)
+    if loop.entries:
+        yield f"  the largest loop goes over {loop.entries:,} entries: {_short(loop.what)} ({loop.line})"
+    for why in dict.fromkeys(row.why for row in rows if row.why):
+        lines = [row.line for row in rows if row.why == why]
+        named = [*dict.fromkeys(filter(None, lines))]
+        more = ", ..." if len(named) > _NAMED else ""
+        times = f"{len(lines)} times, " if len(lines) > 1 else ""
+        yield f"  in Python: {why} ({times}{', '.join(named[:_NAMED])}{more})"
 
 
 def _cells(rows: list[Row]) -> list[tuple[str, ...]]:
