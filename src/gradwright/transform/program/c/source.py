@@ -30,10 +30,10 @@ _BEGIN = """
 typedef void (*parallel_t)(void (*)(char **, long), char **, long);
 #define MOST(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
 #define LEAST(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
-#define WHOLE(kind, end, x) \
-  ({ __typeof__(x) x_ = (x); x_ >= -end && x_ < end ? (kind) x_ : (kind) (1ULL << (8 * sizeof(kind) - 1)); })
+#define WHOLE(kind, end, x) ({ __typeof__(x) x_ = (x); \
+  x_ > -1 && x_ < 1 ? 0 : x_ >= -end && x_ < end ? (kind) x_ : (kind) (1ULL << (8 * sizeof(kind) - 1)); })
 """
-"""WHOLE: a cast of what is no whole number of its kind is undefined, so that a cast back may be left out."""
+"""WHOLE: of a cast there and back the compiler makes trunc(x), which differs for -0.5, NaN and what is large."""
 
 
 # The vector form of exp takes its entries one by one if one of them is -inf, as what is masked is. So it gets 0 where
