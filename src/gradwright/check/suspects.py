@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
+import os
 import re
 import textwrap
+from types import FunctionType
 from typing import Any
 
 from gradwright.check.discover import Subject
 from gradwright.check.lab import Lab, source
+from gradwright.engine.source_line import is_own
 
 
 def suspects(lab: Lab, cause: Any, argument: str) -> tuple[int, ...]:
@@ -53,17 +57,9 @@ def gradient(lab: Lab, position: int | None) -> tuple[int, ...]:
 
 def returned(subject: Subject, position: int | None) -> tuple[int, ...]:
     """The same of a Function, given which it is."""
-    function = subject.function
-    vjp = "vjp" if "vjp" in vars(function) and "backward" not in vars(function) else "backward"
-    body = source(getattr(function, vjp, None), subject.file)
-    if not body:
+    _, tree, offset = _backward(subject)
+    if tree is None:
         return ()
-    offset = body[0][0] - 1
-    try:
-        tree = ast.parse(textwrap.dedent("".join(text for _, text in body)))
-    except (SyntaxError, ValueError):
-        return ()
-    # return statements outside a function still parse
     found: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Return) and node.value is not None:
@@ -73,6 +69,44 @@ def returned(subject: Subject, position: int | None) -> tuple[int, ...]:
                 found |= {value.lineno + offset}
                 found |= {n + offset for n in _made(tree, value)}
     return tuple(sorted(found))
+
+
+def helpers(subject: Subject, lines: tuple[int, ...]) -> list[str]:
+    """The user's functions that are called in these lines of backward, each with the line where it is written."""
+    backward, tree, offset = _backward(subject)
+    found = []
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and node.lineno + offset in lines:
+            called = inspect.unwrap(_value(node.func, inspect.unwrap(backward).__globals__))
+            if isinstance(called, FunctionType) and _is_users(file := called.__code__.co_filename):
+                found.append(f"{called.__name__} ({os.path.basename(file)}:{called.__code__.co_firstlineno})")
+    return list(dict.fromkeys(found))
+
+
+def _value(node: ast.expr, names: dict[str, Any]) -> Any:
+    """What a name, or a name with dots, stands for; None of all else."""
+    if isinstance(node, ast.Attribute):
+        held = _value(node.value, names)
+        return inspect.getattr_static(held, node.attr, None) if held is not None else None
+    return names.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def _is_users(file: str) -> bool:
+    return not is_own(file) and "site-packages" not in file and os.path.isfile(file)
+
+
+def _backward(subject: Subject) -> tuple[Any, ast.Module | None, int]:
+    """The backward of a Function, its body, or None, and what is to be added to the numbers of its lines."""
+    function = subject.function
+    vjp = "vjp" if "vjp" in vars(function) and "backward" not in vars(function) else "backward"
+    backward = getattr(function, vjp, None)
+    body = source(backward, subject.file)
+    try:
+        # return statements outside a function still parse
+        tree = ast.parse(textwrap.dedent("".join(text for _, text in body))) if body else None
+    except (SyntaxError, ValueError):
+        tree = None
+    return backward, tree, body[0][0] - 1 if body else 0
 
 
 def _formula(lab: Lab, argument: str) -> tuple[int, ...]:

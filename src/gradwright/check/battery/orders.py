@@ -12,7 +12,7 @@ from gradwright.check.battery.findings import failed, listed, passed, skipped
 from gradwright.check.bridge import bridged
 from gradwright.check.lab import Lab
 from gradwright.check.records import Finding, Outcome
-from gradwright.check.suspects import suspects
+from gradwright.check.suspects import helpers, suspects
 from gradwright.contract.surrogate import reason_of
 from gradwright.verify.diagnosis import Diagnosis, Examination, Verdict
 from gradwright.verify.diagnosis.examination import NOT_GIVEN
@@ -114,6 +114,8 @@ def judged(lab: Lab, d: Diagnosis) -> Finding:
         sentence += f". No known cause fits the gradient of {listed(rest)}"
     name, mend = (cause.name, cause.mend) if cause is not None else ("unknown", d.settle)
     lines = suspects(lab, cause, d.worst.input if d.worst is not None else "")
+    if called := helpers(lab.subject, lines) if lab.subject.function is not None else ():
+        sentence += f". It is computed by {listed(called)}"
     if d.verdict is Verdict.WRONG or name == "second derivative":
         return failed(name, sentence, mend, lines)
     return Finding("", Outcome.INCONCLUSIVE, sentence, mend, name, lines)
