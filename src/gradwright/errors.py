@@ -60,6 +60,16 @@ class GradcheckError(RuntimeError):
 
     diagnosis: Any = None
 
+    def _repr_html_(self) -> str:
+        """As it prints, with the diagnosis, for a notebook in which it is the value of a cell."""
+        return f"<pre>{self._told().replace('&', '&amp;').replace('<', '&lt;')}</pre>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._told())
+
+    def _told(self) -> str:
+        return "\n".join([f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())])
+
 
 class CutError(RuntimeError):
     """Raised where a second derivative would miss what backward cut off: by detach(), for NumPy, in no_grad.

@@ -30,6 +30,11 @@ x * 2''',
         return g
 gw.autograd.diagnose(Thrice.apply, gw.ones(2, dtype=gw.float64, requires_grad=True))''',
     "gradcheck": "gw.autograd.gradcheck(Thrice.apply, gw.ones(2, dtype=gw.float64, requires_grad=True))",
+    "caught": """try:
+    gw.autograd.gradcheck(Thrice.apply, gw.ones(2, dtype=gw.float64, requires_grad=True))
+except gw.GradcheckError as e:
+    caught = e
+caught""",
     "error": "nn.Linear(3, 4)(gw.ones(5))",
     "summary": "viz.summary(nn.Linear(2, 3), gw.ones(1, 2))",
     "profile": "with gw.profiler.profile() as p:\n    (x * x).sum().backward()\np",
@@ -74,6 +79,8 @@ def shown(notebook: Any) -> dict[str, list[Any]]:
     ("tensor", "text/plain", r"^tensor\(\[\[2., 4.\]\], grad_fn=<MulBackward0>\)$"),
     ("diagnosis", "text/html", "<pre.*WRONG: the gradient of Thrice by `x` is wrong"),
     ("diagnosis", "text/plain", "^WRONG: "),
+    ("caught", "text/html", "<pre>GradcheckError: Jacobian mismatch.*WRONG: the gradient of Thrice by `x` is wrong"),
+    ("caught", "text/plain", "^GradcheckError: Jacobian mismatch"),
     ("summary", "text/html", "<table.*Linear"),
     ("profile", "text/html", "<pre.*operation .*multiply"),
     ("explain", "text/html", "<pre.*step: 1 program"),
