@@ -152,6 +152,32 @@ def test_a_branch_on_a_value():
     assert found == [3, 5, 7, 9, 19, 21, 31, 33, 43]
 
 
+def test_a_state_dict_that_is_held_and_rows_of_one_tensor_make_one_program():
+    results = []
+    for wrap in (lambda f: f, compiled):
+        gw.manual_seed(0)
+        net = gw.nn.Sequential(gw.nn.Linear(3, 4), gw.nn.BatchNorm1d(4)).double().to(D)
+        data, held = gw.randn(14, 3, dtype=gw.float64).to(D), None
+
+        def step(x, net=net):
+            loss = net(x).square().mean() + net[0].bias.sum()
+            loss.backward()
+            with gw.no_grad():
+                for p in net.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None
+            return loss
+
+        step, losses = wrap(step), []
+        for k in range(0, 14, 2):
+            losses.append(step(data[k : k + 2]).item())  # each batch a view of other memory
+            held = net.state_dict()  # of which each tensor is an alias
+        results.append([losses, *(t.tolist() for t in held.values())])
+    assert len(step.programs.traced) == 1
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
 # -- passes --
 
 

@@ -92,6 +92,8 @@ class Programs:
         hosted: the Functions in it that compute in Python.
         read: the places in its code where Python goes by a number of a tensor's (`Numbers.used`).
         shares: whether it writes memory that several tensors show, where the library keeps that.
+        written: weak references to the tensors that its first run has written, where the library keeps what shares
+            memory, by id.
         dynamic: whether programs for all sizes of a first dimension are made; None: once there are too many.
         templates, sized: these, and their programs for sizes that came.
     """
@@ -114,6 +116,7 @@ class Programs:
         self.hosted: set[Any] = set()
         self.read: set[Any] = set()
         self.shares = False
+        self.written: dict[int, Any] = {}
         self.templates: dict[Any, sizes.Template] = {}
         self.sized: dict[Any, list[Entry]] = {}
         self.full, self.apart = False, ""
@@ -213,7 +216,7 @@ class Programs:
 
         It is looked at twice if it does what a program would not do: the first time may be a preparation.
         """
-        with Survey(self.hosted):
+        with Survey(self.hosted, self.written):
             found = observed(self.function, args, kwargs)
         self.looked += 1
         self.begun = not found.refusals
@@ -232,7 +235,7 @@ class Programs:
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
         found, reason, raised = None, "", None
         try:
-            trace = Trace(Before(), self.hosted, self.shares)
+            trace = Trace(Before(), self.hosted, self.shares, self.written)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
         numbers = trace.notes.numbers = Numbers(self.read)

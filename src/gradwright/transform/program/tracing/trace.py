@@ -7,6 +7,7 @@ is an input each; what is written goes into new arrays, which are copied into th
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from gradwright.backends.numpy import NUMPY
 from gradwright.backends.steps import read
 from gradwright.engine.base import Fixed, TensorBase, ticket, wrap
 from gradwright.engine.levels import LevelArray
-from gradwright.engine.memory import Memory, back_to, beside, leave, moved_to, share, steps_of
+from gradwright.engine.memory import Memory, back_to, beside, is_kept, leave, moved_to, share, steps_of
 from gradwright.engine.node import AccumulateGrad
 from gradwright.engine.source_line import Place, here
 from gradwright.engine.version import Lent
@@ -83,11 +84,12 @@ class Survey(Follows):
     Attributes:
         hosted: they.
         known: those known before, whose code is not looked at.
+        written: weak references to the tensors that it writes where the library keeps what shares memory, by id.
     """
 
-    def __init__(self, hosted: set[Any]) -> None:
+    def __init__(self, hosted: set[Any], written: dict[int, Any]) -> None:
         super().__init__()
-        self.hosted, self.known = hosted, set(hosted)
+        self.hosted, self.known, self.written = hosted, set(hosted), written
 
     def _inside(self, cls: Any, call: Callable[[], Any]) -> Any:
         f = unobserved if cls in self.known else _called
@@ -95,6 +97,10 @@ class Survey(Follows):
 
     def leaving(self, t: Any) -> None:
         self.hosted.update(self.functions[-1:])
+
+    def writing(self, t: Any) -> None:
+        if is_kept(t.array):
+            self.written[id(t)] = weakref.ref(t)
 
 
 def tensors() -> Iterator[tuple[Any, Any]]:
@@ -136,14 +142,17 @@ class Trace(Follows):
         sources: what random numbers were drawn from, with the state before.
         hosted: Functions that compute in Python, or in NumPy: they are run anew at every call.
         shares: whether memory that several tensors show is an input as a whole, where the library keeps that; else
-            each of them is one, and none is to be written.
+            each of them is one, and none is to be written, but of those in ``written``.
+        written: tensors that the first run has written.
         states: of the tensors that were there before and have been met, by id.
     """
 
-    def __init__(self, before: Before, hosted: set[Any], shares: bool = False) -> None:
+    def __init__(self, before: Before, hosted: set[Any], shares: bool = False,
+                 written: Mapping[int, Any] | None = None) -> None:  # fmt: skip
         super().__init__()
         self.notes, self.hosted, self.before, self.shares = Notes(), hosted, before, shares
         self._overwritten = Overwritten()
+        self.written = written or {}
         self._lone: list[Any] = []
         self._several: set[int] = set()
         self.units: list[Unit] = []
@@ -279,7 +288,7 @@ class Trace(Follows):
         if old and id(t) not in self.before.known:
             self._alias(t, old[0])
             return
-        if self.shares and others and id(t) in self.before.known:
+        if others and id(t) in self.before.known and (self.shares or any(map(self._is_written, (t, *others)))):
             memory = t._part.memory
             unit = Unit(memory.array, t, self.notes.input(memory.array), whole=True)
             fresh = Memory(unit.start, memory.saved)
@@ -297,6 +306,10 @@ class Trace(Follows):
                 self._several.add(id(memory))
                 self._lone.append(t)
         self.units.append(unit)
+
+    def _is_written(self, t: Any) -> bool:
+        found = self.written.get(id(t))
+        return found is not None and found() is t
 
     def _alias(self, t: Any, source: Any) -> None:
         """Of an alias that was made in the run, of one that was there before."""
