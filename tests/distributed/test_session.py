@@ -60,6 +60,10 @@ if what == "bad":
         except RuntimeError as e:
             print("error", e, flush=True)
     print(repr(x), flush=True)
+    try:
+        gd.barrier() if rank == 1 else gd.shard(gw.ones(2), "batch")
+    except RuntimeError as e:
+        print("order", e, flush=True)
     if rank == 1:
         raise KeyError("mine")
     gd.barrier()
@@ -127,6 +131,9 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     ):
         assert re.search(text, done.stdout), done.stdout
     assert re.search(r"KeyError: 'mine'", done.stderr)
+    for rank in range(2):  # which go on together: each has met the other once
+        text = rf"^\[{rank}\] order the processes differ: process 0: float32 of shape .*; process 1: .*barrier\(\)\."
+        assert re.search(text, done.stdout, re.MULTILINE), done.stdout
 
 
 def test_without_others(monkeypatch: pytest.MonkeyPatch) -> None:

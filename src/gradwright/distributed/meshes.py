@@ -13,8 +13,8 @@ import numpy as np
 from gradwright.backends.devices import CPU, Layout, device, device_of, get_default_device
 from gradwright.contract.trees import tree_map
 from gradwright.creation import as_tensor
-from gradwright.engine.apply import apply_one
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.general import general
 from gradwright.errors import kind
 from gradwright.nn.module import Module
 from gradwright.op import table
@@ -141,16 +141,18 @@ def _checked(function: str, one: Mesh, shape: tuple[int, ...], names: tuple[Name
         along = _tuple(axes)
         for axis in along:
             if axis not in one.shape:
-                raise ValueError(f"{function}(): {one!r} has no axis {axis!r}, but {', '.join(one.shape)}")
+                hint = "" if axis else " (a tuple is several axes for one dim; each dim has an argument of its own)"
+                raise ValueError(f"{function}(): {one!r} has no axis {axis!r}, but {', '.join(one.shape)}{hint}")
             if axis in met:
                 raise ValueError(f"{function}(): axis {axis!r} stands for two dims in {names}")
             met.add(axis)
         parts = prod(one.shape[axis] for axis in along)
-        if shape[dim] % parts:
+        if rest := shape[dim] % parts:
+            batch = f"Leave out {rest} (drop_last=True), or take another batch size"
+            mend = batch if function == "shard" else "Leave that dim whole (None), or take another size"
             raise ValueError(
                 f"{function}(): dim {dim} of {what}, of shape {tuple(shape)}, does not divide: {shape[dim]} entries "
-                f"among the {parts} devices of {' and '.join(map(repr, along))}. Leave out {shape[dim] % parts} "
-                "(drop_last=True), or take another batch size"
+                f"among the {parts} devices of {' and '.join(map(repr, along))}. {mend}"
             )
 
 
@@ -167,7 +169,8 @@ def _layout(one: Mesh, names: Iterable[Names]) -> Layout:
 
 
 def _laid(t: Any, layout: Layout) -> Any:
-    return apply_one(table["to_device"], t, {"device": layout, "source": device_of(t.array)})
+    static = {"device": layout, "source": device_of(t.array)}
+    return general(table["to_device"], (t,), static)  # once, not first the quick way: processes meet in it
 
 
 def _tensor(function: str, value: Any) -> Any:
@@ -261,8 +264,7 @@ def shard_parameters(module: Any, rule: Any, mesh: Mesh | None = None) -> Any:
             the first that fits counts.
         mesh: as in `shard`.
 
-    Raises ValueError, naming the parameter, where a
-    dim does not divide, and for a pattern that fits none.
+    Raises ValueError, naming the parameter, where a dim does not divide, and for a pattern that fits none.
     """
     one = _meant("shard_parameters", mesh)
     used: set[str] = set()

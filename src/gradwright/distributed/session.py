@@ -185,9 +185,13 @@ def _reach(address: str, who: str, limit: float) -> None:
 
 
 def barrier() -> None:
-    """Wait until all processes are here; RuntimeError, after the time limit of `init`, naming who is missing."""
+    """Wait until all processes are here.
+
+    Raises RuntimeError if one is at another call, or, after the time limit of `init`, naming who is missing.
+    """
     if _Session.size > 1:
-        import_module("gradwright.backends.jax_processes").meet("gradwright.distributed.barrier()")
+        processes: Any = import_module("gradwright.backends.jax_processes")
+        processes.agree("gradwright.distributed.barrier()", "Every process must make the same calls in the same order")
 
 
 def shutdown() -> None:

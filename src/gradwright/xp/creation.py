@@ -11,6 +11,7 @@ from gradwright.backends.devices import CPU, device_of, native, place
 from gradwright.engine.apply import apply_one
 from gradwright.engine.backward import passes
 from gradwright.engine.base import TensorBase, wrap
+from gradwright.engine.general import general
 from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.op import table
@@ -46,7 +47,7 @@ def moved(x: Any, device: Any) -> Any:
         return x
     native(to.library.xp, x.array.dtype)
     passes.mixed = passes.mixed or to.library is not source.library
-    return apply_one(table["to_device"], x, {"device": to, "source": source})
+    return general(table["to_device"], (x,), {"device": to, "source": source})  # once: processes may meet in it
 
 
 def _of_numbers(array: Any) -> dtypes.dtype:
