@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 from gradwright import dtypes
 from gradwright.backends.devices import device_of
 from gradwright.engine.source_line import warn
+from gradwright.errors import kind
 from gradwright.face import memory_format
 from gradwright.methods.storage import TypedStorage, UntypedStorage
 
@@ -119,6 +120,23 @@ class Asked:
     def to_sparse_coo(self) -> SparseTensor:
         """`to_sparse`."""
         return self.to_sparse()
+
+    def sparse_mask(self, mask: Any) -> Any:
+        """A sparse tensor of the entries where ``mask``, a sparse tensor of the same size, has some; recorded.
+
+        >>> import gradwright as gw
+        >>> gw.arange(4).reshape(2, 2).sparse_mask(gw.eye(2).to_sparse()).values()
+        tensor([0, 3])
+        """
+        raise RuntimeError(f"sparse_mask(): argument 'mask' must be a sparse tensor, not {kind(mask)}: "
+                           "to_sparse() makes one")  # which is asked before this
+
+    def module_load(self, other: Any, assign: bool = False) -> Any:
+        """What `nn.Module.load_state_dict` may put in its place for ``other``: itself written with it, or ``other``.
+
+        Without history. The latter if ``assign``.
+        """
+        return other.detach() if assign else self.copy_(other).detach()  # type: ignore[attr-defined]
 
     def dequantize(self) -> Tensor:
         """Itself in float32: its numbers are not quantised."""

@@ -12,7 +12,7 @@ from gradwright.face.join import cat as dense_cat
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "sub": operator.sub, "subtract": operator.sub, "mul": operator.mul,
     "multiply": operator.mul, "div": operator.truediv, "divide": operator.truediv, "true_divide": operator.truediv,
-    "mm": operator.matmul, "matmul": operator.matmul, "mv": operator.matmul, "smm": operator.matmul,
+    "mm": operator.matmul, "matmul": operator.matmul, "mv": operator.matmul,
 }  # fmt: skip
 
 
@@ -47,6 +47,14 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     return type(first)(dense_cat(rows, 1), dense_cat([x._values() for x in tensors]), shape, sorted_)
 
 
+def sparse_mask(x: Any, mask: Any) -> Any:
+    """The entries of ``x`` where ``mask``, a sparse tensor of the same size, has some, as a sparse tensor."""
+    if tuple(x.shape) != tuple(mask.shape):
+        raise RuntimeError(f"sparse_mask(): expected a mask of size {tuple(x.shape)}, but got {tuple(mask.shape)}")
+    where = mask.coalesce()
+    return where._with(x[tuple(where.indices())])
+
+
 def call(cls: type, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``func`` of arguments of which one is of the sparse ``cls``; TypeError if it takes dense tensors alone."""
     name = func.__name__
@@ -54,6 +62,8 @@ def call(cls: type, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         return cat(*args, **kwargs)
     if name in _OPERATORS and len(args) == 2 and not kwargs:
         return _OPERATORS[name](*args)
+    if name == "sparse_mask":
+        return sparse_mask(*args, **kwargs)
     if name in ("neg", "negative"):
         return -args[0]
     method = None if hasattr(object, name) else getattr(cls, name, None)

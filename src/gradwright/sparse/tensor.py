@@ -186,6 +186,10 @@ class SparseTensor(Parts):
         """A copy, with its history."""
         return self._with(self._held.clone())
 
+    def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
+        """`Tensor.sparse_mask` of its entries, 0 where there are none."""
+        return dispatch.sparse_mask(self.to_dense(), expected("sparse_mask", mask))
+
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """Two of the indexed dims exchanged."""
         k, order = self.sparse_dim(), list(range(self.ndim))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import gradwright
 from gradwright.absent import Absent
 from gradwright.torch_names.known import COUNTED, table
-from gradwright.torch_names.served import MORE
+from gradwright.torch_names.served import ELSEWHERE, MORE, SHARED, SUBSTITUTES
 
 
 class Count(NamedTuple):
@@ -37,7 +37,8 @@ def counts() -> list[Count]:
         else:
             holder = importlib.import_module(path) if importlib.util.find_spec(path) else None
         names = sorted(table()[module].public)
-        besides = MORE.get(module, {})
+        modules = SHARED | ELSEWHERE.keys() | SUBSTITUTES.keys()
+        besides = {*MORE.get(module, ()), *(name for name in names if f"{module}.{name}" in modules)}
         here = tuple(name for name in names if name in besides or _is_here(holder, name))
         found.append(Count(module, here, tuple(name for name in names if name not in here)))
     return found

@@ -31,8 +31,10 @@ from gradwright.torch_names.mentions import mentioned
 from gradwright.torch_names.out import taking_out
 from gradwright.torch_names.served import ELSEWHERE, MORE, OURS, SHARED, SUBSTITUTES, VERSION
 
+_HALVES = "complex numbers are of two floats of single or double precision: take torch.complex64"
 MENDS = {
     "torch._C": "it is the inside of PyTorch's C++ library",
+    "torch.chalf": _HALVES, "torch.complex32": _HALVES,
     "torch.ao": "gradwright has no quantised numbers",
     "torch.export": "gradwright.compile makes programs of functions",
     "torch.onnx": "gradwright writes no ONNX files",
@@ -46,7 +48,7 @@ TENSOR_MENDS = {
     **dict.fromkeys(("ccol", "col_", "crow", "row_", "sparse_", "to_sparse", "resize_as_sparse"), _SPARSE),
     **dict.fromkeys(("q_", "qs", "int_repr"), "gradwright has no quantised numbers"),
     "_make_wrapper": "a class says by __torch_function__ what operations do; __torch_dispatch__ is not asked",
-    "chalf": "complex numbers are of two floats of single or double precision", "smm": "see torch.sparse.mm",
+    "chalf": _HALVES, "smm": "see torch.sparse.mm",
     "grad_dtype": "a gradient has the dtype of its tensor", "to_padded": "no tensor is nested",
 }
 """What to do without methods whose names begin so."""
@@ -57,6 +59,8 @@ class TorchModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         full = f"{self.__name__}.{name}"
+        if name in MORE.get(self.__name__, ()):
+            return vars(self).setdefault(name, _more(self.__name__, name))
         if self.__name__ not in SUBSTITUTES and name not in OURS:
             source = importlib.import_module(_source(self.__name__))
             private = name.startswith("_") and not name.startswith("__") and is_known(full)
@@ -81,10 +85,15 @@ class TorchModule(ModuleType):
         super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        names = {*vars(self), *vars(self).get("__all__", ())}
+        names = {*vars(self), *vars(self).get("__all__", ()), *MORE.get(self.__name__, ())}
         above = self.__name__ + "."
         modules = (m for m in SHARED | ELSEWHERE.keys() | SUBSTITUTES.keys() if m.startswith(above) and _exists(m))
         return sorted(names | {m[len(above) :].partition(".")[0] for m in modules})
+
+
+def _more(module: str, name: str) -> Any:
+    home, _, ours = MORE[module][name].partition(":")
+    return getattr(importlib.import_module(home), ours)
 
 
 def _absent(name: str) -> Absent:
@@ -132,7 +141,7 @@ def _source(name: str) -> str:
 
 
 def _lacking(name: str) -> str:
-    return f"gradwright has no {name} yet"
+    return f"gradwright has no {name} yet" + (f": {MENDS[name]}" if name in MENDS else "")
 
 
 def _suggestion(name: str) -> str:
@@ -154,9 +163,7 @@ def _names(module: str) -> dict[str, Any]:
     if module == "torch":
         names = {name: value for name, value in names.items() if name not in OURS}
         about["__version__"] = VERSION
-    for theirs, ours in MORE.get(module, {}).items():
-        home, _, name = ours.partition(":")
-        about[theirs] = getattr(importlib.import_module(home), name)
+    about |= {name: _more(module, name) for name in MORE.get(module, {}) if name in names}  # the others when asked for
     for value in names.values():
         _known_as(module, value)
     names = {name: _served(module, name, value) for name, value in names.items()}

@@ -101,9 +101,25 @@ MORE = {
         "_sum_rightmost": "gradwright.distributions.utils:sum_rightmost",
     },
     "torch": {
+        **{name: f"gradwright.around.networks:{name}" for name in (
+            "embedding_bag", "embedding_renorm_", "gru", "lstm", "rnn_relu", "rnn_tanh",
+        )},
+        **{name: f"gradwright.around.seldom:{name}" for name in (
+            "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
+        )},
+        **{name: f"gradwright.around.storages:{name}" for name in (
+            "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage", "FloatStorage", "IntStorage", "LongStorage",
+            "ShortStorage", "from_file",
+        )},
+        **{name: f"gradwright.around.streams:{name}" for name in ("Event", "Stream")},
+        **{name: f"gradwright.sparse.products:{name}" for name in (
+            "dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm",
+        )},
         "_disable_dynamo": "gradwright.around.compiler:disable",
         "DisableTorchFunction": "gradwright.methods.subclasses:DisableTorchFunction",
     },
+    "torch.fft": {"Tensor": "gradwright.tensor:Tensor"},
+    "torch.func": {"rearrange": "gradwright.around.rearrange:rearrange"},
     "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
     "torch.nn.functional": {
         "conv_tbc": "gradwright.nn.functional.aten:conv_tbc",

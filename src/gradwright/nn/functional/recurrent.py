@@ -13,6 +13,7 @@ from gradwright.engine.apply import apply
 from gradwright.face import elementwise as e
 from gradwright.face.algebra.linalg import linear, matmul
 from gradwright.face.join import cat, stack
+from gradwright.nn.functional.dropout import dropout
 from gradwright.ops import recurrent as _ops
 
 State = tuple[Any, ...]
@@ -103,3 +104,25 @@ def _steps(
         state = step(x, state, weight_hh, bias, projection)
         found.append(state[0])
     return stack(found[::-1] if reverse else found), state
+
+
+def network(
+    mode: str, x: Any, sizes: Sequence[int] | None, first: State, weights: Sequence[Sequence[Any]], directions: int,
+    chance: float,
+) -> tuple[Any, State]:  # fmt: skip
+    """All layers over x, as `layer` takes it: the results of the last, and the last states, (places, n, h).
+
+    ``weights`` are those of each layer and direction, in this order, as are the ``first`` states. Between layers
+    entries are dropped with that ``chance``.
+    """
+    firsts, lasts = list(zip(*(s.unbind(0) for s in first), strict=True)), []
+    for k in range(0, len(weights), directions):
+        outputs = []
+        for i in range(k, k + directions):
+            output, last = layer(mode, x, sizes, firsts[i], weights[i], i > k)
+            outputs.append(output)
+            lasts.append(last)
+        x = outputs[0] if directions == 1 else cat(outputs, -1)
+        if chance and k + directions < len(weights):
+            x = dropout(x, chance)
+    return x, tuple(stack(parts) for parts in zip(*lasts, strict=True))

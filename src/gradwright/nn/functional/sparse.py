@@ -70,7 +70,7 @@ def _checked(name: str, indices: Any, weight: Any, padding_idx: int | None) -> t
 
 
 @no_grad()
-def _bounded(indices: Any, weight: Any, max_norm: float | None, norm_type: float) -> None:
+def bounded(indices: Any, weight: Any, max_norm: float | None, norm_type: float) -> None:
     """Scale down, in place, the rows that are used and longer than ``max_norm``."""
     if max_norm is None:
         return
@@ -107,7 +107,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
             [3., 4.]])
     """
     i, w, padding = _checked("embedding", input, weight, padding_idx)
-    _bounded(i, w, max_norm, norm_type)
+    bounded(i, w, max_norm, norm_type)
     rows = _rows(i, w, scale_grad_by_freq, i)
     if padding is None:
         return rows
@@ -153,7 +153,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     if padding is not None:
         held = held & (i != padding)
     used = i[held] if max_norm is not None or scale_grad_by_freq else i
-    _bounded(used, w, max_norm, norm_type)
+    bounded(used, w, max_norm, norm_type)
     rows = _rows(i, w, scale_grad_by_freq, used)
     if factor is not None:
         rows = rows * factor.unsqueeze(-1)

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.source_line import warn
-from gradwright.face.join import cat, stack
-from gradwright.nn import functional as F
-from gradwright.nn.functional.recurrent import GATES, layer
+from gradwright.nn.functional.recurrent import GATES, network
 from gradwright.nn.modules.parametric import Parametric, check_whole
 from gradwright.nn.utils.rnn import PackedSequence
 from gradwright.reading.torch import tensor_arg
@@ -216,19 +214,10 @@ class RNNBase(Parametric):
 
     def _run(self, x: Any, sizes: list[int] | None, first: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         """All layers over x, (t, n, in) or packed."""
-        firsts, lasts = list(zip(*(s.unbind(0) for s in first), strict=True)), []
         places = self._places()
-        directions = len(places) // self.num_layers
-        for k in range(0, len(places), directions):
-            outputs = []
-            for i in range(k, k + directions):
-                output, last = layer(self.mode, x, sizes, firsts[i], self._weights(places[i]), i > k)
-                outputs.append(output)
-                lasts.append(last)
-            x = outputs[0] if directions == 1 else cat(outputs, -1)
-            if self.dropout and k + directions < len(places):
-                x = F.dropout(x, self.dropout, self.training)
-        return x, tuple(stack(parts) for parts in zip(*lasts, strict=True))
+        weights = [self._weights(place) for place in places]
+        chance = self.dropout if self.training else 0.0
+        return network(self.mode, x, sizes, first, weights, len(places) // self.num_layers, chance)
 
 
 class RNN(RNNBase):
