@@ -35,7 +35,7 @@ def _question(name: str) -> Callable[..., Any]:
         return method(input, *args)
 
     ask.__name__ = ask.__qualname__ = name
-    ask.__doc__ = method.__doc__
+    ask.__doc__ = method.__doc__ and method.__doc__.partition("\n\n")[0]
     return ask
 
 
