@@ -287,6 +287,29 @@ def test_old_dictionaries_lack_options(lib):
     assert optimizer.param_groups[0]["fused"] is None
 
 
+@pytest.mark.parametrize("way", ["eager", "plan"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Rprop", "Adagrad", "NAdam"])
+def test_what_was_loaded_stays_as_it_was(name, way):
+    p = gw.nn.Parameter(gw.ones(2))
+    optimizer = getattr(gw.optim, name)([p], **{"momentum": 0.5} if name == "SGD" else {})
+
+    def step(x):
+        optimizer.zero_grad()
+        (p * x).square().sum().backward()
+        optimizer.step()
+
+    compiled, x = gw.compile(step, backend=way), gw.tensor([1.0, 2.0])
+    for _ in range(3):
+        compiled(x)
+    saved = copy.deepcopy(optimizer.state_dict())
+    held = {k: v.tolist() for k, v in saved["state"][0].items()}
+    for _ in range(2):
+        optimizer.load_state_dict(saved)
+        for _ in range(3):
+            compiled(x)
+        assert {k: v.tolist() for k, v in saved["state"][0].items()} == held
+
+
 def test_state_of_nobody_is_kept(lib):
     optimizer = lib.optim.SGD([parameter(lib)])
     optimizer.state["note"] = {"a": OrderedDict(b=[1, 2])}

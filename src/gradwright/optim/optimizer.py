@@ -242,8 +242,8 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned, also PyTorch's: state is matched to parameters by their order.
 
-        State of floating-point parameters is converted to their dtype, except "step". Learning rates come along, so
-        make schedulers first.
+        State of floating-point parameters is converted to their dtype, except "step". Tensors are copied, so that what
+        was saved stays as it is. Learning rates come along, so make schedulers first.
 
         Raises ValueError if the groups do not fit, or lack options; nothing has been changed then. State that lacks a
         part, or is of another size than the parameter, is an error in the next step.
@@ -337,7 +337,7 @@ def _converted(value: Any, p: Tensor, key: Any = None) -> Any:
     if not isinstance(value, Tensor) and hasattr(value, "__array__"):
         value = as_tensor(value.__array__(), device="cpu")
     if isinstance(value, Tensor):
-        return value.to(p.device, p.dtype if key != "step" and p.is_floating_point() else None)
+        return value.to(p.device, p.dtype if key != "step" and p.is_floating_point() else None, copy=True)
     if isinstance(value, Mapping):
         return {k: _converted(v, p, k) for k, v in value.items()}
     return type(value)(_converted(v, p) for v in value) if isinstance(value, (list, tuple)) else value
