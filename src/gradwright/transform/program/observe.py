@@ -158,8 +158,9 @@ class _Observer:
                 if guard.kind == "equal" and type(value) in (int, float, complex, bool):
                     self.refuse(frozen(name, guard.of, value))
                 else:
+                    mend = "Write into it, as by copy_()" if isinstance(value, TensorBase) else "Keep it in a tensor"
                     self.refuse(f"`{name}` ({guard.of}) is another one after the step: it would be frozen as it was. "
-                                "Keep it in a tensor, or change it outside of the step.")  # fmt: skip
+                                f"{mend}, or change it outside of the step.")  # fmt: skip
 
     def refuse(self, reason: str) -> None:
         """Note why it cannot be compiled, with the line that runs."""

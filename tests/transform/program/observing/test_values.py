@@ -410,3 +410,61 @@ def test_what_is_read_is_guarded(name):
     guard = departure(*READS[name]())
     globals().pop("len", None)
     assert guard is not None, name
+
+
+class Counts(gw.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", gw.tensor(0))
+        self.last = gw.zeros(2)
+
+
+def held():
+    """Tensors in attributes, dictionaries and lists, and steps that set them."""
+    net, kept, several = Counts(), {"a": gw.zeros(2)}, [gw.zeros(2), gw.ones(2)]
+
+    def buffer(x):
+        net.n += 1
+        return x * net.n
+
+    def attribute(x):
+        net.last -= x
+        return net.last * 2
+
+    def element(x):
+        kept["a"] += x
+        for k in range(2):
+            several[k] -= x * k
+        return kept["a"] * several[1]
+
+    def attribute_anew(x):
+        net.last = (net.last + x).detach()
+        return net.last * 2
+
+    def element_anew(x):
+        kept["a"] = kept["a"] * 0.5 + x
+        return kept["a"] * 2
+
+    def exchanged(x):
+        kept["a"], net.last = net.last, kept["a"]
+        kept["a"] += 1
+        return kept["a"] * x
+
+    steps = {f.__name__: f for f in (buffer, attribute, element, attribute_anew, element_anew, exchanged)}
+    return steps, lambda: [t.tolist() for t in (net.n, net.last, kept["a"], *several)]
+
+
+@pytest.mark.parametrize(("name", "compiles"), [
+    ("buffer", True), ("attribute", True), ("element", True), ("attribute_anew", False), ("element_anew", False),
+    ("exchanged", False),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_that_are_held_are_written_or_told(name, compiles):
+    (steps, state), (others, expected) = held(), held()
+    step = gw.compile(others[name], backend="plan")
+    for k in range(6):
+        x = gw.ones(2) * k
+        assert step(x).tolist() == steps[name](x).tolist()
+        assert expected() == state()
+    assert compiles == (not step.programs.reason)
+    assert compiles or "is another one after the step" in step.programs.reason

@@ -123,6 +123,12 @@ class Values(Shadow):
         read(frame, step.value)
         return True
 
+    def holds_tensor(self, value: Any, read: Any, at: Any) -> bool:
+        """The same of an attribute or an element of an object from outside: ``s.n += 1``, ``params[k] -= x``."""
+        if isinstance(value, (Unknown, TensorBase)) or not self.reads.is_outside(value):
+            return False
+        return isinstance(read(value, at), TensorBase)
+
     # -- instructions: names --
 
     def op_load_fast(self, step: Step, frame: Any) -> None:
@@ -269,7 +275,8 @@ class Values(Shadow):
     def op_store_attr(self, step: Step, frame: Any) -> None:
         value = self.stack.pop()
         self.stack.pop()
-        self.calls.set_attribute(value, step.value)
+        if not self.holds_tensor(value, self.reads.attribute, step.value):
+            self.calls.set_attribute(value, step.value)
 
     def op_delete_attr(self, step: Step, frame: Any) -> None:
         self.calls.set_attribute(self.stack.pop(), step.value, "deleted")
@@ -288,7 +295,8 @@ class Values(Shadow):
     def op_store_subscr(self, step: Step, frame: Any) -> None:
         _, value, key = self.pop(3)
         self.calls.read(key)
-        self.calls.set_item(value, key)
+        if not self.holds_tensor(value, self.calls.subscript, key):
+            self.calls.set_item(value, key)
 
     def op_store_slice(self, step: Step, frame: Any) -> None:
         value = self.pop(4)[1]
