@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import gradwright as gw
 from gradwright import distributions, nn
-from gradwright.reading.keywords import names_of
+from gradwright.reading.keywords import hint, names_of
 from gradwright.utils.data import DataLoader
 
 x = gw.ones(3)
@@ -69,3 +70,24 @@ def test_names_of() -> None:
 
     assert names_of(f) == ("b", "c")
     assert names_of(g) is names_of(print) is None
+
+
+def conv1d(input: Any) -> Any:
+    return input
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python says it itself from 3.13 on")
+@pytest.mark.parametrize(("call", "notes"), [
+    (lambda: nn.functional.conv2d(x, x, strides=2), ["gradwright's conv2d(): did you mean 'stride'?"]),
+    (lambda: nn.functional.dropout(x, chance=0.5), ["gradwright's dropout(): it takes input, p, training, inplace"]),
+    (lambda: gw.tensor([1.0], requires_gard=True), ["gradwright's tensor(): did you mean 'requires_grad'?"]),
+    (lambda: conv1d(strides=2), []),
+    (lambda: sorted([1], keys=2), []),
+    (lambda: gw.mean(x, dims=0), []),
+    (lambda: 1 / 0, []),
+])  # fmt: skip
+def test_an_error_that_is_shown_says_what_the_function_takes(call: Callable[[], Any], notes: list[str]) -> None:
+    with pytest.raises((TypeError, ZeroDivisionError)) as caught:
+        call()
+    hint(caught.value)
+    assert getattr(caught.value, "__notes__", []) == notes

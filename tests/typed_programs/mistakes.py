@@ -27,6 +27,8 @@ def shape(t: Tensor) -> str:
     return t.shape  # mistake: a size is no text
 
 
+nn.Conv2d(1, 2, "wide")  # mistake: a size is a number
+gw.utils.data.DataLoader([1], collate_fn=3)  # mistake: not a function
 gw.nn.Sequental(net)  # mistake: no such class
 x.backward(1.0)  # mistake: not a tensor
 gw.expp(x)  # mistake: no such function

@@ -104,6 +104,22 @@ def other(a: Tensor) -> tuple[Tensor, float]:
     return a * 2, a.sum().item()
 assert_type(other(x)[1], float)
 criterion = nn.CrossEntropyLoss()
+assert_type(gw.exp_(x), Tensor)
+assert_type(gw.manual_seed(0), gw.Generator)
+assert_type(gw.utils.data.random_split(TensorDataset(x, y), [0.5, 0.5])[0][0], tuple[Tensor, ...])
+assert_type(gw.autograd.functional.vhp(f, x, x), tuple[Tensor, Tensor])
+assert_type(nn.AdaptiveAvgPool2d((1, None))(x), Tensor)
+assert_type(nn.Conv2d(1, 2, 3, padding="same", dtype=gw.float64, device="cpu")(x), Tensor)
+class Square(Function):
+    @staticmethod
+    def forward(ctx: gw.autograd.function.FunctionCtx, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.power = 2
+        return x * x
+    @staticmethod
+    def backward(ctx: gw.autograd.function.FunctionCtx, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return 2 * g * x
 assert_type(criterion(x, y), Tensor)
 for name, p in net.named_parameters():
     assert_type(p, nn.Parameter)

@@ -31,6 +31,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from gradwright.autograd import forward_ad
+    from gradwright.autograd import function as function
     from gradwright.autograd.diagnosis import Diagnosis, diagnose
     from gradwright.autograd.gradcheck import gradcheck, gradgradcheck
 

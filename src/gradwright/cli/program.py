@@ -11,6 +11,7 @@ from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
+from gradwright.reading.keywords import hint
 from gradwright.torch_names import hook
 
 
@@ -83,6 +84,7 @@ def _reporting(file: str, hook: Callable[..., Any]) -> Callable[..., Any]:
         error.__traceback__ = trace
         for link in _chain(error):
             _cut_import_hook(link.__traceback__)
+        hint(error)
         hook(kind, error, trace)
 
     return report

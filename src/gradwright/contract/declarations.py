@@ -9,9 +9,12 @@ import inspect
 import warnings
 from abc import ABCMeta
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.base import TensorBase
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
 
 pushing: ContextVar[list[Any] | None] = ContextVar("where save_for_forward keeps tensors; None: nowhere", default=None)
 
@@ -22,6 +25,13 @@ class FunctionCtx(metaclass=ABCMeta):  # noqa: B024 - one of them is made by han
     The ``ctx`` that `Function.apply` makes is a node of the graph, and more than this. One made by hand only keeps what
     it is told: ``to_save``, ``dirty_tensors``, ``non_differentiable``, ``materialize_grads``, ``saved_for_forward``.
     """
+
+    if TYPE_CHECKING:  # what the ctx of a Function has besides, and whatever one keeps there
+        saved_tensors: tuple[Tensor, ...]
+        needs_input_grad: tuple[bool, ...]
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward, as ``to_save``."""

@@ -7,12 +7,16 @@ are made, which happens seldom enough to look.
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from types import FunctionType
 from typing import Any
 
 from gradwright.later import nearest
+
+_DOORS = tuple(f"gradwright{door}" for door in ("", ".nn.functional", ".linalg", ".func", ".autograd", ".nn.utils"))
 
 
 def names_of(function: Callable[..., Any]) -> tuple[str, ...] | None:
@@ -29,6 +33,27 @@ def unexpected(function: str, given: Iterable[str], names: Sequence[str], *other
     wrong = next(name for name in given if name not in names)
     mend = nearest(wrong, (*names, *others)) or f"; it takes {', '.join(names) or 'none'}"
     return TypeError(f"{function}() got an unexpected keyword argument {wrong!r}{mend}")
+
+
+def hint(error: BaseException) -> None:
+    """Note on Python's own error for a wrong keyword of one of gradwright's functions what it takes.
+
+    It looks when an error is shown, and so costs calls nothing.
+    """
+    said = re.fullmatch(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    at = error.__traceback__
+    if at is None or said is None or not isinstance(error, TypeError) or sys.version_info >= (3, 13):
+        return
+    while at.tb_next is not None:
+        at = at.tb_next
+    own = at.tb_frame.f_globals.get(said[1])
+    for place in (own,) if own is not None else (vars(sys.modules[m]).get(said[1]) for m in _DOORS if m in sys.modules):
+        is_ours = isinstance(place, FunctionType) and place.__module__.startswith("gradwright")
+        names = names_of(place) if is_ours else None
+        if names and said[2] not in names:
+            mend = nearest(said[2], names).removeprefix("; ") or f"it takes {', '.join(names)}"
+            error.add_note(f"gradwright's {said[1]}(): {mend}")
+            return
 
 
 def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:
