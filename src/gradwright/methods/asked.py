@@ -121,7 +121,7 @@ class Asked:
         """`to_sparse`."""
         return self.to_sparse()
 
-    def sparse_mask(self, mask: Any) -> Any:
+    def sparse_mask(self, mask: SparseTensor) -> SparseTensor:
         """A sparse tensor of the entries where ``mask``, a sparse tensor of the same size, has some; recorded.
 
         >>> import gradwright as gw
@@ -131,7 +131,7 @@ class Asked:
         raise RuntimeError(f"sparse_mask(): argument 'mask' must be a sparse tensor, not {kind(mask)}: "
                            "to_sparse() makes one")  # which is asked before this
 
-    def module_load(self, other: Any, assign: bool = False) -> Any:
+    def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
         """What `nn.Module.load_state_dict` may put in its place for ``other``: itself written with it, or ``other``.
 
         Without history. The latter if ``assign``.

@@ -47,9 +47,10 @@ def hint(error: BaseException) -> None:
     while at.tb_next is not None:
         at = at.tb_next
     own = at.tb_frame.f_globals.get(said[1])
-    for place in (own,) if own is not None else (vars(sys.modules[m]).get(said[1]) for m in _DOORS if m in sys.modules):
-        is_ours = isinstance(place, FunctionType) and place.__module__.startswith("gradwright")
-        names = names_of(place) if is_ours else None
+    rooms = [vars(sys.modules[door]) for door in _DOORS if door in sys.modules]
+    for function in [own] if own is not None else [room.get(said[1]) for room in rooms]:
+        is_ours = isinstance(function, FunctionType) and function.__module__.startswith("gradwright")
+        names = names_of(function) if is_ours else None  # type: ignore[arg-type]
         if names and said[2] not in names:
             mend = nearest(said[2], names).removeprefix("; ") or f"it takes {', '.join(names)}"
             error.add_note(f"gradwright's {said[1]}(): {mend}")

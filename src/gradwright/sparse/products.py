@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.face.join import cat, stack
 from gradwright.sparse.functions import mm
 from gradwright.sparse.tensor import SparseTensor, expected
+
+if TYPE_CHECKING:
+    from gradwright._typing import Number, Tensor
 
 __all__ = ["dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
 
@@ -24,7 +27,7 @@ def _rows(name: str, mat1: Any, mat2: Any) -> SparseTensor:
     return SparseTensor(rows.unsqueeze(0), held, (a.shape[0], mat2.shape[1])).coalesce()
 
 
-def hspmm(mat1: Any, mat2: Any) -> SparseTensor:
+def hspmm(mat1: SparseTensor, mat2: Tensor) -> SparseTensor:
     """mat1 @ mat2 of a sparse and a dense matrix, as a sparse tensor of rows."""
     return _rows("hspmm", mat1, mat2)
 
@@ -32,7 +35,7 @@ def hspmm(mat1: Any, mat2: Any) -> SparseTensor:
 hsmm = hspmm
 
 
-def smm(input: Any, mat: Any) -> SparseTensor:
+def smm(input: SparseTensor, mat: Tensor) -> SparseTensor:
     """input @ mat of a sparse and a dense matrix, as a sparse matrix."""
     made = _rows("smm", input, mat)
     (rows,), k = made._indices(), mat.shape[1]
@@ -41,7 +44,8 @@ def smm(input: Any, mat: Any) -> SparseTensor:
     return SparseTensor(at, made._values().reshape(-1), made.shape, True)
 
 
-def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> SparseTensor:
+def sspaddmm(input: SparseTensor, mat1: SparseTensor, mat2: Tensor, *, beta: Number = 1,
+             alpha: Number = 1) -> SparseTensor:  # fmt: skip
     """beta input + alpha mat1 @ mat2 of sparse matrices and a dense ``mat2``, as a sparse matrix."""
     a, b = expected("sspaddmm", input), smm(mat1, mat2)
     if a.shape != b.shape:
