@@ -35,7 +35,7 @@ from gradwright.methods.families import Families
 from gradwright.methods.history import History
 from gradwright.methods.notebook import Notebook
 from gradwright.methods.placed import Placed, readable
-from gradwright.methods.subclasses import Subclasses, alike, attributes
+from gradwright.methods.subclasses import Subclasses, alike, attributes, refuse_dispatch
 from gradwright.ops import arithmetic, piecewise
 from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
@@ -65,6 +65,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     __slots__ = ()
 
     def __new__(cls, *args: Any, **_: Any) -> Self:
+        if cls is not Tensor:
+            refuse_dispatch(cls)
         self = object.__new__(cls)
         values = len(args) == 1 and not isinstance(args[0], (int, dtypes.Size))
         if values and isinstance(args[0], TensorBase) and args[0].requires_grad:

@@ -324,6 +324,15 @@ def test_what_is_never_asked_is_told():
         """
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
     assert "Wrapped has a __torch_dispatch__, which gradwright never asks" in done.stderr
+    program += """
+        for make in (Wrapped, gw.ones(1).as_subclass, lambda cls: gw.Tensor._make_subclass(cls, gw.ones(1))):
+            try:
+                make(Wrapped) if make is not Wrapped else Wrapped([1.0])
+            except NotImplementedError as e:
+                print(e)
+        """
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.count("say by __torch_function__ what operations on its instances do") == 3
 
 
 @pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")  # PyTorch's, of what it takes for one

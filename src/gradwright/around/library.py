@@ -23,7 +23,7 @@ from gradwright.tensor import Tensor
 __all__ = ["CustomOpDef", "custom_op", "opcheck", "register_autograd", "register_fake", "register_kernel",
            "register_vmap"]  # fmt: skip
 
-_known: dict[str, CustomOpDef] = {}
+known: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
@@ -70,6 +70,11 @@ class CustomOpDef:
             return function
 
         return register if fn is None else register(fn)
+
+    @property
+    def default(self) -> CustomOpDef:
+        """Itself: there is one form of it."""
+        return self
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
@@ -125,14 +130,14 @@ def custom_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str]
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
         written = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
-        found = _known[name] = CustomOpDef(name, function, written)
+        found = known[name] = CustomOpDef(name, function, written)
         return found
 
     return make if fn is None else make(fn)
 
 
 def _found(op: Any) -> CustomOpDef:
-    found = op if isinstance(op, CustomOpDef) else _known.get(op)
+    found = op if isinstance(op, CustomOpDef) else known.get(op)
     if found is None:
         raise ValueError(f"expected an operation made by custom_op, or the name of one, but got {op!r}")
     return found
@@ -222,7 +227,7 @@ class Namespace:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        found = _known.get(f"{self._name}::{name}")
+        found = known.get(f"{self._name}::{name}")
         return Absent(f"torch.ops.{self._name}.{name}") if found is None else found
 
 

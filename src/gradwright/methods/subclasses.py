@@ -285,8 +285,8 @@ class Subclasses:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__torch_dispatch__" in vars(cls):
-            warn(f"{cls.__name__} has a __torch_dispatch__, which gradwright never asks: say by __torch_function__ "
-                 "what operations on its instances do")  # fmt: skip
+            warn(f"{cls.__name__} has a __torch_dispatch__, which gradwright never asks, and can have no instances: "
+                 "say by __torch_function__ what operations on them do")  # fmt: skip
         if home(cls) == "gradwright" or cls.__torch_function__ is _disabled_torch_function_impl:
             with _entering:
                 _plain.add(cls)
@@ -317,6 +317,7 @@ class Subclasses:
         """An instance of a derived class over the memory of ``data``, without its history."""
         if not isinstance(data, TensorBase):
             raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {kind(data)}")
+        refuse_dispatch(kind_of)
         out: Any = alias_of(data)
         out.__class__ = kind_of
         with DisableTorchFunction():
@@ -333,6 +334,7 @@ class Subclasses:
         """
         if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
             raise TypeError(f"as_subclass(): argument 'cls' must be a class derived from Tensor, not {cls!r}")
+        refuse_dispatch(cls)
         return cls._of(self)  # type: ignore[attr-defined]
 
     @classmethod
@@ -342,6 +344,13 @@ class Subclasses:
             out: Any = alias(x)
         out.__class__ = cls
         return out
+
+
+def refuse_dispatch(cls: type) -> None:
+    """NotImplementedError for a class with a ``__torch_dispatch__``: operations would pass it over."""
+    if getattr(cls, "__torch_dispatch__", None) is not None:
+        raise NotImplementedError(f"{cls.__name__} has a __torch_dispatch__, which gradwright never asks: say by "
+                                  "__torch_function__ what operations on its instances do")  # fmt: skip
 
 
 def attributes(t: Any) -> dict[str, Any]:

@@ -39,6 +39,8 @@ MENDS = {
     "torch.export": "gradwright.compile makes programs of functions",
     "torch.onnx": "gradwright writes no ONNX files",
     "torch.quantization": "gradwright has no quantised numbers",
+    "torch.utils._python_dispatch": "nothing lies below autograd that could be asked: a "
+                                    "torch.overrides.TorchFunctionMode is asked of each call",
     "torch.utils.tensorboard": "gradwright writes no such files: tensorboardX does, of numbers",
 }
 """What to do without a module, or why it is not there."""

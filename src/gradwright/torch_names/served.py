@@ -120,6 +120,8 @@ MORE = {
     },
     "torch.fft": {"Tensor": "gradwright.tensor:Tensor"},
     "torch.func": {"rearrange": "gradwright.around.rearrange:rearrange"},
+    "torch._C": {"_AutoDispatchBelowAutograd": "gradwright.around.schemas:AutoDispatchBelowAutograd"},
+    "torch.library": {name: f"gradwright.around.schemas:{name}" for name in ("Library", "define", "impl")},
     "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
     "torch.nn.functional": {
         "conv_tbc": "gradwright.nn.functional.aten:conv_tbc",
