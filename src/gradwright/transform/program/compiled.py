@@ -140,7 +140,8 @@ class Programs:
         key = records, dtypes.default(), get_default_device() is CPU, spec
         entries = self.entries.get(key, ())
         why, mend, vain = "", "", 0
-        for entry in chain(entries, self._sized(key, leaves)):
+        many = self.templates or len(entries) >= sizes.ENOUGH
+        for entry in chain(entries, self._sized(key, leaves)) if many else entries:
             arrays = entry.gather(leaves) if entry.unchanged() else None
             if arrays is not None:
                 try:

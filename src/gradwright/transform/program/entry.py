@@ -272,7 +272,7 @@ class _Text:
         for k, at in enumerate(record.program.writes):
             if at in self.kept:
                 source = record.sources[at]
-                lines.append(f"rebind({self._where(source)}, outputs[{k}], {source.whole})")
+                lines += kept.exchanging(self._where(source), f"outputs[{k}]", source.whole)
                 lines.append(f"{self.last}[{at}] = outputs[{k}]")
         if self.donates:
             lines.append(f"{self.name(self.done)}.clear()")

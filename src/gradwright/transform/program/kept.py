@@ -69,6 +69,17 @@ def using_up(array: str, t: str, last: str) -> list[str]:
     return [f"if {array} is not {last} or count({array}) != {own}: {array} = {array}.copy()"]
 
 
+def exchanging(t: str, array: str, whole: bool) -> list[str]:
+    """The lines that let a tensor hold a new array: `rebind`, whose shortest way they take without a call."""
+    return [
+        f"t = {t}",
+        f"if getattr(t, '_part', None) is not None: rebind(t, {array}, {whole})",
+        "else:",
+        f"    t.array = {array}",
+        f"    if t._node is not None and t._node._array is not None: t._node._array = {array}",
+    ]
+
+
 def apart(record: Record) -> Callable[[Sequence[Any]], bool]:
     """From the tensors of all inputs to whether none shows memory that is written through another one."""
     kept = [k for k, s in enumerate(record.sources) if s.look is not None and s.library is not NUMPY]
