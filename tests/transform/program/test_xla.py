@@ -90,6 +90,15 @@ def test_a_training_step():
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("f", [lambda x: gw.linalg.eigh(x, "U"), gw.linalg.svd])
+def test_vectors_of_either_sign_are_numpys(f):
+    x = gw.tensor(np.random.default_rng(0).standard_normal((9, 5, 5)))
+    compiled = gw.compile(f, backend="xla", fullgraph=True, check="always")
+    for _ in range(4):
+        for a, b in zip(compiled(x), f(x), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-12)
+
+
 def test_whole_numbers_of_numpys_floats_are_what_they_are_eagerly():
     x = gw.tensor([-1.0, 300.0, float("nan"), 1e30])
 

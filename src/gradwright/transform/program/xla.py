@@ -69,7 +69,7 @@ class Xla(Runner):
         self._xla = import_module("gradwright.backends.jax").JAX
         self._jax: Any = import_module("jax")
         nodes = self.program.nodes
-        self.outside: dict[Node, str] = {n: n.op for n in nodes if n.op in _OUTSIDE or _has_mask(n) or _cuts_off(n)}
+        self.outside: dict[Node, str] = {n: n.op for n in nodes if n.op in _OUTSIDE or _has_mask(n) or _is_numpys(n)}
         if exact:
             self.outside |= {n: "exact" for n in nodes if n.op not in _GIVEN}
         self.large = [n for n in nodes if n.op == CONSTANT and n.library is not NUMPY and n.args[0].size > _LITTLE]
@@ -332,6 +332,7 @@ _FEW, _LITTLE = 24, 1024
 _GIVEN = frozenset({INPUT, CONSTANT})
 _COSTLY = ("linalg", "matmul", "einsum", "tensordot", "sort", "arg", "times_windows", "spread_windows", "weigh_windows",
            "windows", "unwindows", "operator.matmul", "vecdot", "cumulative", "fft")  # fmt: skip
+_SIGNED = frozenset({"linalg.eigh", "linalg.svd"})
 _OUTSIDE = frozenset({HOST, "shape", *VARIABLE} - {"at", "at_index"})
 _REFUSALS = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError, RuntimeError, StopIteration)
 
@@ -342,11 +343,12 @@ def _parted(node: Node) -> Any:
     return place if place is not None and len(place.device_set) > 1 else None
 
 
-def _cuts_off(node: Node) -> bool:
-    """Whether a node makes whole numbers of NumPy's floats, of which XLA makes others where they do not fit."""
-    if node.op != "astype" or node.library is not NUMPY or node.dtype is None or node.dtype.kind not in "iu":
+def _is_numpys(node: Node) -> bool:
+    """Whether NumPy and XLA may give different results: floats that fit no whole number, vectors of either sign."""
+    if node.library is not NUMPY:
         return False
-    return any(x.dtype is not None and x.dtype.kind in "fc" for x in node.nodes())
+    cuts = node.op == "astype" and node.dtype is not None and node.dtype.kind in "iu"
+    return node.op in _SIGNED or (cuts and any(x.dtype is not None and x.dtype.kind in "fc" for x in node.nodes()))
 
 
 def _is_node(value: Any) -> bool:
