@@ -171,3 +171,12 @@ def test_one_program_for_all_sizes():
     assert told.sized == [0]
     assert "One program stands for all sizes of the first dimension of argument 0" in str(told)
     assert len(told.programs) > len(told.traced)
+
+
+def test_a_value_that_python_reads_is_no_loop():
+    step = gw.compile(lambda x: x * 2 if x.sum() > 0 else x)
+    for _ in range(3):
+        step(gw.ones(3))
+    told = str(step.explain(full=False))
+    assert ", 1 value that Python reads\n" in told
+    assert "in Python: Python reads the value, so it must be what it was (test_explain.py:" in told

@@ -20,9 +20,11 @@ _SHORT = 6
 """The table of so many lines is shown at once."""
 _NAMED = 3
 """Programs, and lines of the user's, of so many is told in a summary."""
+_READ = "Python reads the value, so it must be what it was"
 _PARTS = {"C": ("loop in C", "loops in C"), "BLAS": ("product of matrices", "products of matrices"),
           "NumPy": ("stretch by NumPy", "stretches by NumPy"),
-          "host": ("call in Python", "calls in Python")}  # fmt: skip
+          "host": ("call in Python", "calls in Python"),
+          _READ: ("value that Python reads", "values that Python reads")}  # fmt: skip
 _IN_PYTHON = frozenset({"NumPy", "host"})
 _HEAD = ("", "in", "what", "nodes", "entries", "time", "line", "why in Python")
 _RIGHT = (True, False, False, True, True, True, False, False)
@@ -276,7 +278,7 @@ def _row(record: dict[str, Any], by_numpy: bool) -> Row:
 def _why(where: str, node: Node) -> str:
     """Why a node is not in C."""
     if node.op == CHECK:
-        return "Python reads the value, so it must be what it was"
+        return _READ
     if where == "NumPy":
         return f"{node.op} is NumPy's: there is no loop for it"
     if where != "host":
@@ -295,7 +297,8 @@ def _summary(title: str, rows: list[Row]) -> Iterator[str]:
     """How many parts there are of each kind, the largest loop, and why what is in Python is there."""
     if not rows:
         return
-    parts = [(names, sum(row.where == where for row in rows)) for where, names in _PARTS.items()]
+    kinds = [_READ if row.why == _READ else row.where for row in rows]
+    parts = [(names, kinds.count(kind)) for kind, names in _PARTS.items()]
     yield title + ", ".join(f"{n} {names[n != 1]}" for names, n in parts if n)
     loop = max(rows, key=lambda row: row.entries)
     if loop.entries:
