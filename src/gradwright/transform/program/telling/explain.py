@@ -270,7 +270,7 @@ def _row(record: dict[str, Any], by_numpy: bool) -> Row:
     where = record["kind"]
     place = next((Place(*n.place) for n in nodes if n.place), None)
     line = f"{os.path.basename(place.code.co_filename)}:{place.line}" if place else ""
-    why = "" if by_numpy and where == "NumPy" else _why(where, nodes[0])
+    why = "" if by_numpy and where == "NumPy" and nodes[0].op != CHECK else _why(where, nodes[0])
     name = repr(nodes[0].args[0]).strip("<>") if nodes[0].op == HOST else record["name"]
     return Row(where, name, len(nodes), record["entries"], record["seconds"], line, why)
 
@@ -302,7 +302,7 @@ def _summary(title: str, rows: list[Row]) -> Iterator[str]:
     yield title + ", ".join(f"{n} {names[n != 1]}" for names, n in parts if n)
     loop = max(rows, key=lambda row: row.entries)
     if loop.entries:
-        yield f"  the largest loop goes over {loop.entries:,} entries: {_short(loop.what)} ({loop.line})"
+        yield f"  the largest goes over {loop.entries:,} entries: {_short(loop.what)} ({loop.line})"
     for why in dict.fromkeys(row.why for row in rows if row.why):
         lines = [row.line for row in rows if row.why == why]
         named = [*dict.fromkeys(filter(None, lines))]
