@@ -188,7 +188,7 @@ joined.vjp(xs=lambda xp, g, xs, i, axis: g[i : i + 1] * len(xs))
 def test_any_number_of_tensors(x):
     row, plain = x.reshape(1, 3), gradwright.ones(1, 3, dtype=gradwright.float64)
     y = apply(joined, (row, plain, row), {"axis": 0})
-    assert y.grad_fn._mask == (True, False, True)
+    assert y.grad_fn._edge_mask == (True, False, True)
     (y * gradwright.tensor([[1.0], [2.0], [4.0]], dtype=gradwright.float64)).sum().backward()
     assert x.grad.tolist() == [15, 15, 15]
     with gradwright.no_grad():

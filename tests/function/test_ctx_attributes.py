@@ -468,3 +468,20 @@ def test_other_memory_for_a_tensor_leaves_what_was_kept():
     Twice.apply(Twice.apply(x * 1)).sum().backward()
     assert seen == [[4.0, 8.0], [2.0, 4.0]]
     assert x.grad.tolist() == [4.0, 4.0]
+
+
+@pytest.mark.parametrize("name", ["_mask", "_values", "_shape", "_input", "_axis"])
+def test_names_with_an_underscore_are_the_users(name):
+    class Part(gradwright.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            setattr(ctx, name, x > 0)
+            return x.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * getattr(ctx, name)
+
+    x = gradwright.tensor([1.0, -2.0], requires_grad=True)
+    Part.apply(x).sum().backward()
+    assert x.grad.tolist() == [1, 0]

@@ -67,11 +67,11 @@ def _stopped(t: Any, who: str, ends: Sequence[Node]) -> Any:
 class _Once(Node):
     """Stands where a second derivative would have to pass through a once_differentiable backward."""
 
-    __slots__ = ("_mask", "_who")
+    __slots__ = ("_edge_mask", "_who")
 
     def __init__(self, who: str, ends: Sequence[Node]) -> None:
         self._seq = ticket()
-        self._next, self._mask = tuple(ends), (True,) * len(ends)
+        self._next, self._edge_mask = tuple(ends), (True,) * len(ends)
         self._hooks, self._saved = None, ()
         self._who = who
 

@@ -143,7 +143,7 @@ class Hooks:
             return results
         outputs = [g.get(k) for k in range(node._several)] if isinstance(g, dict) else [g]
         computed = iter(results)
-        needed = list(node._mask)
+        needed = list(node._edge_mask)
         inputs = [next(computed, None) if n else None for n in needed]
         grads = _passed(self.post, node, list(map(_own, inputs)), tuple(map(_own, outputs)))
         return [_like(t, r) for t, r, n in zip(grads, inputs, needed, strict=True) if n]

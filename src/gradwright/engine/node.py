@@ -54,7 +54,7 @@ class Node:
     _next: tuple[Node, ...]
     _hooks: Hooks | None
     _saved: Any
-    _mask: Sequence[bool] = ()
+    _edge_mask: Sequence[bool] = ()
     """Which inputs of the operation the entries of ``_next`` belong to."""
     _array: Any = None
     """The memory of the leaf, at the end of the graph."""
@@ -75,7 +75,7 @@ class Node:
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """For each input: the node its gradient goes to and which of that node's outputs it is; (None, 0) if none."""
         targets = iter(self._next)
-        return tuple(next(targets)._edge() if needed else (None, 0) for needed in self._mask)
+        return tuple(next(targets)._edge() if needed else (None, 0) for needed in self._edge_mask)
 
     def _edge(self) -> tuple[Node, int]:
         return self, 0
@@ -142,7 +142,7 @@ class Output(Node):
         self._saved = ()
         self.index = index
 
-    _mask = (True,)
+    _edge_mask = (True,)
 
     def _run(self, xp: Any, g: Any) -> Sequence[Any]:
         return (Bundle({self.index: g}),)
@@ -155,7 +155,7 @@ class NotDifferentiable(Node):
     """The node of an operation that has no derivative: running it raises NotImplementedError."""
 
     __slots__ = ("operation",)
-    _mask = (True,)
+    _edge_mask = (True,)
 
     def __init__(self, before: Node, operation: str) -> None:
         self._seq = ticket()

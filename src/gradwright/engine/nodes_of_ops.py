@@ -74,7 +74,7 @@ class OpNode(Node):
         """Run this node by hand: a Tensor or None per output gives one per input, in a tuple if there are several."""
         g = grads[0] if self._several is None else Bundle({k: g for k, g in enumerate(grads) if g is not None})
         computed = iter(self._run(backends.namespace(next(t for t in grads if t is not None)), g))
-        results = tuple([next(computed) if needed else None for needed in self._mask])
+        results = tuple([next(computed) if needed else None for needed in self._edge_mask])
         return results if len(results) > 1 else results[0]
 
 
@@ -172,7 +172,7 @@ def build(op: Op, mask: Sequence[bool], broadcast: bool = False, conjugate: bool
     exec(compile(text, filename, "exec"), scope)  # noqa: S102 - the text is written here, from declarations
     slots = (*["_metas"] * op.several, *["_kept"] * (not packed))
     scope["Class"] = type(name, (OpNode,), {
-        "__slots__": slots, "_run": scope["_run"], "_mask": tuple(mask), "_op": op,
+        "__slots__": slots, "_run": scope["_run"], "_edge_mask": tuple(mask), "_op": op,
         "_names": names, "_packed": packed, "_variadic": op.variadic,
         **_shown(names, packed), **({"_several": property(lambda self: len(self._metas))} if op.several else {}),
     })  # fmt: skip

@@ -87,7 +87,7 @@ class BackwardNode(Declaring, Node):
         return tuple([n and ((t := next(targets)) in route or t in wanted) for n in self._needs])
 
     @property
-    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+    def _edge_mask(self) -> Sequence[bool]:  # type: ignore[override]
         return [n for n, meta in zip(self._needs, self._metas, strict=True) if meta is not None]
 
     @property
@@ -136,13 +136,13 @@ class BackwardNode(Declaring, Node):
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
                 "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
             )
-        values = self._values(saved)
+        values = self._read_saved(saved)
         self._read = True
         if self._function.clear_saved_tensors_on_access:
             self._saved = ACCESSED
         return values
 
-    def _values(self, saved: Any) -> tuple[Any, ...]:
+    def _read_saved(self, saved: Any) -> tuple[Any, ...]:
         """What lies in ``saved``, which was read once: another thread may free the graph meanwhile."""
         if self._replay is not None:  # the arguments are saved with them
             saved = itertools.islice(saved, self._replay.count)

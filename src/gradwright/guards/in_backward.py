@@ -164,13 +164,13 @@ def _reached(cut: Cut, g: Any) -> None:
 class Cut(Node):
     """Where history was cut off: what flows through it is lost, so it raises, unless that is nothing."""
 
-    __slots__ = ("_guard", "_how", "_mask", "_message", "_place")
+    __slots__ = ("_edge_mask", "_guard", "_how", "_message", "_place")
 
     def __init__(
         self, guard: Guard | None, nodes: Sequence[Node], message: str, how: str = "", place: Any = None
     ) -> None:
         self._seq = ticket()
-        self._next, self._mask = tuple(nodes), (True,) * len(nodes)
+        self._next, self._edge_mask = tuple(nodes), (True,) * len(nodes)
         self._hooks, self._saved = None, ()
         self._guard, self._message, self._how, self._place = guard, message, how, place
 
@@ -200,7 +200,7 @@ class Returned(Node):
     """What backward returned, some of it cut off: hands its cotangent on, and warns if there is a doubt."""
 
     __slots__ = ("_doubt", "_guard")
-    _mask = (True,)
+    _edge_mask = (True,)
 
     def __init__(self, guard: Guard, node: Node, doubt: str | None) -> None:
         self._seq = ticket()

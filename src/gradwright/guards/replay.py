@@ -208,7 +208,7 @@ def _names(node: Any) -> list[str]:
 
 def _compare(node: Any, ctx: Any) -> None:
     """Raise RuntimeError if forward has not left what it left the first time; hand on what was added since."""
-    before, after = node._values(node._saved), ctx._to_save
+    before, after = node._read_saved(node._saved), ctx._to_save
     if len(before) != len(after):
         raise _differs(node, "saved_tensors", f"was {len(before)} tensors, and is {len(after)}")
     first, second = _kept(node, before), _kept(ctx, after)

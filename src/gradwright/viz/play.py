@@ -201,7 +201,7 @@ class _Recorder(Watch):
         sent: tuple[Flow, ...] = ()
         try:
             results = call()
-            inputs = [i for i, needed in enumerate(getattr(node, "_needs", node._mask)) if needed]
+            inputs = [i for i, needed in enumerate(getattr(node, "_needs", node._edge_mask)) if needed]
             sent = self.flows(id_, zip(inputs, results, strict=False))
         finally:
             self.steps.append(Step(id_, incoming, sent))

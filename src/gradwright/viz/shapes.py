@@ -154,14 +154,14 @@ class _Plan:
 
     def __init__(self, node: Any) -> None:
         op, names = node._op, node._names
-        inputs = [op.inputs[i] for i, m in enumerate(node._mask) if m and i < len(op.inputs)]
+        inputs = [op.inputs[i] for i, m in enumerate(node._edge_mask) if m and i < len(op.inputs)]
         self.shapes = [(names.index(f"{n}_shape"), k) for k, n in enumerate(inputs) if f"{n}_shape" in names]
         self.out = names.index("out") if "out" in names[: node._packed] and not op.several else None
         self.several, self.packed = op.several, node._packed
         self.tensors = [k for k in range(node._packed) if names[k] != "out"]
         uneven = any(n.endswith("_shape") for n in names)
         self.even = op.kind == "elementwise" and not uneven
-        self.broadcasts = op.kind == "elementwise" and uneven and all(node._mask)
+        self.broadcasts = op.kind == "elementwise" and uneven and all(node._edge_mask)
         self._converts = op.name in _CONVERT or op.name not in table
         self._holomorphic = op.complex == "holomorphic"
 

@@ -138,7 +138,7 @@ class trace(Watch):
         if outputs:
             note.shape, note.dtype = tuple(outputs[0].shape), of(outputs[0].dtype).name
         given, op = list(arrays(inputs)), getattr(node, "_op", None)
-        for k, (array, needed) in enumerate(zip(given, node._mask, strict=False)):
+        for k, (array, needed) in enumerate(zip(given, node._edge_mask, strict=False)):
             index = op is not None and op.names_of(k + 1)[k] not in op.rules  # to which no gradient could flow
             stop = None if needed or index else self._known.stop(array)
             if stop is not None:

@@ -186,7 +186,7 @@ class _Walk:
         return note.module if title is None or note.module is None else title + note.module[len(_head(note)) :]
 
     def _edges(self, k: int, node: Any) -> None:
-        targets, mask = node._next, node._mask
+        targets, mask = node._next, node._edge_mask
         inputs = range(1) if len(mask) == 1 else [i for i, m in enumerate(mask) if m]
         for i, target in zip(inputs, targets, strict=False):
             if type(target) is Output:

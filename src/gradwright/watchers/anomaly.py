@@ -188,7 +188,7 @@ class Anomaly(Watch):
             found = self._made(results, lambda: _holds([g, *_saved(node).values()]))
         if found is None:
             return results
-        inputs = getattr(node, "_needs", node._mask)
+        inputs = getattr(node, "_needs", node._edge_mask)
         output = [*(i for i, needed in enumerate(inputs) if needed), 0][found.output]
         given = {f"grad_output {k}": Range.of(a) for k, a in _cotangents(g)}
         given |= {f"saved {k}": Range.of(a) for k, v in _saved(node).items() for a in _arrays([v])}

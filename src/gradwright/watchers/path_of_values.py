@@ -132,7 +132,7 @@ class _Guard(Guard):
         from_numpy = nodes is self.inputs  # values that came back: they may be any that left
         self.cuts[made] = [(h, p, [n]) for h, p, n in self.gone] if from_numpy else [(how, place, nodes)]
         made._next = tuple(n for _, _, many in self.cuts[made] for n in many)
-        made._mask = (True,) * len(made._next)
+        made._edge_mask = (True,) * len(made._next)
         return made
 
 
@@ -179,7 +179,7 @@ class _Dropped(Watch):
 
 def edges(node: Any) -> list[tuple[int, Node]]:
     """What a node leads to, with the number of the input."""
-    inputs = [i for i, needed in enumerate(getattr(node, "_needs", node._mask)) if needed]
+    inputs = [i for i, needed in enumerate(getattr(node, "_needs", node._edge_mask)) if needed]
     return list(zip(inputs, node._next, strict=False))
 
 

@@ -136,7 +136,7 @@ class CompiledBackward(Node):
         self._saved = tuple(saved)
 
     @property
-    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+    def _edge_mask(self) -> Sequence[bool]:  # type: ignore[override]
         return (True,) * len(self._next)
 
     @property

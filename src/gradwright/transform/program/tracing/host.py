@@ -141,7 +141,7 @@ class HostBackward(Node):
         self._notes, self._forward, self._run_of, self._outputs = notes, forward, run, outputs
 
     @property
-    def _mask(self) -> Sequence[bool]:  # type: ignore[override]
+    def _edge_mask(self) -> Sequence[bool]:  # type: ignore[override]
         return (True,) * len(self._next)
 
     @property
