@@ -38,6 +38,7 @@ from gradwright.engine.view import refresh
 from gradwright.function import of_containers
 from gradwright.function.ctx import BackwardNode
 from gradwright.function.outputs import recorded, unrecorded
+from gradwright.function.reserved import check_names
 from gradwright.guards.in_forward import inside
 from gradwright.guards.outside_ctx import UNREAD
 
@@ -58,6 +59,7 @@ class FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> None:
         super().__init__(name, bases, body)
+        check_names(name, body)
         signature.define(cls, body)
         cls._outer, cls._keeping = UNREAD, {}
         cls._usual = cls.vjp is root(cls).vjp and not cls.boxed_grads_call
