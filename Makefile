@@ -12,7 +12,7 @@ MAKEFLAGS += --no-print-directory
 help:
 	@echo "make demo    check the example operations and run the Legendre fit"
 	@echo "make test    lint, types, import layers and tests"
-	@echo "make soak    run 50,000 random programs, 22,000 compiled, 10,000 interrupts and 1,000 forks; SOAK=n makes it n programs"
+	@echo "make soak    run 50,000 random programs, 22,000 compiled, 600 trainings, 10,000 interrupts and 1,000 forks; SOAK=n makes it n programs"
 	@echo "make bench   measure against PyTorch, installing it first if it is missing"
 	@echo "make oracle  compare every operation with PyTorch's, in all its forms"
 	@echo "make wild    run programs of other people's packages on PyTorch and on gradwright, and compare"
@@ -49,7 +49,8 @@ soak: .venv/.ready
 	    $(PIP) install -qq -e ".[oracle]"; }
 	@OMP_NUM_THREADS=1 SOAK=$(SOAK) GRADWRIGHT_REQUIRE_TORCH=1 $(BIN)/pytest -n 2 -q \
 	    tests/engine/test_random_programs.py tests/engine/test_random_programs_at_once.py \
-	    tests/transform/program/test_random_steps.py tests/engine/test_interrupts.py tests/interpreter/test_forks.py
+	    tests/transform/program/test_random_steps.py tests/transform/program/test_random_trainings.py \
+	    tests/engine/test_interrupts.py tests/interpreter/test_forks.py
 
 lint: .venv/.ready
 	@echo "== ruff"
