@@ -11,8 +11,6 @@ from gradwright.sparse.tensor import SparseTensor, expected
 if TYPE_CHECKING:
     from gradwright._typing import Number, Tensor
 
-__all__ = ["dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm"]
-
 spmm = dsmm = mm
 
 
