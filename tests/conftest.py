@@ -29,6 +29,7 @@ collect_ignore = ["seed_programs", "cli/training_scripts", "typed_programs"]  # 
 
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):  # JAX shows the CPU as 8 devices
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
+os.environ.setdefault("NPROC", "264")  # as gradwright does where it starts JAX: a test may start it before
 
 settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

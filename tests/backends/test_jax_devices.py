@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -78,3 +81,23 @@ def test_writes_keep_how_an_array_is_parted() -> None:
     assert gw.xp.asarray(namespace.zeros_like(x.array)).array.sharding == part
     assert x[3].tolist() == [4.0, 4.0]
     assert device_of(x.array) == x.device
+
+
+AHEAD = """
+import os
+import gradwright as gw
+from gradwright import distributed as gd
+
+x = gd.shard(gw.ones(8, 200_000), "batch", mesh=gd.mesh(batch=8))
+sums = [(x * k * 2 + 1).sum(0) for k in range(300)]
+print(sum(y[0].item() for y in sums), os.environ.get("NPROC"))
+"""
+
+
+@pytest.mark.parametrize(
+    "said", [{"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}, {"JAX_NUM_CPU_DEVICES": "8"}], ids=str
+)
+def test_many_sums_over_devices_may_be_in_flight(said: dict[str, str]) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "NPROC"} | {"XLA_FLAGS": "", **said}
+    run = subprocess.run([sys.executable, "-c", AHEAD], capture_output=True, text=True, timeout=200, env=environment)
+    assert (run.returncode, run.stdout) == (0, f"{8 * (2 * 300 * 299 // 2 + 300)}.0 None\n"), run.stderr[:2000]

@@ -62,5 +62,5 @@ def test_all_of_pytorchs_pairs(torch) -> None:
     def names(table):
         return {(p.__name__, q.__name__) for p, q in table}
 
-    ours = {pair for pair in kl._KL_REGISTRY if Mine not in pair}
+    ours = {pair for pair in kl._KL_REGISTRY if all(hasattr(D, each.__name__) for each in pair)}
     assert names(ours) == names(torch.distributions.kl._KL_REGISTRY)

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from math import prod
 from typing import Any
 
-from gradwright.backends.jax_devices import Jax, read_back, whole  # isort: skip - first: it says what installs JAX
+from gradwright.backends.jax_devices import Jax, read_back, start, whole  # isort: skip - first: it says what installs JAX
 
 import jax
 import jax.numpy as jnp
@@ -333,4 +333,5 @@ for _name in ("svd", "svdvals"):
     setattr(namespace.linalg, _name, _converged(_name))
 for _name in ("erf", "erfc", "i0e", "ndtr"):  # those that are as exact as SciPy's
     setattr(namespace.special, _name, getattr(jax.scipy.special, _name))
+start()
 JAX = enter(Jax("jax", namespace, to_host=read_back, compiles=True), type(jnp.zeros(())))

@@ -6,6 +6,8 @@ A mesh is several devices that hold an array together, each a part of it or all 
 
 from __future__ import annotations
 
+import os
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -30,7 +32,29 @@ if jax.__version_info__ < OLDEST:
 KINDS = {"cuda": "cuda", "rocm": "cuda", "gpu": "cuda", "tpu": "tpu"}
 """JAX's platforms, and the names that their devices have here beside "jax:N"."""
 
+_IN_FLIGHT = 32
+"""How many programs XLA begins on one device of a CPU before the next has to wait."""
+
 _meshes: dict[str, Any] = {}
+
+
+def start() -> None:
+    """Start JAX; where it shows one CPU as several devices, with a thread for each program that can be in flight.
+
+    XLA takes one for each device, and a program keeps its thread while it waits for what other devices add to a sum, or
+    for its turn. When all of them wait, none is left to run what they wait for: after 40 s XLA aborts. The number can
+    be told by the variable NPROC alone, which XLA reads when it starts.
+    """
+    found = re.search(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    count = max(int(found[1]) if found else 1, jax.config.jax_num_cpu_devices)
+    if count == 1 or "NPROC" in os.environ:
+        jax.devices()
+        return
+    os.environ["NPROC"] = str((_IN_FLIGHT + 1) * count)
+    try:
+        jax.devices()
+    finally:
+        del os.environ["NPROC"]
 
 
 class Jax(Library):
