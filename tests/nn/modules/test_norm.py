@@ -33,6 +33,15 @@ def test_an_average_over_all_batches(lib):
     assert (m.running_mean.item(), m.running_var.item(), m.num_batches_tracked.item()) == (0, 1, 0)
 
 
+def test_an_average_over_all_batches_in_one_program():
+    m = gw.nn.BatchNorm1d(1, momentum=None)
+    step = gw.compile(m, fullgraph=True)
+    for value in (1.0, 2.0, 6.0, 11.0):
+        step(gw.tensor([[value - 1], [value + 1]]))
+    assert m.running_mean.item() == pytest.approx(5.0)
+    assert step.programs.traced == [""]
+
+
 def test_no_batch_leaves_the_statistics_alone(lib):
     m = lib.nn.BatchNorm1d(2)
     m(lib.zeros(0, 2, 3))

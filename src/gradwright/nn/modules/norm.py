@@ -110,10 +110,11 @@ class _BatchNorm(_Channels):
         """``input`` (N, num_features, *size), each channel with mean 0 and variance 1, then weight y + bias."""
         self._check_input_dim(input)
         tracks = self.training and self.track_running_stats
-        momentum = 0.0 if self.momentum is None else self.momentum
+        momentum: Any = 0.0 if self.momentum is None else self.momentum
         if tracks and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            momentum = 1.0 / float(self.num_batches_tracked) if self.momentum is None else momentum
+            if self.momentum is None:
+                momentum = 1.0 / self.num_batches_tracked.to(dtypes.float64)
         mean, var = self.running_mean, self.running_var
         by_batch = self.training or (mean is None and var is None)
         if by_batch and not tracks:
