@@ -32,7 +32,10 @@ what, file = sys.argv[1:3]
 mesh = gd.mesh()
 
 gw.manual_seed(0)
-net = gw.nn.Sequential(gw.nn.Linear(4, 8), gw.nn.Dropout(0.2), gw.nn.Tanh(), gw.nn.Linear(8, 2)).to(gw.float64)
+mlp = gw.nn.Linear(4, 8), gw.nn.Dropout(0.2), gw.nn.Tanh(), gw.nn.Linear(8, 2)
+convnet = (gw.nn.Unflatten(1, (1, 2, 2)), gw.nn.Conv2d(1, 3, 2, padding=1), gw.nn.BatchNorm2d(3), gw.nn.ReLU(),
+           gw.nn.Flatten(), gw.nn.Linear(27, 2))  # fmt: skip
+net = gw.nn.Sequential(*(convnet if what == "convnet" else mlp)).to(gw.float64)
 gd.replicate(net)
 data = gw.utils.data.TensorDataset(gw.randn(40, 4, dtype=gw.float64), gw.randn(40, 2, dtype=gw.float64))
 batches = gw.utils.data.BatchSampler(gw.utils.data.RandomSampler(data), 8, drop_last=True)
@@ -81,15 +84,25 @@ def launched(n: int, what: str, file: Path, heartbeat: int = 4) -> Any:
                           env=environment)  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def by_one(what: str, file: Path) -> Any:
     """What the program gives as one process."""
     pytest.importorskip("jax")
-    file = tmp_path_factory.mktemp("alone") / "state.safetensors"
-    done = subprocess.run([sys.executable, "-c", PROGRAM, "nothing", str(file)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-c", PROGRAM, what, str(file)], capture_output=True, text=True,
                           timeout=100, env={**os.environ, "XLA_FLAGS": ""})  # fmt: skip
     assert done.returncode == 0, done.stderr
     return gw.load(file)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What an MLP is after its training by one process."""
+    return by_one("nothing", tmp_path_factory.mktemp("alone") / "state.safetensors")
+
+
+@pytest.fixture(scope="module")
+def alone_convnet(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """What a convnet with batch norm is, likewise."""
+    return by_one("convnet", tmp_path_factory.mktemp("alone") / "state.safetensors")
 
 
 def same(file: Path, want: Any) -> None:
@@ -107,6 +120,15 @@ def test_several_processes_have_the_numbers_of_one(n: int, alone: Any, tmp_path:
     assert sorted(re.findall(r"^\[(\d)\] loss", done.stdout, re.MULTILINE)) == [str(k) for k in range(n)]
     assert len(set(re.findall(r"loss (.*)", done.stdout))) == 1
     same(file, alone)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_several_processes_have_the_numbers_of_one_for_a_convnet(n: int, alone_convnet: Any, tmp_path: Path) -> None:
+    file = tmp_path / "state.safetensors"
+    done = launched(n, "convnet", file, heartbeat=20)
+    assert done.returncode == 0, done.stderr
+    assert "2.running_var" in alone_convnet["net"]
+    same(file, alone_convnet)
 
 
 def test_a_process_that_is_killed(alone: Any, tmp_path: Path) -> None:
