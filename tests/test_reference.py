@@ -158,3 +158,13 @@ def test_editors_show_it(name: str) -> None:
     call = jedi.Interpreter(f"gw.{name}(", [{"gw": gw}]).get_signatures()[0]
     assert (operator.attrgetter(name)(gw).__doc__ or "").strip().splitlines()[0] in found
     assert "Tensor" in call.params[0].to_string()
+
+
+@pytest.mark.parametrize(
+    "value", ["gw.tensor([1.0])", "(gw.ones(3) + 1)", "gw.exp(gw.zeros(2))", "gw.nn.Linear(2, 2).weight",
+              "gw.max(gw.ones(2), dim=0).values", "gw.autograd.grad(y, x)[0]"],
+)  # fmt: skip
+def test_editors_know_tensors_without_running_the_code(value: str) -> None:
+    jedi = pytest.importorskip("jedi")
+    text = f"import gradwright as gw\n{value}."
+    assert {"backward", "requires_grad_", "logsumexp"} <= {each.name for each in jedi.Script(text).complete()}

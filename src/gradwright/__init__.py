@@ -31,6 +31,7 @@ from gradwright.backends.devices import get_default_device as get_default_device
 from gradwright.backends.devices import set_default_device as set_default_device
 from gradwright.backends.memory import keep_large_buffers as _keep_large_buffers
 from gradwright.creation import *
+from gradwright.creation import tensor as tensor  # by name, since editors would take it for the module
 from gradwright.dtypes import *
 from gradwright.engine.grad_mode import enable_grad as enable_grad
 from gradwright.engine.grad_mode import inference_mode as inference_mode
