@@ -7,6 +7,7 @@ A backend module holds only what its library lacks (and, for NumPy, quick forms 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +98,13 @@ class Library:
     def is_elsewhere(self, array: Any) -> bool:
         """Whether other processes compute with an array, too: it lies on devices of theirs."""
         return False
+
+    def agree(self, what: str, mend: str) -> None:
+        """Raise RuntimeError, saying who says what, unless all processes say the same here."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """All processes do what the block does: values that lie in several of them are gathered when they are read."""
+        return nullcontext()
 
 
 class _ByType(dict[type, Library]):

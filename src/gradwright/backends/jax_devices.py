@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
@@ -158,6 +159,14 @@ class Jax(Library):
     def is_elsewhere(self, array: Any) -> bool:
         """Whether it lies on devices of other processes, too."""
         return not array.is_fully_addressable
+
+    def agree(self, what: str, mend: str) -> None:
+        """RuntimeError, saying who says what, unless all processes say the same here, within a time limit."""
+        processes.agree(what, mend)
+
+    def together(self) -> AbstractContextManager[None]:
+        """All processes do what the block does: values that lie in several of them are gathered when they are read."""
+        return processes.together()
 
 
 # -- meshes --

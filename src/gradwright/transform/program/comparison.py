@@ -15,7 +15,7 @@ import numpy as np
 from gradwright.backends import is_array, library
 from gradwright.engine.base import TensorBase
 from gradwright.transform.arguments import flatten
-from gradwright.transform.program.interpreted import Interpreted, compute, same, taken
+from gradwright.transform.program.interpreted import Interpreted, compute, on_host, same, taken
 from gradwright.transform.program.node import CHECK, CONSTANT, HOST, Departed, Node, Program
 from gradwright.transform.program.tracing.history import arriving, standing
 from gradwright.transform.program.tracing.state import outside
@@ -45,7 +45,7 @@ class Difference:
 
 def difference(what: str, node: Node, found: Any, expected: Any, exact: bool, spread: float = 0.0) -> Difference | None:
     """How an array differs from the one expected; None if it does not, or by rounding alone."""
-    a, b = np.asarray(found), np.asarray(expected)
+    a, b = on_host(found), on_host(expected)
     if a.shape != b.shape or a.dtype != b.dtype:
         return Difference(what, node, f"{a.dtype} {list(a.shape)}", f"{b.dtype} {list(b.shape)}", 0.0)
     if same(a, b):

@@ -144,11 +144,14 @@ class Programs:
         for entry in chain(entries, self._sized(key, leaves)) if many else entries:
             arrays = entry.gather(leaves) if entry.unchanged() else None
             if arrays is not None:
+                self._agree(entry, f"runs program {entry.place}")
                 try:
                     return self._run(entry, arrays, leaves, args, kwargs)
                 except Departed as e:
                     why, mend = f"a value that Python reads, at {e.node.line}", _MENDS.get(e.number, "")
                     vain += e.number in ("f", "c") and not entry.checked
+        for entry in [entry for entry in entries if entry.record.shared][:1]:
+            self._agree(entry, "fits none of its programs")
         if vain >= _IN_VAIN:
             return self._eager(f"Python goes by a number that is another one at each call. What varied: {why}{mend}",
                                args, kwargs)  # fmt: skip
@@ -165,6 +168,13 @@ class Programs:
             return self._traced(self.entries.setdefault(key, []), leaves, spec, args, kwargs)
         finally:
             _tracing.release()
+
+    def _agree(self, entry: Entry, what: str) -> None:
+        """Raise RuntimeError unless all processes do the same in a call, where its tensors lie in several."""
+        if entry.record.shared:
+            entry.record.program.library.agree(
+                f"the compiled {self._name()} {what}", "What Python reads in a function of tensors that lie in several "
+                "processes, arguments that are no tensors included, has to be the same in all of them")  # fmt: skip
 
     def _run(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
         """The result of a program; random numbers are drawn again if it departs."""
@@ -302,6 +312,7 @@ class Programs:
         calls = [node.args[0] for node in found.program.nodes if node.op == HOST]
         once = self.check == "first" and any(isinstance(call, Forward) for call in calls)  # which may keep a count
         entry = Entry(found, self.make(found.program), leaves, guards, checked=once or self.check == "never")
+        entry.place = len(self.traced)
         for history in found.histories:
             history.unchanged = entry.unchanged
         return entry
@@ -328,12 +339,13 @@ class Programs:
         after = _states(entry.record.draws)
         written = [a if isinstance(a, np.ndarray) or t is None else whole(t) if s.whole else t.array
                    for a, t, s in zip(arrays, holders, entry.record.sources, strict=True)]  # fmt: skip
-        gap = comparison.of_run(entry, found, result, written, leaves, self.exact,
-                                lambda: comparison.spreads(program, before, again))  # fmt: skip
-        for history in entry.record.histories:
-            gap = gap or comparison.of_backward(history, found, result, arrays, leaves, self.exact)
+        with program.library.together():
+            gap = comparison.of_run(entry, found, result, written, leaves, self.exact,
+                                    lambda: comparison.spreads(program, before, again))  # fmt: skip
+            for history in entry.record.histories:
+                gap = gap or comparison.of_backward(history, found, result, arrays, leaves, self.exact)
+            first = gap and comparison.first_difference(self.make, program, before, self.exact, again)
         if gap is not None:
-            first = comparison.first_difference(self.make, program, before, self.exact, again)
             self.disbelieve(gap, first)
         rewind(after)
         entry.checked = True

@@ -43,6 +43,7 @@ class Entry:
         checked: whether a run of it has been compared with an eager one.
         last: the arrays of inputs that the last call was given, or has left.
         number: larger than that of every entry made before.
+        place: which of its function's programs it is.
     """
 
     def __init__(self, record: Record, runner: Any, leaves: Sequence[Any], guards: Sequence[Guard] = (),
@@ -50,7 +51,7 @@ class Entry:
         self.record, self.runner, self.guards = record, runner, guards
         self.changed = compiled_guards(guards)
         self.unchanged: Callable[[], bool] = self.changed.check  # type: ignore[attr-defined]
-        self.checked = checked
+        self.checked, self.place = checked, 0
         text = _Text(record, leaves, guards, runner)
         lines = text.gather() + text.commit()
         self.text = "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwright.backends import Library
+from gradwright.backends import Library, is_array, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
 from gradwright.transform.program.node import (
@@ -36,9 +36,14 @@ def function(name: str, library: Library = NUMPY) -> Any:
     return operator.attrgetter(name)(library.xp)
 
 
+def on_host(value: Any) -> Any:
+    """The values of an array or a number as an array of NumPy's, not to be written."""
+    return np.asarray(to_host(value) if is_array(value) else value)
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two arrays are equal in dtype, shape and all entries, NaN being equal to NaN."""
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = on_host(a), on_host(b)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))

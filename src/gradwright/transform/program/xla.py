@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.backends import to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.backends.quiet import quietly
 from gradwright.engine.source_line import Place
@@ -361,4 +362,4 @@ def _has_mask(node: Node) -> bool:
 
 
 def _host(value: Any) -> Any:
-    return value if isinstance(value, np.ndarray) or not hasattr(value, "is_deleted") else np.asarray(value)
+    return value if isinstance(value, np.ndarray) or not hasattr(value, "is_deleted") else to_host(value)

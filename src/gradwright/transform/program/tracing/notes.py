@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradwright.backends import Library, is_array, library
+from gradwright.backends import Library, is_array, library, to_host
 from gradwright.backends.numpy import NUMPY
 from gradwright.engine.source_line import here
 from gradwright.transform.program.node import CHECK, CONSTANT, INPUT, PICK, VARIABLE, Node, Program
@@ -121,7 +121,7 @@ class Notes:
 
     def read(self, x: Noted) -> Any:
         """The values of a traced array, for Python to see: the program is as it is only while they stay these."""
-        kept = np.array(x.node.value)
+        kept = np.array(to_host(x.node.value))
         if self.is_on:
             kept.flags.writeable = False
             self.enter(CHECK, (x.node, kept), {}, None)

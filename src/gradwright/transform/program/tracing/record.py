@@ -94,6 +94,7 @@ class Record:
         result: the leaves of what is returned: pairs of a kind and a value: "made", "argument", "tensor", "grad" and
             "shown" are tensors; "number" is that of an output, or lists of them, and how it is asked for.
         spec: their tree.
+        shared: whether any of its arrays lies in several processes, all of which have to run it then.
     """
 
     program: Program
@@ -110,6 +111,7 @@ class Record:
     spec: Any
     looks: list[Any]
     draws: list[Any]
+    shared: bool
 
     def release(self) -> None:
         """Let go of what was computed in the traced run, and of its arguments."""
@@ -196,19 +198,18 @@ class _Recorder:
         out.looks = list(self.looks.values())
         out.draws = list(trace.sources)
         out.program = trace.notes.program(inputs, self.outputs, self.writes)
-        self._on_one_device(out.program)
+        out.shared = self._on_one_device(out.program)
         return out
 
-    def _on_one_device(self, program: Program) -> None:
+    def _on_one_device(self, program: Program) -> bool:
+        """Whether that is a mesh of several processes; Untraceable if there are several."""
         arrays = [n.value for n in program.nodes if n.library is not NUMPY and n.shape is not None]
         by = program.library
         places = list(dict.fromkeys(by.place_of(a) for a in arrays)) if by is not NUMPY else []
         if len(places) > 1 or any(n.library not in (NUMPY, by) for n in program.nodes):
             raise Untraceable(f"it computes on several devices, {' and '.join(map(str, places[:2]))}: a program of "
                               "JAX's arrays runs on one, or on one mesh. Move tensors outside of it")  # fmt: skip
-        if any(by.is_elsewhere(a) for a in arrays):
-            raise Untraceable("it makes tensors that lie in several processes, each of which would decide for itself "
-                              "which program to run")  # fmt: skip
+        return any(by.is_elsewhere(a) for a in arrays)
 
     def _history(self, out: Record, kept: list[Any], inputs: list[Traced]) -> None:
         out.spent, out.histories = trace_backward(self.trace, kept, self.arguments)

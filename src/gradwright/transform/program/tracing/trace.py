@@ -264,9 +264,6 @@ class Trace(Follows):
         if by is not NUMPY:
             if not by.compiles:
                 raise Untraceable(f"a tensor on {t.device}, at {_line()}: programs are made of NumPy's or JAX's arrays")
-            if by.is_elsewhere(array):
-                raise Untraceable(f"a tensor on {t.device}, at {_line()}, lies in several processes, each of which "
-                                  "would decide for itself which program to run")  # fmt: skip
             self._adopt_kept(t, array)
             return
         if isinstance(array, np.generic):
