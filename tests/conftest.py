@@ -11,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -25,7 +26,8 @@ from gradwright.formatting import OPTIONS
 from gradwright.utils.cpp_extension import check_compiler
 from tests.browser import Browser
 
-collect_ignore = ["seed_programs", "cli/training_scripts", "typed_programs"]  # run by tests, but hold none
+# Run by tests, but hold none.
+collect_ignore = ["seed_programs", "cli/training_scripts", "typed_programs", "check/audit/programs"]
 
 if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):  # JAX shows the CPU as 8 devices
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
@@ -53,6 +55,9 @@ def torch_is_required() -> bool:
 
 
 def pytest_configure() -> None:
+    # A shell starts what runs in its background with Ctrl-C ignored, and so would be the programs that tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Here as well as in the fixture, so that a test module's own importorskip cannot skip unseen.
     if torch_is_required() and torch_version() is None:
         raise pytest.UsageError("GRADWRIGHT_REQUIRE_TORCH is set, but torch is not installed")
@@ -134,6 +139,10 @@ def settings_now() -> dict[str, Any]:
         "set_default_device": gradwright.get_default_device(),
         "set_grad_enabled": gradwright.is_grad_enabled(),
         "set_detect_anomaly": gradwright.is_anomaly_enabled(),
+        "set_deterministic_debug_mode": gradwright.get_deterministic_debug_mode(),
+        "set_float32_matmul_precision": gradwright.get_float32_matmul_precision(),
+        "set_num_threads": gradwright.get_num_threads(),
+        "set_warn_always": gradwright.is_warn_always_enabled(),
     }
 
 
@@ -146,8 +155,8 @@ def _settings_stay() -> Iterator[None]:
     left = {name: value for name, value in after.items() if value != before[name]}
     if left:  # the tests that come after it are not to fail, too
         vars(OPTIONS).update(before["set_printoptions"])
-        gradwright.set_default_dtype(before["set_default_dtype"])
-        gradwright.set_default_device(before["set_default_device"])
+        for name in before.keys() - {"set_printoptions", "set_detect_anomaly"}:
+            getattr(gradwright, name)(before[name])
     assert not left, f"the test left these settings behind it: {left}"
 
 

@@ -74,14 +74,41 @@ if what == "bad":
 """It trains, saves, and then does what its argument names."""
 
 
-def launched(n: int, what: str, file: Path, heartbeat: int = 4) -> Any:
+def launched(n: int, what: str, file: Path, heartbeat: int = 4, text: str = PROGRAM) -> Any:
     """A program as ``n`` processes, each of which has one device."""
     environment = {**os.environ, "XLA_FLAGS": "", "GRADWRIGHT_TIMEOUT": "60"}
     command = [sys.executable, "-m", "gradwright", "launch", "-n", str(n), "--heartbeat", str(heartbeat)]
     program = file.with_name("program.py")
-    program.write_text(PROGRAM)
+    program.write_text(text)
     return subprocess.run([*command, str(program), what, str(file)], capture_output=True, text=True, timeout=150,
                           env=environment)  # fmt: skip
+
+
+ENDING = """
+import sys
+import time
+
+import gradwright as gw
+from gradwright import distributed as gd
+from gradwright.distributed import watch
+
+watch._PERIOD = 1e-5
+gd.init()
+gd.replicate(gw.ones(3), gd.mesh()).sum().item()
+if gd.get_rank() == 1:
+    time.sleep(2.5)
+if sys.argv[1] == "parting":
+    gd.shutdown()
+"""
+"""Its watch looks all the time, and one process comes to its end later than the other goes unheard."""
+
+
+@pytest.mark.parametrize("what", ["parting", "nothing"])
+def test_processes_may_end_at_different_times(what: str, tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    done = launched(2, what, tmp_path / "none", heartbeat=1, text=ENDING)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout + done.stderr == ""
 
 
 def by_one(what: str, file: Path) -> Any:

@@ -125,7 +125,7 @@ def fault(function, argument, number, call, plain):
     return None if not slopes or least - close <= g <= most + close else f"gradient {g}, slopes {slopes}"
 
 
-WITHOUT = re.compile("_|set_|save|load|seed")
+WITHOUT = re.compile("_|set_|use_|save|load|seed")
 ALL = [(home, name) for home, module in HOMES.items() for name in getattr(module, "__all__", dir(module))
        if inspect.isfunction(getattr(module, name)) and not WITHOUT.match(name)]  # fmt: skip
 """Not what sets modes or writes files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import sys
@@ -84,6 +85,7 @@ def init(coordinator: str | None = None, world_size: int | None = None, rank: in
     _Session.rank, _Session.size, _Session.begun = jax.process_index(), jax.process_count(), True
     processes.set_limit(limit)
     watch.begin(_Session.rank, _Session.size, beat, limit)
+    atexit.register(shutdown)
     processes.agree(f"jax {jax.__version__}", "Install the same release everywhere")
 
 
@@ -197,6 +199,7 @@ def barrier() -> None:
 def shutdown() -> None:
     """Part from the other processes, when all are here. At the end of the program that is done anyway."""
     if _Session.size > 1:
-        watch.end()
+        watch.part()
         import_module("jax").distributed.shutdown()
+        watch.end()
     _Session.rank, _Session.size, _Session.begun = 0, 1, False

@@ -14,15 +14,19 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _STATUS = 1
+_PERIOD = 1.0
+"""Seconds between two looks at the others, or fewer."""
 _ENDED, _ALIVE = "gradwright/ended/", "gradwright/alive/"
 _WAITS = ("/jax/", "/jaxlib/", "/gradwright/backends/")
 """Where a process is that waits for others: in files of these."""
 
 
 class _Watch:
-    """Attributes: what is to be told to end the watch, and the hook for exceptions that was there before."""
+    """Attributes: what is set to end the watch, and before that, when the coordinator may end; its thread; the hook for
+    exceptions that was there before."""
 
-    over = threading.Event()
+    over, parting = threading.Event(), threading.Event()
+    thread: Any = None
     before: Any = None
 
 
@@ -34,16 +38,23 @@ def begin(rank: int, size: int, beat: float, limit: float) -> None:
     """
     if size < 2:
         return
-    _Watch.over, _Watch.before = threading.Event(), sys.excepthook
+    _Watch.over, _Watch.parting, _Watch.before = threading.Event(), threading.Event(), sys.excepthook
     sys.excepthook = _ending(rank, size, beat, sys.excepthook)
-    watch = _watching(rank, size, beat, limit, threading.main_thread().ident or 0, _Watch.over)
-    threading.Thread(target=watch, daemon=True, name="gradwright.distributed.watch").start()
+    watch = _watching(rank, size, beat, limit, threading.main_thread().ident or 0, _Watch.over, _Watch.parting)
+    _Watch.thread = threading.Thread(target=watch, daemon=True, name="gradwright.distributed.watch")
+    _Watch.thread.start()
+
+
+def part() -> None:
+    """From now on the coordinator may end: this process waits for the others to have come to their end, too."""
+    _Watch.parting.set()
 
 
 def end() -> None:
-    """End the watch."""
+    """End the watch. A thread that calls JAX while the interpreter ends would abort the process."""
     if _Watch.before is not None:
         _Watch.over.set()
+        _Watch.thread.join(10)
         sys.excepthook, _Watch.before = _Watch.before, None
 
 
@@ -82,10 +93,11 @@ def _leave(text: str) -> None:
     os._exit(_STATUS)
 
 
-def _watching(rank: int, size: int, beat: float, limit: float, thread: int, over: threading.Event) -> Any:
+def _watching(rank: int, size: int, beat: float, limit: float, thread: int, over: threading.Event,
+              parting: threading.Event) -> Any:  # fmt: skip
     """What the thread that watches does."""
     client = _client()
-    own, period = f"process {rank}", min(1.0, beat / 5, limit / 5)
+    own, period = f"process {rank}", min(_PERIOD, beat / 5, limit / 5)
 
     def watch() -> None:
         heard = {f"{_ALIVE}{k}": ("", time.monotonic()) for k in range(size)}
@@ -98,6 +110,8 @@ def _watching(rank: int, size: int, beat: float, limit: float, thread: int, over
                 alive, ended = client.key_value_dir_get(_ALIVE), client.key_value_dir_get(_ENDED)
                 silent = 0
             except (RuntimeError, ValueError) as e:
+                if parting.is_set():
+                    return
                 silent += 1
                 if silent > 1:
                     text = " ".join(str(e).split())[:200]

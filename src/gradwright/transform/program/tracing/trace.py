@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -103,14 +104,21 @@ class Survey(Follows):
             self.written[id(t)] = weakref.ref(t)
 
 
+def _classes(cls: type[Any]) -> Iterator[type[Any]]:
+    """A class of tensors and those derived from it."""
+    yield cls
+    for derived in type.__subclasses__(cls):
+        yield from _classes(derived)
+
+
 def tensors() -> Iterator[tuple[Any, Any]]:
     """All tensors that there are, with their arrays; parameters that wait for their size are none yet."""
-    for t in gc.get_objects():
-        cls = type(t)
-        if issubclass(cls, TensorBase) and cls.array is TensorBase.array:
-            array = getattr(t, "array", None)  # None of one that is being made
-            if array is not None:
-                yield t, array
+    objects = gc.get_objects()  # maybe millions: what looks at each is in C
+    classes = {id(cls) for cls in _classes(TensorBase) if cls.array is TensorBase.array}
+    for t in compress(objects, map(classes.__contains__, map(id, map(type, objects)))):
+        array = getattr(t, "array", None)  # None of one that is being made
+        if array is not None:
+            yield t, array
 
 
 class Before:
