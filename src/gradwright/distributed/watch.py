@@ -22,8 +22,7 @@ _WAITS = ("/jax/", "/jaxlib/", "/gradwright/backends/")
 
 
 class _Watch:
-    """Attributes: what is set to end the watch, and before that, when the coordinator may end; its thread; the hook for
-    exceptions that was there before."""
+    """Attributes: what ends the watch; since when the coordinator may be gone; its thread; the hook that was there."""
 
     over, parting = threading.Event(), threading.Event()
     thread: Any = None
