@@ -38,7 +38,7 @@ demo: .venv/.ready
 	@$(BIN)/gradwright demo
 
 # What compiles looks at every object that there is, several times a step: the 40,000 other tests would be most of them.
-COMPILED := tests/transform/program tests/test_compiled_programs.py tests/test_examples.py tests/distributed
+COMPILED := tests/transform/program tests/distributed $(addprefix tests/test_,compiled_programs.py examples.py oracle_compiled.py)
 
 test: lint
 	@echo "== pytest, of what compiles"

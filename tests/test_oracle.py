@@ -6,25 +6,20 @@
 import subprocess
 import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import gradwright
 from gradwright.op import Rule, table
-from gradwright.transform.program import comparison, plan
 
 pytest.importorskip("torch", reason="the oracle is PyTorch, which is not installed")
 
 from oracle import check, resolve
-from oracle.compiled import fails as fails_compiled
 from oracle.entries import ENTRIES, chosen, group_of, name_of
-from oracle.known import COMPILED, KNOWN
-from oracle.records import COMPILED as COMPILED_CHECKS
+from oracle.known import KNOWN
 from oracle.records import Record
 from oracle.refusals import check_errors
-from oracle.refused import REFUSED
 from oracle.report import DOCS, operators_page
 from oracle.runner import run_entry
 from oracle.transforms import fails
@@ -56,34 +51,6 @@ OPERATIONS = [name for name, e in PRESENT.items() if group_of(e) not in ("module
 def test_transforms_agree(name):
     record = run_entry(PRESENT[name], check.Options(samples=1, transforms=True))
     assert fails(record) == [], record.reasons()
-
-
-@pytest.mark.parametrize("name", sorted(PRESENT)[::8])  # all of them: python -m oracle --compiled
-def test_what_is_compiled_does_what_is_not(name):
-    record = run_entry(PRESENT[name], check.Options(samples=1, backend="plan"))
-    assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()
-    assert bool(record.eager) is (name in COMPILED), record.eager
-
-
-ON_JAX = [name for name in sorted(PRESENT)[::24] if name not in COMPILED and name not in REFUSED["jax"]]
-
-
-@pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed: nothing is run on its devices")
-@pytest.mark.parametrize("name", ON_JAX)  # all of them: python -m oracle --compiled --library jax
-def test_what_is_compiled_over_jax_does_what_is_not(name):
-    record = run_entry(PRESENT[name], check.Options(samples=1, library="jax", backend="auto"))
-    assert not any(record.checks[name].failed for name in COMPILED_CHECKS), record.reasons()
-
-
-def test_finds_what_compiles_to_other_numbers(monkeypatch):
-    monkeypatch.setattr(comparison, "difference", lambda *args, **kwargs: None)
-    make = plan.Plan.__call__
-
-    def wrong(self, arrays):
-        return [out if out is None or out.dtype.kind != "f" else out * 1.001 for out in make(self, arrays)]
-
-    monkeypatch.setattr(plan.Plan, "__call__", wrong)
-    assert fails_compiled(run_entry(entry("sin"), check.Options(samples=1, backend="plan"))) == ["step", "history"]
 
 
 def test_finds_a_wrong_tangent(monkeypatch):
