@@ -138,3 +138,8 @@ def test_whole_numbers_divided_to_what_is_none_are_noticed(code: str, mend: str)
 def test_whole_numbers_divided_to_what_is_none_are_refused(compiler: None) -> None:
     with pytest.raises(ImportError, match=r"root, registered at .*: 1/3 is 0 in C\+\+.*: write 1\.0/3"):
         load_inline("divided", "GRADWRIGHT_ELEMENTWISE(root, pow(x, 1.0/3), (1/3) * pow(x, -2.0/3))")
+
+
+def test_a_second_input_where_there_is_one_is_refused(compiler: None) -> None:
+    with pytest.raises(RuntimeError, match=r"'y'.*was not declared|undeclared identifier 'y'"):
+        load_inline("one", "GRADWRIGHT_ELEMENTWISE(weighed, x * y, y)")

@@ -32,7 +32,7 @@ def test_every_hypothesis_has_a_case():
     assert causes == {
         "clipped", "changed input", "conjugate", "cotangent ignored", "edge", "elsewhere", "empty", "factor",
         "gradient dtype", "kink", "missing factor", "missing sum", "missing term", "noise", "non-determinism",
-        "not a number", "overlap", "precision", "region", "reversed", "second derivative", "shifted", "sign",
+        "not a number", "overlap", "part", "precision", "region", "reversed", "second derivative", "shifted", "sign",
         "stale state", "surrogate", "swapped", "transpose", "zero",
     }  # fmt: skip
 

@@ -175,6 +175,27 @@ case(
 case("sign: cos", function(lambda x: x.cos(), lambda g, x: g * x.sin()), (t(4),), "sign")
 case("sign: a reversed gradient", function(lambda x: x * 1, lambda g, x: -g), (t(4),), "sign")
 
+# ---- parts of several outputs ----------------------------------------------------------------------------
+
+for name, (forward, backward, cause, says) in {
+    "a sign": (lambda x: (x.cos(), x.sin()), lambda g, h, x: g * x.sin() + h * x.cos(),
+               "part", "the part of `out[0]` in the gradient of `x` has the wrong sign"),
+    "a sign, in float32": (lambda x: (x.cos().float(), x.sin()), lambda g, h, x: g * x.sin() + h * x.cos(),
+                           "part", "the part of `out[0]` in the gradient of `x` has the wrong sign"),
+    "a factor": (lambda x: (x.sin(), x.exp() * 3.0), lambda g, h, x: g * x.cos() + h * x.exp(),
+                 "part", "the part of `out[1]` in the gradient of `x` is 0.333333 times what it should be"),
+    "both": (lambda x: (x.cos(), x**2), lambda g, h, x: g * x.sin() + h * x,
+             "part", "wrong sign, and the part of `out[1]` in the gradient of `x` is 0.5 times what it should be"),
+    "the same in both": (lambda x: (x.cos(), x.sin()), lambda g, h, x: 2 * (-g * x.sin() + h * x.cos()),
+                         "factor", "the gradient of `x` is 2 times"),
+    "exchanged": (lambda x: (x.cos(), x.sin()), lambda h, g, x: -g * x.sin() + h * x.cos(),
+                  "swapped", "the grad_outputs of `out[0]` and `out[1]` are swapped"),
+    "of another shape": (lambda x: (x.sum(), x.sin()), lambda g, h, x: 7 * g.expand(x.shape) + h * x.cos(),
+                         "part", "the part of `out[0]` in the gradient of `x` is 7 times"),
+}.items():  # fmt: skip
+    case(f"part: {name}", function(forward, backward), (t(4),), cause, says)
+
+
 # ---- factors and terms that vary ---------------------------------------------------------------------------
 
 
@@ -233,6 +254,20 @@ case(
     (t(5),),
     "missing term",
     "lacks the term grad_output * exp(`x`)",
+)
+case(
+    "missing term: the sign of a product",
+    function(lambda x: x * x.cos(), lambda g, x: g * (x.cos() + x * x.sin())),
+    (t(5),),
+    "missing term",
+    "has 2 * grad_output * `x` * sin(`x`) too much",
+)
+case(
+    "missing term: a factor of a product",
+    function(lambda x: x * (-x * x).exp(), lambda g, x: g * (-x * x).exp() * (1 - x * x)),
+    (t(5),),
+    "missing term",
+    "has grad_output * `x` * `out` too much",
 )
 case(
     "missing term: a square",

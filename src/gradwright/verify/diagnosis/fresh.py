@@ -21,8 +21,8 @@ _CLOSE = 1e-3
 """How far a constant may be another one on fresh inputs, as a part of it."""
 _NUMBER = re.compile(r"(?<![\w`\[])-?\d[\d.]*(e-?\d+)?")
 FITTED: dict[str, Callable[..., Hypothesis | None]] = {
-    "sign": scaling.sign, "factor": scaling.factor, "missing factor": scaling.missing_factor,
-    "missing term": scaling.missing_term, "region": absence.region,
+    "sign": scaling.sign, "factor": scaling.factor, "part": scaling.part, "region": absence.region,
+    "missing factor": scaling.missing_factor, "missing term": scaling.missing_term,
 }  # fmt: skip
 """What is held, by the name of what it finds."""
 

@@ -38,6 +38,8 @@ TABLE: tuple[Fit, ...] = (
     layout.swapped,
     layout.conjugate,
     scaling.factor,
+    scaling.part,
+    layout.exchanged,
     layout.transpose,
     layout.flipped,
     absence.region,

@@ -42,6 +42,25 @@ def swapped(r: Residual, c: Context) -> Hypothesis | None:
     return None
 
 
+def exchanged(r: Residual, c: Context) -> Hypothesis | None:
+    """The grad_outputs of two outputs are taken for each other."""
+    for a, b in itertools.combinations(r.outputs, 2):
+        if a.axes != b.axes or not r.wrong[:, a.slice].any():
+            continue
+        guess = np.array(r.numeric)
+        guess[:, a.slice], guess[:, b.slice] = r.numeric[:, b.slice], r.numeric[:, a.slice]
+        evidence = r.explained(guess)
+        if evidence >= ENOUGH:
+            return Hypothesis(
+                "swapped",
+                f"in the gradient of `{r.name}` the grad_outputs of `{a.name}` and `{b.name}` are swapped",
+                evidence,
+                "take the grad_outputs in the order of what forward returns",
+                r.name,
+            )
+    return None
+
+
 def transpose(r: Residual, c: Context) -> Hypothesis | None:
     """The gradient, the cotangent, or a matrix between them is transposed."""
     for out, said, known in _single(r):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ CHOSEN = 0.9999
 """What it must explain if it is one of very many."""
 NEARLY = 1e-2
 """Errors smaller than this part of the largest entry are small ones."""
+_NONE, _ONE = 1e-12, 1e-6
+"""How near to 0 or 1 a factor is that."""
 _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("`{}`", lambda t: t),
     ("`{}` ** 2", lambda t: t * t),
@@ -50,32 +53,73 @@ def sign(r: Residual, c: Context) -> Hypothesis | None:
 
 def factor(r: Residual, c: Context) -> Hypothesis | None:
     """The gradient is a constant times what it should be."""
-    numeric = r.numeric[r.sound]
-    size = float(numeric @ numeric)
-    if not size:
+    k = _times(r.numeric[r.sound], r.analytic[r.sound])
+    if k is None:
         return None
-    k = float(numeric @ r.analytic[r.sound]) / size
     evidence = r.explained(k * r.numeric, abs(k))
-    if evidence < ENOUGH or abs(k) < 1e-12 or abs(k + 1) < 1e-6:
+    if evidence < ENOUGH or abs(k) < _NONE or abs(k + 1) < _ONE:
         return None
-    rough = float(np.linalg.norm(r.allowed[r.sound])) / size**0.5 + 1e-7
-    found = c.named(k, rough)
-    name, divisor, is_size = found or ("", False, False)
+    sentence, mend, named = _told(k, f"the gradient of `{r.name}`", r.sound, r, c)
+    return Hypothesis("factor", sentence, evidence, f"{mend}; {MEANT}" if k < 0 else mend, r.name, None if named else k)
+
+
+def part(r: Residual, c: Context) -> Hypothesis | None:
+    """What some of several outputs give to the gradient is a constant times what it should be."""
+    guess, said, most = np.array(r.numeric), [], 1.0
+    for out, analytic, numeric in r.blocks():
+        sound = r.sound[:, out.slice]
+        if not r.wrong[:, out.slice].any():
+            continue
+        k = _times(numeric[sound], analytic[sound])
+        if k is None or abs(k) < _NONE:
+            return None
+        guess[:, out.slice] *= k
+        most = max(most, abs(k))
+        said.append((k, out, sound))
+    if len(r.outputs) < 2 or not said or r.explained(guess, most) < ENOUGH:
+        return None
+    if len(said) == len(r.outputs) and np.ptp([k for k, *_ in said]) < _ONE * most:
+        return None  # all by the same: `factor` tells it
+    sentences, mends, unnamed = [], [], []
+    for k, out, sound in said:
+        where = np.zeros_like(r.sound)
+        where[:, out.slice] = sound
+        sentence, mend, named = _told(k, f"the part of `{out.name}` in the gradient of `{r.name}`", where, r, c)
+        sentences.append(sentence)
+        mends.append(mend)
+        unnamed += [] if named else [k]
+    mend = "; ".join(mends)
+    return Hypothesis("part", ", and ".join(sentences), r.explained(guess, most),
+                      f"{mend}; {MEANT}" if any(k < 0 for k, *_ in said) else mend, r.name,
+                      float(np.prod(unnamed)) if unnamed else None)  # fmt: skip
+
+
+def _times(numeric: Any, analytic: Any) -> float | None:
+    """By what the one is multiplied to come nearest to the other; None if it is 0."""
+    size = float(numeric @ numeric)
+    return float(numeric @ analytic) / size if size else None
+
+
+def _told(k: float, what: str, where: Any, r: Residual, c: Context) -> tuple[str, str, bool]:
+    """That ``what`` is k times what it should be; what to do about it; whether k is a number that has a name."""
+    rough = float(np.linalg.norm(r.allowed[where]) / np.linalg.norm(r.numeric[where])) + 1e-7
+    if abs(k + 1) < max(_ONE, rough):
+        return f"{what} has the wrong sign", f"negate {what} in backward", True
+    name, divisor, is_size = c.named(k, rough) or ("", False, False)
     times, _ = apart(k, 1.0)
-    equal = f"; {times} = {'-' if k < 0 else ''}{name}" if name else ""
-    sentence = f"the gradient of `{r.name}` is {times} times what it should be{equal}"
+    sign = "-" if k < 0 else ""
+    sentence = f"{what} is {times} times what it should be{f'; {times} = {sign}{name}' if name else ''}"
     if divisor and is_size:
         sentence += ": a mean where a sum belongs"
     elif is_size:
         sentence += ": a sum where a mean belongs"
-    sign = "-" if k < 0 else ""
     if name and divisor:
-        mend = f"multiply the gradient of `{r.name}` in backward by {sign}{name.removeprefix('1 / ')}"
+        mend = f"multiply {what} in backward by {sign}{name.removeprefix('1 / ')}"
     elif name:
-        mend = f"divide the gradient of `{r.name}` in backward by {sign}{name}: it is multiplied by that once too often"
+        mend = f"divide {what} in backward by {sign}{name}: it is multiplied by that once too often"
     else:
-        mend = f"multiply the gradient of `{r.name}` in backward by {apart(1 / k, 1.0)[0]}"
-    return Hypothesis("factor", sentence, evidence, f"{mend}; {MEANT}" if k < 0 else mend, r.name, None if name else k)
+        mend = f"multiply {what} in backward by {apart(1 / k, 1.0)[0]}"
+    return sentence, mend, bool(name)
 
 
 def missing_factor(r: Residual, c: Context) -> Hypothesis | None:
@@ -165,14 +209,8 @@ def _terms(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:
         *[(f"`{n}` ** 2", t * t) for n, t in c.tensors],
     ]
     if same and rows > 2:
-        for text, function, t in [
-            ("", abs, np.ones(())),
-            *((f.format(n), g, t) for f, g in _FORMS for n, t in c.tensors),
-        ]:
-            with np.errstate(all="ignore"):
-                values = _rows(r, function(t))
-            if values is not None:
-                yield f"grad_output * {text}" if text else "grad_output", np.diag(values[:, 0])
+        for text, entries in _diagonals(r, c):
+            yield f"grad_output * {text}" if text else "grad_output", np.diag(entries)
     for text, t in tensors:
         values = _rows(r, t)
         for other, u in tensors if values is not None else ():
@@ -182,3 +220,26 @@ def _terms(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:
                 if columns == 1:
                     inner = f"grad_output * {other}" if other else "grad_output"
                 yield f"{inner} * {text}" if text else inner, values * across
+
+
+def _diagonals(r: Residual, c: Context) -> Iterator[tuple[str, Any]]:
+    """What grad_output may be multiplied by entry by entry: tensors at hand, functions of them, and products of two.
+
+    Of products only those that lie along the error: they are many.
+    """
+    yield "", np.ones(len(r.error))
+    factors = []
+    for form, function in _FORMS:
+        for name, t in c.tensors:
+            with np.errstate(all="ignore"):
+                values = _rows(r, function(t))
+            if values is not None:
+                factors.append((form.format(name), values[:, 0]))
+    yield from factors
+    error = np.diag(r.error)
+    whole = float(error @ error)
+    for (one, a), (other, b) in itertools.combinations(factors, 2):
+        entries = a * b
+        along = float(error @ entries) ** 2
+        if along >= CHOSEN * whole * float(entries @ entries):
+            yield f"{one} * {other}", entries

@@ -168,12 +168,13 @@ constexpr Definition elementwise(const char *name, const char *arguments, const 
 }  // namespace detail
 }  // namespace gradwright
 
-#define GRADWRIGHT_ELEMENTWISE(name, ...) GRADWRIGHT_ELEMENTS(name, 1, "x", __VA_ARGS__)
-#define GRADWRIGHT_ELEMENTWISE_BINARY(name, ...) GRADWRIGHT_ELEMENTS(name, 2, "x, y", __VA_ARGS__)
-#define GRADWRIGHT_ELEMENTS(name, n, arguments, ...)                                                                   \
+// Of one input the second parameter has no name, so that a y in an expression is an error, not a second x.
+#define GRADWRIGHT_ELEMENTWISE(name, ...) GRADWRIGHT_ELEMENTS(name, 1, "x", , __VA_ARGS__)
+#define GRADWRIGHT_ELEMENTWISE_BINARY(name, ...) GRADWRIGHT_ELEMENTS(name, 2, "x, y", y, __VA_ARGS__)
+#define GRADWRIGHT_ELEMENTS(name, n, arguments, second, ...)                                                           \
     struct gradwright_elements_##name {                                                                                \
         static constexpr int inputs = n;                                                                               \
-        template <class R> static auto all([[maybe_unused]] R x, [[maybe_unused]] R y) {                               \
+        template <class R> static auto all([[maybe_unused]] R x, [[maybe_unused]] R second) {                          \
             return ::gradwright::detail::values<R>(__VA_ARGS__);                                                       \
         }                                                                                                              \
     };                                                                                                                 \
