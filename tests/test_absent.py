@@ -57,3 +57,7 @@ def test_a_class_derived_from_it_can_be_defined_and_has_no_instances(rpc):
 def test_without_a_mend():
     with pytest.raises(AttributeError, match=r"^gradwright has no torch\.x yet$"):
         Absent("torch.x")()
+
+
+def test_whether_it_is_available_has_an_answer(rpc):
+    assert rpc.is_available() is False

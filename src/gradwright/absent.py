@@ -6,12 +6,17 @@ from types import ModuleType
 from typing import Any, NoReturn, Union
 
 
+def _no(*_: Any, **__: Any) -> bool:
+    return False
+
+
 class Absent(ModuleType):
     """A module, class or function of PyTorch's that gradwright does not have.
 
     A program may import it, pass it on, name it in annotations, in ``isinstance`` (nothing is an instance of it) and
     derive classes from it. What would need it to be there raises AttributeError with its name: to call it, to make an
     instance of a class derived from it, to set what belongs to it, to ask whether it is true or what it holds.
+    Its ``is_available()`` is False.
 
         >>> rpc = Absent("torch.distributed.rpc", "one process computes here")
         >>> isinstance(1, rpc.RRef)
@@ -37,6 +42,8 @@ class Absent(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("__", "pytest")):
             raise AttributeError(f"gradwright has no {self.__name__}.{name}", name=name)
+        if name == "is_available":  # a question that has an answer
+            return _no
         return Absent(f"{self.__name__}.{name}", vars(self)["_mend"])
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -152,3 +152,17 @@ def test_wrong_names():
 def test_the_names_are_pytorchs(torch):
     names = [name for name in library.__all__ if name != "CustomOpDef"]
     assert [name for name in names if not hasattr(torch.library, name)] == []
+
+
+def test_operations_of_triton_kernels(torch):
+    for t, module, name in ((gw, library, "groups::mine"), (torch, torch.library, "groups::theirs")):
+
+        @module.triton_op(name, mutates_args=())
+        def double(x: t.Tensor) -> t.Tensor:
+            return x * 2
+
+        double.register_autograd(lambda ctx, g: g * 3)  # not 2, to be told apart
+        x = t.ones(2, requires_grad=True)
+        double(x).sum().backward()
+        assert x.grad.tolist() == [3.0, 3.0]
+    assert library.wrap_triton(len) is len

@@ -119,3 +119,18 @@ def test_without_a_derivative_backward_says_so():
     y = library.known["bare::op"](gw.ones(2, requires_grad=True))
     with pytest.raises(RuntimeError, match="no autograd formula was registered"):
         y.sum().backward()
+
+
+def test_what_does_a_custom_op_may_be_said_of_the_library_too(torch):
+    theirs = torch.library
+    for t, lib, custom, name in ((gw, schemas, library, "here"), (torch, theirs, theirs, "there")):
+
+        @custom.custom_op(f"{name}::plus", mutates_args=())
+        def plus(x: t.Tensor) -> t.Tensor:
+            return x + 1
+
+        made = lib.Library(name, "FRAGMENT")
+        made.impl("plus", lambda x: x * 5, "AutogradCPU")
+        x = t.ones(2, requires_grad=True)
+        plus(x).sum().backward()
+        assert x.grad.tolist() == [5.0, 5.0]

@@ -52,3 +52,17 @@ def test_copies_of_complex_views(torch):
     mine.zero_()
     assert given.tolist() == z.tolist()
     assert seldom.view_as_complex_copy(gw.view_as_real(given)).tolist() == z.tolist()
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    (0.0, "^Expected Tensor with single nonzero value, but got zero"),
+    ([True, False], "^Boolean value of Tensor with more"),
+    ([], "^Boolean value of Tensor with no values"),
+])  # fmt: skip
+def test_assertions_of_tensors(torch, value, words):
+    for t, assert_async in ((gw, seldom._assert_async), (torch, torch._assert_async)):
+        assert assert_async(t.tensor(True), "message") is None
+        with pytest.raises(RuntimeError, match=words):
+            assert_async(t.tensor(value))
+        with pytest.raises(RuntimeError, match="message"):
+            assert_async(t.tensor(False), "message")

@@ -249,3 +249,24 @@ def test_module_dict_errors(lib):
     for missing in (lambda: m["a"], lambda: m.pop("a"), lambda: m.__delitem__("a")):
         with pytest.raises(KeyError, match="a"):
             missing()
+
+
+def test_subclasses_are_extended_by_what_is_given_alone(lib):
+    class Counted(lib.nn.ModuleDict):
+        def __init__(self, modules=None):
+            super().__init__()
+            self.count = 0
+            self.update(modules or {})
+
+        def update(self, modules):
+            self.count += len(modules)
+            super().update(modules)
+
+    class Listed(lib.nn.ModuleList):
+        def extend(self, modules):
+            raise ValueError("extended")
+
+    assert Counted({"a": lib.nn.ReLU()}).count == 1
+    assert len(Listed()) == len(lib.nn.ModuleList(None)) == len(lib.nn.ModuleDict(None)) == 0
+    with pytest.raises(ValueError, match="extended"):
+        Listed([lib.nn.ReLU()])

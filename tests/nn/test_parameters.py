@@ -131,3 +131,13 @@ def test_a_name_that_is_not_there(named):
         named["x"]
     with pytest.raises(RuntimeError, match="ParameterDict should not be called"):
         named(1)
+
+
+def test_subclasses_are_extended_by_what_is_given_alone(lib):
+    class Named(lib.nn.ParameterDict):
+        def update(self, parameters):
+            raise ValueError("updated")
+
+    assert len(Named()) == len(lib.nn.ParameterDict(None)) == len(lib.nn.ParameterList(None)) == 0
+    with pytest.raises(ValueError, match="updated"):
+        Named({"a": lib.ones(1)})

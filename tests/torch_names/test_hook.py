@@ -177,7 +177,7 @@ def test_what_is_in_no_torch_says_so_at_once(name):
 
 
 @pytest.mark.parametrize("name", [
-    "torch.fbgemm_linear_quantize_weight", "torch.cuda.nvtx", "torch.sparse.solve", "torch.onnx.export",
+    "torch.fbgemm_linear_quantize_weight", "torch.cuda.tunable", "torch.sparse.solve", "torch.onnx.export",
     "torch.ao.quantization", "torch.distributed.rpc", "torch._C._nn",
 ])
 @pytest.mark.usefixtures("hook")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from gradwright.absent import Absent
@@ -21,9 +22,15 @@ from gradwright.function.function import Function
 from gradwright.tensor import Tensor
 
 __all__ = ["CustomOpDef", "custom_op", "opcheck", "register_autograd", "register_fake", "register_kernel",
-           "register_vmap"]  # fmt: skip
+           "register_vmap", "triton_op", "wrap_triton"]  # fmt: skip
 
 known: dict[str, CustomOpDef] = {}
+
+_HERE = {"", "CPU", "CompositeExplicitAutograd"}
+_WHOLE = {"Autograd", "AutogradCPU", "CompositeImplicitAutograd"}
+_NEVER = {"Meta", "CUDA", "AutogradCUDA", "MPS", "XPU", "HPU", "PrivateUse1", "AutogradXPU", "AutogradMPS"}
+
+below_autograd: ContextVar[bool] = ContextVar("whether functions for Autograd are passed over", default=False)
 
 
 class CustomOpDef:
@@ -38,10 +45,13 @@ class CustomOpDef:
         self._qualname, self._fn, self._mutates = name, fn, mutates_args
         self._signature = inspect.signature(fn)
         self._function: Any = _function(self, None, None)
+        self._whole: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        if self._whole is not None and not below_autograd.get():
+            return self._whole(*bound.args, **bound.kwargs)
         written = bound.arguments if self._mutates == "unknown" else self._mutates
         if written:
             if is_grad_enabled() and any(_requires_grad(v) for v in bound.arguments.values()):
@@ -70,6 +80,16 @@ class CustomOpDef:
             return function
 
         return register if fn is None else register(fn)
+
+    def do(self, fn: Callable[..., Any], key: str) -> None:
+        """Let ``fn`` do it: on the CPU, or, for "Autograd", instead of that and with the history that it makes."""
+        if key in _WHOLE:
+            self._whole = fn
+        elif key in _HERE:
+            self._fn = fn
+        elif key not in _NEVER:
+            expected = ", ".join(sorted(_WHOLE | _HERE - {""}))
+            raise ValueError(f"{self._qualname}: expected a dispatch key among {expected}, but got {key!r}")
 
     @property
     def default(self) -> CustomOpDef:
@@ -116,6 +136,16 @@ def _function(op: CustomOpDef, backward: Any, setup: Any) -> Any:
 
     Run.__name__ = Run.__qualname__ = op._qualname.rpartition("::")[2]
     return Run
+
+
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> Any:
+    """`custom_op`: PyTorch looks besides for kernels in Triton, of which nothing is compiled here."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    """The kernel as it is."""
+    return triton_kernel
 
 
 def custom_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], device_types: Any = None,

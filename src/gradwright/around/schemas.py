@@ -7,18 +7,11 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
-from gradwright.around.library import CustomOpDef, known
+from gradwright.around.library import CustomOpDef, below_autograd, known
 
 __all__ = ["Library", "define", "impl"]
-
-_HERE = {"", "CPU", "CompositeExplicitAutograd"}
-_WHOLE = {"Autograd", "AutogradCPU", "CompositeImplicitAutograd"}
-_NEVER = {"Meta", "CUDA", "AutogradCUDA", "MPS", "XPU", "HPU", "PrivateUse1", "AutogradXPU", "AutogradMPS"}
-
-below_autograd: ContextVar[bool] = ContextVar("whether functions for Autograd are passed over", default=False)
 
 
 @contextmanager
@@ -43,24 +36,6 @@ class Declared(CustomOpDef):
         absent.__name__, absent.__doc__ = name.rpartition("::")[2], f"{name}{schema}"
         absent.__signature__ = signature  # type: ignore[attr-defined]
         super().__init__(name, absent, written)
-        self._whole: Callable[..., Any] | None = None
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._whole is None or below_autograd.get():
-            return super().__call__(*args, **kwargs)
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return self._whole(*bound.args, **bound.kwargs)
-
-    def do(self, fn: Callable[..., Any], key: str) -> None:
-        """Let ``fn`` do it: on the CPU, or, for "Autograd", instead of that and with the history that it makes."""
-        if key in _WHOLE:
-            self._whole = fn
-        elif key in _HERE:
-            self._fn = fn
-        elif key not in _NEVER:
-            expected = ", ".join(sorted(_WHOLE | _HERE - {""}))
-            raise ValueError(f"{self._qualname}: expected a dispatch key among {expected}, but got {key!r}")
 
 
 def parsed(name: str, schema: str) -> tuple[inspect.Signature, tuple[str, ...]]:
@@ -121,9 +96,9 @@ class Library:
         _declared(f"{self.ns}::{name}").do(fn, key)
 
 
-def _declared(name: str) -> Declared:
+def _declared(name: str) -> CustomOpDef:
     found = known.get(name)
-    if not isinstance(found, Declared):
+    if found is None:
         raise ValueError(f"impl(): no operation {name!r} was declared: define() does it")
     return found
 

@@ -8,10 +8,16 @@ from gradwright import linalg
 from gradwright.face.complex import view_as_complex, view_as_real
 from gradwright.face.join import copied
 
-__all__ = ["lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy"]
+__all__ = ["_assert_async", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy"]
 
 view_as_complex_copy = copied(view_as_complex, "view_as_complex_copy")
 view_as_real_copy = copied(view_as_real, "view_as_real_copy")
+
+
+def _assert_async(input: Any, assert_msg: str = "") -> None:
+    """RuntimeError, at once, with this message if the one number of a tensor is 0, or if it has not one number."""
+    if not bool(input):
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
 
 def native_norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:

@@ -182,9 +182,10 @@ class ModuleList(_Listed):
     )
     """
 
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        if modules is not None:  # a subclass may extend by what it makes later alone
+            self.extend(modules)
 
     def _part(self, items: list[tuple[str, Any]]) -> Self:
         return type(self)([module for _, module in items])
@@ -215,9 +216,10 @@ class ModuleDict(Module):
     )
     """
 
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()) -> None:
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
-        self.update(modules or ())
+        if modules is not None:  # the update() of a subclass may need what it makes later
+            self.update(modules)
 
     def __getitem__(self, name: str) -> Any:
         return self._modules[name]

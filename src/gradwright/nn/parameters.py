@@ -56,7 +56,8 @@ class ParameterList(_Holder):
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
-        self.extend(() if values is None else values)
+        if values is not None:
+            self.extend(values)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -115,7 +116,8 @@ class ParameterDict(_Holder):
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._names: dict[str, None] = {}
-        self.update(() if parameters is None else parameters)
+        if parameters is not None:
+            self.update(parameters)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:

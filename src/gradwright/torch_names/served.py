@@ -19,7 +19,7 @@ SHARED = frozenset({
     "torch.distributions.transforms", "torch.distributions.kl", "torch.distributions.constraint_registry",
     "torch.fft", "torch.func", "torch.linalg", "torch.masked", "torch.random", "torch.signal", "torch.signal.windows",
     "torch.sparse", "torch.special",
-    "torch.nn", "torch.nn.attention", "torch.nn.common_types", "torch.nn.functional", "torch.nn.grad", "torch.nn.init",
+    "torch.nn", "torch.nn.common_types", "torch.nn.functional", "torch.nn.grad", "torch.nn.init",
     "torch.nn.parallel", "torch.nn.parameter",
     "torch.nn.utils", "torch.nn.utils.clip_grad", "torch.nn.utils.convert_parameters", "torch.nn.utils.fusion",
     "torch.nn.utils.parametrizations", "torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.rnn",
@@ -52,7 +52,9 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
 )} | {
     "torch.nn.utils.stateless": "gradwright.nn.stateless",
     "torch.nn.modules": "gradwright.nn", "torch.nn.modules.utils": "gradwright.nn.modules.utils",
-    "torch._C": "gradwright.around.inside",
+    "torch._C": "gradwright.around.inside", "torch.cuda.nvtx": "gradwright.around.nvtx",
+    "torch._functorch": "gradwright.func", "torch._functorch.deprecated": "gradwright.func",
+    "torch.utils._foreach_utils": "gradwright.around.groups", "torch.nn.attention": "gradwright.around.attention",
     "torch.autograd.profiler": "gradwright.around.profiles",
     "torch._dynamo": "gradwright.around.compiler", "torch._tensor": "gradwright",
     "torch.amp.autocast_mode": "gradwright.around.amp", "torch.amp.grad_scaler": "gradwright.around.amp",
@@ -105,7 +107,7 @@ MORE = {
             "embedding_bag", "embedding_renorm_", "gru", "lstm", "rnn_relu", "rnn_tanh",
         )},
         **{name: f"gradwright.around.seldom:{name}" for name in (
-            "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
+            "_assert_async", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
         )},
         **{name: f"gradwright.around.storages:{name}" for name in (
             "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage", "FloatStorage", "IntStorage", "LongStorage",
@@ -121,6 +123,9 @@ MORE = {
     "torch.fft": {"Tensor": "gradwright.tensor:Tensor"},
     "torch.func": {"rearrange": "gradwright.around.rearrange:rearrange"},
     "torch._C": {"_AutoDispatchBelowAutograd": "gradwright.around.schemas:AutoDispatchBelowAutograd"},
+    "torch.serialization": {name: f"gradwright.around.safe_globals:{name}" for name in (
+        "add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals",
+    )},
     "torch.library": {name: f"gradwright.around.schemas:{name}" for name in ("Library", "define", "impl")},
     "torch.nn": {"factory_kwargs": "gradwright.nn.modules.utils:factory_kwargs"},
     "torch.nn.functional": {
@@ -167,6 +172,8 @@ VERSION = f"2.13.0+gradwright.{gradwright.__version__}"
 SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
     "torch._dynamo.config": {"automatic_dynamic_shapes": True, "cache_size_limit": 8, "recompile_limit": 8,
                              "suppress_errors": False, "verbose": False},  # any may be set, without effect
+    "torch.fx.experimental": {}, "torch.fx.experimental.proxy_tensor": {"get_proxy_mode": flags.nothing},
+    "torch._subclasses": {}, "torch._subclasses.fake_tensor": {"is_fake": flags.no},
     "torch.utils.dlpack": {"from_dlpack": gradwright.from_dlpack},
     "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
     "torch.version": {"__version__": VERSION, "cuda": None, "hip": None, "debug": False, "git_version": "Unknown"},
