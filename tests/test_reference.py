@@ -6,6 +6,7 @@ import doctest
 import importlib.util
 import inspect
 import operator
+import re
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -34,7 +35,16 @@ def test_functions_have_examples() -> None:
 
 
 def test_a_text_is_joined_once() -> None:
-    assert [name for name in NAMES if getattr(gw, name).__doc__.count(">>> import gradwright as gw") > 1] == []
+    found = {name: getattr(gw, name) for name in NAMES}
+    found |= {f"Tensor.{name}": getattr(gw.Tensor, name) for name in dir(gw.Tensor)}
+    assert [name for name, f in found.items() if (f.__doc__ or "").count(">>> import gradwright as gw") > 1] == []
+
+
+def test_a_docstring_begins_all_its_parts_at_the_margin() -> None:
+    headers = re.compile(r"^ +(>>> |(Args|Attributes|Raises|Returns|Shape)\b)", re.MULTILINE)
+    methods = [f"Tensor.{name}" for name in dir(gw.Tensor)]
+    about = {name: inspect.getdoc(operator.attrgetter(name)(gw)) or "" for name in (*NAMES, *methods)}
+    assert [name for name, text in about.items() if headers.search(text)] == []
 
 
 def run(name: str, said: list[str]) -> None:

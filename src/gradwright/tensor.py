@@ -41,7 +41,7 @@ from gradwright.reading import overwrite
 from gradwright.reading.torch import destination, to_dtype
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, MemoryFormat, Number, TensorLike
+    from gradwright._typing import Binary, DeviceLike, DType, MemoryFormat, Number, TensorLike
 
 
 def _maker(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -117,7 +117,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         return self.array.ndim
 
     def numel(self) -> int:
-        """How many elements it has.
+        """How many elements it has; `nelement` is the same.
 
         >>> import gradwright as gw
         >>> gw.ones(2, 3).numel()
@@ -357,8 +357,8 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     __matmul__ = m.matmul
     __neg__ = e.neg
     __abs__ = e.abs
-    __eq__ = operator(piecewise.equal)  # type: ignore[assignment]
-    __ne__ = operator(piecewise.not_equal)  # type: ignore[assignment]
+    __eq__: Binary = operator(piecewise.equal)  # type: ignore[assignment]
+    __ne__: Binary = operator(piecewise.not_equal)  # type: ignore[assignment]
     __lt__ = operator(piecewise.less)
     __le__ = operator(piecewise.less_equal)
     __gt__ = operator(piecewise.greater)

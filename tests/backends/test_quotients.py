@@ -21,6 +21,19 @@ def test_many_floats_come_out_as_few(name: str, dtype: type) -> None:
             np.testing.assert_array_equal(getattr(q, name)(a, b), getattr(np, name)(a, b))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("times", [1, 5])
+def test_a_remainder_of_nothing_has_the_sign_of_the_dividend(dtype: type, times: int) -> None:
+    x = np.tile(np.array([6.0, -6.0, 0.0, -0.0, -7.0], dtype), 20 * times)
+    for y in (3.0, -3.0):
+        for left in (q.fmod(x, np.full_like(x, y)), q.remainder(x, np.full_like(x, y))):
+            zero = left == 0
+            assert zero.sum() == 80 * times
+            np.testing.assert_array_equal(np.signbit(left)[zero], np.signbit(x)[zero])
+    assert np.signbit(q.remainder(dtype(-4), dtype(2)))
+    assert not np.signbit(q.remainder(dtype(4), dtype(-2)))
+
+
 def test_an_infinite_divisor() -> None:
     x = np.full(1000, -1.0)
     assert np.all(q.remainder(x, np.array(np.inf)) == np.inf)

@@ -11,7 +11,7 @@ import gradwright as gw
 from gradwright.engine.apply import apply
 from gradwright.engine.base import wrap
 from gradwright.engine.general import general
-from gradwright.op import table
+from gradwright.op import op, table
 from gradwright.ops import arithmetic, elementary, shape
 from gradwright.testing import draw
 
@@ -81,8 +81,24 @@ def test_a_failed_formula_says_what_it_was_given() -> None:
         general(shape.reshape, (gw.ones(2),), {"shape": (5,)})
     with pytest.raises(IndexError, match=r"^x\[1:, tensor\]: index 5 is out of bounds for axis 1 with size 3"):
         gw.ones(3, 3)[1:, gw.tensor([5])]
+    with pytest.raises(IndexError, match=r"^x\[5\]: index 5 is out of bounds"):
+        gw.ones(3)[5]
     with pytest.raises(TypeError, match=r"exp\(\): expected a Tensor, but got str"):
         general(elementary.exp, ("x",), {})
+
+
+def test_the_error_of_a_failed_formula_stands_alone_unless_the_formula_is_the_users() -> None:
+    @op(kind="elementwise")
+    def refuses(xp, x):
+        raise ValueError("not today")
+
+    with pytest.raises(RuntimeError) as own:
+        gw.ones(2) + gw.ones(7)
+    assert own.value.__suppress_context__
+    assert own.value.__cause__ is None
+    with pytest.raises(RuntimeError, match="not today") as users:
+        refuses(gw.ones(2))
+    assert isinstance(users.value.__cause__, ValueError)
 
 
 def test_numpy_told_to_raise_raises_in_the_users_own_code_alone() -> None:

@@ -35,8 +35,9 @@ def attach(scope: Mapping[str, Any], *families: str) -> None:
         about = getattr(function, "__doc__", None)
         if about is None:  # another module's, or python -OO
             continue
-        if about.endswith("\n    "):  # of several lines, before Python 3.13 with the spaces that begin them
-            about = about.replace("\n    ", "\n")
+        margin = about.rpartition("\n")[2]
+        if margin.isspace():  # of several lines, before Python 3.13 with the spaces that begin them
+            about = about.replace(f"\n{margin}", "\n")
         facts, _, example = text.partition(">>> ")
         facts = f"{facts}\n" if facts else ""
         form = f"In place: `Tensor.{name}_`.\n\n" if f"{name}_" in written else ""

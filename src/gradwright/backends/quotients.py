@@ -9,7 +9,8 @@ import numpy as np
 from gradwright.backends.select import where
 
 _SMALL, _EXACT = 256, 2.0**29
-_ZERO = {c: np.zeros((), c) for c in "fd"}
+_NOTHING = {c: np.full((), -0.0, c) for c in "fd"}
+"""What leaves all that it is added to as it is, zeros of both signs too."""
 
 
 def fmod(x: Any, y: Any) -> Any:
@@ -31,17 +32,18 @@ def _left(x: Any, y: Any) -> Any:
             times *= b
             a = a - times
             if np.isfinite(a).all():
-                return a.astype(np.float32)
+                return np.copysign(a.astype(np.float32), x)  # a 0 too
     return np.fmod(x, y)
 
 
 def remainder(x: Any, y: Any) -> Any:
-    """`fmod` moved on by y where its sign is not that of y."""
+    """`fmod` moved on by y where its sign is not that of y; a 0 has the sign of x, as PyTorch's."""
     _check(x, y)
     if not _many_floats(x):
-        return np.remainder(x, y)
+        left = np.remainder(x, y)
+        return left if x.dtype.kind != "f" or left.all() else np.where(left == 0, np.copysign(left, x), left)
     left = _left(x, y)
-    left += where(_other_sign(left, y), y, _ZERO[x.dtype.char])
+    left += where(_other_sign(left, y), y, _NOTHING[x.dtype.char])
     return left
 
 
@@ -64,7 +66,7 @@ def _other_sign(left: Any, y: Any) -> Any:
 
 
 def _many_floats(x: Any) -> bool:
-    return x.size > _SMALL and x.dtype.char in _ZERO
+    return x.size > _SMALL and x.dtype.char in _NOTHING
 
 
 class WholeByZeroError(RuntimeError, ValueError):

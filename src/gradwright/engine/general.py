@@ -79,7 +79,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
-        raise explained(op, inputs, static, e) from e
+        own = (op.forward.__module__ or "").startswith("gradwright.")  # whose failures are all in what is said of them
+        raise explained(op, inputs, static, e) from (None if own else e)
     hold = wrap if level is None else over
     out: Any = [hold(r) for r in result] if op.several else hold(result)
     if op.kind == "view":
@@ -153,6 +154,7 @@ def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Except
     key = static.get("key")
     what = f"{op.name}()"
     if isinstance(key, tuple):
+        key = key[:-1] if key[-1:] == (...,) and len(key) > 1 else key  # which indexing adds
         what, static = f"x[{', '.join(map(_index, key))}]", {k: v for k, v in static.items() if k != "key"}
     given += [f"{k}={v!r}" for k, v in static.items()]
     cls = next((c for c in (IndexError, NotImplementedError) if isinstance(error, c)), RuntimeError)

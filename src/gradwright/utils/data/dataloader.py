@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice, repeat
 from multiprocessing.context import BaseContext
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, overload
 
 from gradwright.utils.data.collate import default_collate, default_convert
 from gradwright.utils.data.dataset import Indexed, IterableDataset, T_co, batch_of, samples
@@ -17,7 +17,19 @@ from gradwright.utils.data.sampler import BatchSampler, RandomSampler, Sequentia
 from gradwright.utils.data.worker import END, Job, ProcessWorker, Team, ThreadWorker
 
 if TYPE_CHECKING:
-    from gradwright._typing import Generator
+    import numpy as np
+
+    from gradwright._typing import Generator, Tensor
+
+    Entry: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | float
+    """What `default_collate` makes a tensor of."""
+
+
+class Named(Protocol):
+    """A named tuple, of which a batch is another, with the same names."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 _THREAD = "thread"
@@ -120,6 +132,26 @@ class DataLoader(Generic[T_co]):
 
     _initialized = False
 
+    @overload
+    def __init__(
+        self, dataset: Indexed[T_co], batch_size: int = 1, shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Sequence[Any]] | None = None,
+        num_workers: int = 0, collate_fn: None = None, pin_memory: bool = False,
+        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: BaseContext | str | None = None,
+        generator: Generator | None = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
+        pin_memory_device: str = "", in_order: bool = True,
+    ) -> None: ...  # fmt: skip
+    @overload
+    def __init__(
+        self: DataLoader[Any], dataset: Indexed[Any], batch_size: int | None = 1, shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Sequence[Any]] | None = None,
+        num_workers: int = 0, collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
+        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: BaseContext | str | None = None,
+        generator: Generator | None = None, *, prefetch_factor: int | None = None, persistent_workers: bool = False,
+        pin_memory_device: str = "", in_order: bool = True,
+    ) -> None: ...  # fmt: skip
     def __init__(
         self, dataset: Indexed[T_co], batch_size: int | None = 1, shuffle: bool | None = None,
         sampler: Iterable[Any] | None = None, batch_sampler: Iterable[Sequence[Any]] | None = None,
@@ -182,7 +214,17 @@ class DataLoader(Generic[T_co]):
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
-    def __iter__(self) -> Iterator[T_co]:
+    @overload
+    def __iter__(self: DataLoader[Named]) -> Iterator[Any]: ...
+    @overload
+    def __iter__(self: DataLoader[Entry]) -> Iterator[Tensor]: ...
+    @overload
+    def __iter__(self: DataLoader[tuple[Entry, ...]]) -> Iterator[list[Tensor]]: ...
+    @overload
+    def __iter__(self: DataLoader[dict[str, Tensor]]) -> Iterator[dict[str, Tensor]]: ...
+    @overload
+    def __iter__(self) -> Iterator[Any]: ...
+    def __iter__(self) -> Iterator[Any]:
         seed = draw_seed(self.generator)
         return self._with_workers(seed) if self.num_workers else self._alone()
 
