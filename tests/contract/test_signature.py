@@ -47,6 +47,9 @@ WRONG = {
     "none fits": ({"forward": two, "backward": three_ways}, "returns 1 or 3 gradients, but forward takes 2"),
     "of a default": ({"forward": maybe, "backward": lambda ctx, g: (g, g, g * 2)}, "forward takes 1 to 2 inputs"),
     "a constant": ({"forward": two, "backward": lambda ctx, g: (None, 1, 2)}, "returns 3 gradients"),
+    "self": ({"forward": lambda self, ctx, x: x, "backward": lambda ctx, g: g},
+             "forward is a static method, which gets no self: write @staticmethod above it, and forward(ctx, ...)"),
+    "self in backward": ({"forward": two, "backward": lambda self, ctx, g: (g, g)}, "backward is a static method"),
     "once_differentiable": ({"forward": two, "backward": once_differentiable(lambda ctx, g: (g,))},
                             "returns 1 gradient"),
     "vjp": ({"forward": two, "vjp": lambda ctx, g: (g,)}, "vjp returns 1 gradient"),
@@ -110,3 +113,14 @@ def test_a_base_and_what_is_made_of_it():
     define(base, forward=two).apply(x, x).sum().backward()
     with pytest.raises(TypeError, match="returns 2 gradients, but forward takes 1 input"):
         define(base, forward=lambda ctx, x: x)
+
+
+def test_a_method_that_is_misspelt_is_named():
+    x = gw.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match=r"the forward function.* F has 'foward': call it 'forward'"):
+        define(foward=lambda ctx, x: x).apply(x)
+    y = define(forward=lambda ctx, x: x * 2, backwards=lambda ctx, g: g, helper=lambda g: g).apply(x)
+    with pytest.raises(NotImplementedError, match=r"mode AD\. F has 'backwards': call it 'backward'"):
+        y.sum().backward()
+    with pytest.raises(NotImplementedError, match=r"autograd\.Function\.$"):
+        define(helper=lambda g: g).apply(x)

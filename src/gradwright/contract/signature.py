@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from contextvars import ContextVar
 from types import CodeType
@@ -45,12 +46,26 @@ def parameters(cls: Any) -> list[inspect.Parameter]:
     return found if has_setup(cls) else found[1:]
 
 
+def instead(name: str, ctx: Any = None) -> str:
+    """What the class of a ctx has that may be meant to be its method ``name``, for the end of a message."""
+    cls = getattr(ctx, "_function", None)
+    if cls is None:
+        return ""
+    near = difflib.get_close_matches(name, [n for n in vars(cls) if n[0] != "_"], 1, 0.7)
+    return f" {cls.__name__} has {near[0]!r}: call it {name!r}, if it is meant to be that." if near else ""
+
+
 def check(cls: Any) -> None:
     """Raise TypeError if what a class defines cannot work, however it is called.
 
     What is old-style, abstract, or not to be known before it runs is let through.
     """
     name = cls.__name__
+    for method in ("forward", "setup_context", "backward", "vjp"):
+        own = _signature(cls, method)
+        if own is not None and [*own.parameters][:2] == ["self", "ctx"]:
+            raise TypeError(f"{name}: {method} is a static method, which gets no self: write @staticmethod above it, "
+                            f"and {method}(ctx, ...){_at(cls, method)}")  # fmt: skip
     forward = _signature(cls, "forward")
     takes_context = not has_setup(cls)
     if forward is not None:

@@ -134,7 +134,10 @@ class Function(Declarations, metaclass=FunctionMeta):
         @staticmethod
         def forward(*args: Any, **kwargs: Any) -> Any:
             """Compute the outputs: a tensor or a tuple of tensors."""
-            raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+            raise NotImplementedError(
+                "You must implement the forward function for custom autograd.Function."
+                f"{signature.instead('forward', *args[:1])}"
+            )
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -146,7 +149,7 @@ class Function(Declarations, metaclass=FunctionMeta):
             """The gradients of the arguments of forward, given those of its outputs."""
             raise NotImplementedError(
                 "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-                "backward mode AD."
+                f"backward mode AD.{signature.instead('backward', ctx)}"
             )
 
         vjp = backward

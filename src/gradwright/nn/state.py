@@ -58,7 +58,7 @@ class State(Hooked, Tree):
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + _EXTRA] = self.get_extra_state()
 
-    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
+    def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> dict[str, Any]:
         """Parameters, persistent buffers and extra state, here and below, by path, as an OrderedDict.
 
         The tensors share the memory of the module's, without history; with ``keep_vars`` they are the module's own.

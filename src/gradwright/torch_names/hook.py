@@ -12,6 +12,7 @@ an `Absent` stands for it.
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import importlib.abc
 import importlib.util
@@ -78,7 +79,9 @@ class TorchModule(ModuleType):
             return importlib.import_module(full)
         if not name.startswith("__") and is_known(full) and mentioned():
             return _absent(full)
-        raise AttributeError(_lacking(full), name=name, obj=self)
+        if self.__name__ == "torch" and not name.startswith("_") and not is_known(full):
+            raise AttributeError(_lacking(full) + _misspelt(full), name=name)  # of no obj Python has no suggestion
+        raise AttributeError(_lacking(full), name=name, obj=self)  # of this it has one
 
     def __setattr__(self, name: str, value: Any) -> None:
         there = vars(self).get(name)
@@ -153,6 +156,10 @@ def _suggestion(name: str) -> str:
     names = {} if isinstance(holder, Absent) else {there.lower(): there for there in reversed(dir(holder))}
     near = difflib.get_close_matches(last.lower(), names, 1, 0.75)
     return f". Did you mean: '{names[near[0]]}'?" if near else ""
+
+
+_misspelt = functools.cache(_suggestion)
+"""The same of an attribute of torch, as Python looks through no more than 750 names."""
 
 
 def _names(module: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from gradwright.op import Op
 from gradwright.transform import level_space  # noqa: F401 - it makes the arrays of transforms known
 from gradwright.transform.batching import batched
 from gradwright.transform.draws import Draws, refused
-from gradwright.transform.mapped import Asked, called
+from gradwright.transform.mapped import BatchedValueError, called
 from gradwright.transform.overwritten import write
 
 
@@ -70,7 +70,7 @@ class Batch(LevelArray):
         return Batch(self.level, self.tensor.detach())
 
     def _refuses(self, what: str) -> Exception:
-        return Asked(
+        return BatchedValueError(
             f"vmap: {what} of a tensor that stands for a whole batch ({_line() or 'a line that is not known'}): it is "
             "another value in each example. Use operations on tensors, such as where(condition, x, y) for a branch."
         )

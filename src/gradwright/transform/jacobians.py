@@ -17,7 +17,7 @@ from gradwright.ops.shape import concat, stack
 from gradwright.transform.arguments import Inputs, like, mapped, no_complex
 from gradwright.transform.batch import Batches, first_of
 from gradwright.transform.forward import Pushed, check_primals
-from gradwright.transform.mapped import Asked
+from gradwright.transform.mapped import BatchedValueError
 from gradwright.transform.reverse import Pulled, checked
 
 P = ParamSpec("P")
@@ -75,7 +75,7 @@ def _rows(pulled: Pulled, leaves: Sequence[Any], basis: Sequence[Any]) -> list[A
         try:
             given = [level.batch(b) for b in basis]
             found = level.passed(partial(pulled.back, leaves, given, retain_graph=True))
-        except Asked:
+        except BatchedValueError:
             warn(
                 "jacrev: the backward of a Function asks for numbers, so it is run for one row after another, which is "
                 "slow. Compute there with operations on tensors."

@@ -30,7 +30,7 @@ from gradwright.transform.batching.rules import first
 from gradwright.transform.transpose import zeros
 
 
-class Asked(RuntimeError):  # noqa: N818 - it is seen as a RuntimeError
+class BatchedValueError(RuntimeError):
     """A number was asked for that is another one in each example."""
 
 
@@ -57,7 +57,7 @@ def called(level: Any, cls: Any, args: Sequence[Any]) -> Any:
                 return _here(cls, args)
             made = level.outside(_mapped, level, cls, xs, which)
         return _recorded(level, cls, args, made, own_history)
-    except Asked:
+    except BatchedValueError:
         mend = (
             "Save on ctx in a setup_context, and what vmap returned is saved"
             if declares
