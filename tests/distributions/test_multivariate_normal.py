@@ -10,7 +10,7 @@ from scipy import stats
 
 import gradwright as gw
 from gradwright import distributions as D
-from gradwright.distributions.multivariate_normal import squared_distance
+from gradwright.distributions.multivariate_normal import factor_of_inverse, squared_distance
 from tests.distributions.close import close
 from tests.distributions.laws import t
 
@@ -67,3 +67,8 @@ def test_what_is_refused() -> None:
         D.LowRankMultivariateNormal(LOC, W, gw.ones(2))
     with pytest.raises(ValueError, match="Incompatible batch shapes"):
         D.LowRankMultivariateNormal(gw.zeros(2, 3), W.expand(4, 3, 2), DIAGONAL)
+
+
+def test_the_factor_of_the_inverse(torch: Any) -> None:
+    theirs = torch.distributions.multivariate_normal._precision_to_scale_tril(torch.tensor(C.numpy()))
+    np.testing.assert_allclose(factor_of_inverse(C).numpy(), theirs.numpy(), rtol=1e-12)

@@ -194,3 +194,10 @@ def test_what_is_said_to_be_coalesced_is_looked_at(indices):
     with pytest.raises(RuntimeError, match="indices are in order and differ, but these do not"):
         gw.sparse_coo_tensor(indices, [1.0, 2.0], (3,), is_coalesced=True)
     assert gw.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), is_coalesced=True).is_coalesced()
+
+
+def test_older_names_and_kinds(torch):
+    for lib in (gw, torch):
+        a = lib.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 3))
+        assert (a.ndimension(), a.nelement()) == (2, 6)
+        assert (a.is_cuda, a.is_floating_point(), a.is_complex()) == (False, True, False)

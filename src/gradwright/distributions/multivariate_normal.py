@@ -46,9 +46,8 @@ class OfCovariance(Distribution):
         """Find the Cholesky factor, of which all is made."""
         if name == "covariance_matrix":
             value = cholesky(value)
-        elif name == "precision_matrix":  # the factor of the matrix read backwards, read backwards, is upper
-            upper = cholesky(value.flip((-2, -1))).flip((-2, -1))
-            value = solve_triangular(upper.mT, identity(value), upper=False)
+        elif name == "precision_matrix":
+            value = factor_of_inverse(value)
         self._unbroadcasted_scale_tril = value
 
     def _square(self, value: Any) -> Any:
@@ -225,6 +224,12 @@ class LowRankMultivariateNormal(Distribution):
 def identity(matrix: Any) -> Any:
     """That of the size of ``matrix``."""
     return eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
+
+
+def factor_of_inverse(precision: Any) -> Any:
+    """The Cholesky factor of the inverse: the factor of the matrix read backwards, read backwards, is upper."""
+    upper = cholesky(precision.flip((-2, -1))).flip((-2, -1))
+    return solve_triangular(upper.mT, identity(precision), upper=False)
 
 
 def product(matrix: Any, vector: Any) -> Any:

@@ -245,7 +245,9 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
         lines += [f"    if {n}_counter[0] != {n}_version: raise modified(self, {n!r}, {packed})"]
         lines += [f"    {n} = current({n})"] * level
     if many:
-        lines += [f"    for one in {rest}:", f"        if one[1][0] != one[2]: raise modified(self, {rest!r}, one)"]
+        unused = f"k != {which[0]} and " if op.multilinear and len(which) == 1 else ""  # by its own derivative
+        lines += [f"    for k, one in enumerate({rest}):",
+                  f"        if {unused}one[1][0] != one[2]: raise modified(self, {rest!r}, one)"]  # fmt: skip
     if op.several:
         asked = any("reached" in op.saved_for(n) for n in needed if n in op.rules)
         lines += ["    reached = Reached(self, g)"] * asked

@@ -1,4 +1,7 @@
-"""NumPy's and SciPy's ufuncs on Tensors: each is the operation of the same meaning, recorded, or is refused."""
+"""NumPy's and SciPy's ufuncs on Tensors: each is the operation of the same meaning, recorded, or is refused.
+
+One that has no such operation is computed as NumPy computes it where no Tensor requires grad.
+"""
 
 from __future__ import annotations
 
@@ -188,6 +191,9 @@ def ufunc(which: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
                 at = device_among(args)
                 args = [as_tensor(x, at) for x in args]
             return _given(name, out, call(*args))
+        if call is None and "." in home and not options and out is None and not any(map(_wants_grad, args)):
+            values = which(*map(_plain, args))
+            return tuple(map(as_tensor, values)) if isinstance(values, tuple) else as_tensor(values)
     elif method == "reduce" and which.__name__ in _REDUCTIONS:
         axis, keepdims = options.pop("axis", 0), options.pop("keepdims", False)
         if not options:
@@ -197,6 +203,14 @@ def ufunc(which: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[s
         if not options:
             return _given(name, out, _SCANS[which.__name__](args[0], axis))
     raise refused(name, f"not defined for Tensors{' with ' + ', '.join(options) if options else ''}")
+
+
+def _wants_grad(x: Any) -> bool:
+    return isinstance(x, TensorBase) and x.requires_grad
+
+
+def _plain(x: Any) -> Any:
+    return x.numpy() if isinstance(x, TensorBase) else x  # type: ignore[attr-defined]
 
 
 def _given(name: str, out: Any, result: Any) -> Any:

@@ -81,6 +81,17 @@ class SparseTensor(Parts):
         """How many entries it has, stored or not."""
         return self.shape.numel()
 
+    ndimension, nelement = dim, numel
+    is_cuda = property(lambda self: self._held.is_cuda)
+
+    def is_floating_point(self) -> bool:
+        """Whether its values are."""
+        return bool(self._held.is_floating_point())
+
+    def is_complex(self) -> bool:
+        """Whether its values are."""
+        return bool(self._held.is_complex())
+
     def sparse_dim(self) -> int:
         """How many dims are indexed."""
         return int(self._at.shape[0])

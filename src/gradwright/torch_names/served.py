@@ -97,6 +97,7 @@ MORE = {
     "torch.distributions.multivariate_normal": {
         "_batch_mahalanobis": "gradwright.distributions.multivariate_normal:squared_distance",
         "_batch_mv": "gradwright.distributions.multivariate_normal:product",
+        "_precision_to_scale_tril": "gradwright.distributions.multivariate_normal:factor_of_inverse",
     },
     "torch.distributions.utils": {
         "_standard_normal": "gradwright.distributions.draws:standard_normal",
