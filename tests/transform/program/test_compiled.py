@@ -82,6 +82,33 @@ def test_a_run_that_raises_leaves_all_as_it_was():
     assert w._version == 4
 
 
+class Stop(Exception):  # noqa: N818 - a user's
+    """An exception of the user's own."""
+
+
+@pytest.mark.parametrize("error", [Stop, AssertionError, OSError, ValueError])
+def test_what_was_done_before_an_error_of_the_users_own_stays(error):
+    w = gw.ones(2, requires_grad=True)
+
+    def step(x):
+        w.grad = None
+        (w * x).sum().backward()
+        if x.sum() > 3:
+            raise error("too much")
+        return w * 1
+
+    step = gw.compile(step, backend="plan")
+    for k in (1.0, 1.0, 1.0, 1.0, 5.0, 1.0, 6.0):
+        x = gw.full((2,), k)
+        if k > 1:
+            with pytest.raises(error, match="too much"):
+                step(x)
+        else:
+            step(x)
+        assert w.grad.tolist() == [k, k]
+    assert not step.programs.reason
+
+
 def test_results_do_not_alias():
     step = gw.compile(lambda x: x * 2)
     kept = [step(gw.full((3,), float(k))) for k in range(6)]

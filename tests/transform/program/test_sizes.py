@@ -73,3 +73,10 @@ def test_no_sizes_in_common():
     with pytest.warns(UserWarning, match="runs eagerly where none"):
         assert all(f(gw.ones(n)).tolist() == [2.0] * n for n in range(1, 12))
     assert not f.programs.sized
+
+
+def test_tensors_of_no_dimension_among_the_sizes():
+    f = gw.compile(lambda x: x + 1, backend="plan")
+    shapes = [(2,), (2,), (3,), (4,), (5,), (6,), (7,), (), (8,), (9,), (), (10,)]
+    with pytest.warns(UserWarning, match="has no dimension in one of them"):
+        assert all(gw.equal(f(gw.ones(shape)), gw.full(shape, 2.0)) for shape in shapes)

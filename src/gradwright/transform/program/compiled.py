@@ -30,7 +30,26 @@ from gradwright.transform.program.tracing.record import Record, record
 from gradwright.transform.program.tracing.trace import Before, Reads, Shares, Survey, Trace, rewind
 from gradwright.transform.program.tracing.untraceable import Untraceable
 
-_FAILURES = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
+_SIGNALS = (Reads, Shares, Unhosted, Untraceable, Used)
+
+
+class _Heard:
+    """Keeps what the function, or a traced array, raises in a traced run: the eager run that follows will tell.
+
+    That run has to be made whatever is raised, errors of the user's own classes, too: the traced one leaves nothing of
+    what the function has done before.
+    """
+
+    said: str | None = None
+
+    def __enter__(self) -> _Heard:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        if not isinstance(error, Exception) or isinstance(error, _SIGNALS):
+            return False
+        self.said = f"its traced run raised {kind.__name__}: {error}"
+        return True
 
 
 def _first(refusals: Sequence[Refusal]) -> str:
@@ -244,14 +263,14 @@ class Programs:
         return self.function(*args, **kwargs) if result is NotImplemented else result
 
     def _traced(self, entries: list[Entry], leaves: Sequence[Any], spec: Any, args: Any, kwargs: Any) -> Any:
-        found, reason, raised = None, "", None
+        found, reason, heard = None, "", _Heard()
         try:
             trace = Trace(Before(), self.hosted, self.shares, self.written)
         except Untraceable as e:
             return self._eager(str(e), args, kwargs)
         numbers = trace.notes.numbers = Numbers(self.read)
         try:
-            with trace:
+            with heard, trace:
                 for x in leaves:
                     if isinstance(x, TensorBase):
                         trace.adopt(x)
@@ -267,8 +286,6 @@ class Programs:
             self.shares = True
         except (Untraceable, Unhosted) as e:
             reason = str(e)
-        except _FAILURES as e:  # the user's, or one of traced arrays: an eager run will tell
-            raised = f"its traced run raised {type(e).__name__}: {e}"
         finally:
             trace.restore(random=found is None)
         if found is None and numbers.given:  # one of which may be why: the next run is traced otherwise
@@ -277,7 +294,7 @@ class Programs:
             return self.function(*args, **kwargs)
         if found is None and not reason:
             result = self.function(*args, **kwargs)
-            return result if raised is None else self._eager(raised, args, kwargs, result)
+            return result if heard.said is None else self._eager(heard.said, args, kwargs, result)
         if found is None:
             return self._eager(reason, args, kwargs)
         entry = self._entry(found, leaves, spec, trace.unguarded(seen.guards))

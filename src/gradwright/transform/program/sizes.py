@@ -67,6 +67,8 @@ class Template:
         if not differs:
             raise Apart("no argument differs in its first dimension")
         self.at = first.sources[differs[0]].at
+        if any(not r.sources[differs[0]].look[1] for r in records):
+            raise Apart("an argument has no dimension in one of them")
         self.sizes = [r.sources[differs[0]].look[1][0] for r in records]
         if len(set(self.sizes)) < ENOUGH:
             raise Apart("too few sizes")

@@ -45,3 +45,17 @@ def test_what_nobody_changes_is_a_librarys():
     assert not is_library(Users)
     assert root(np.ndarray) == "numpy"
     assert root(3) == ""
+
+
+def test_a_class_made_without_a_module_is_the_users():
+    made = {"gw": gw}
+    exec("class Config:\n    scale = 2.0\n\ndef scaled(x):\n    return x * Config.scale", made)  # noqa: S102 - as a runner does
+    assert made["Config"].__module__ == "builtins"
+    assert not is_library(made["Config"])
+    assert is_library(dict)
+    assert is_library(ExceptionGroup)
+    step = gw.compile(made["scaled"], backend="plan")
+    for _ in range(4):
+        assert step(gw.ones(2)).tolist() == [2, 2]
+    made["Config"].scale = 5.0
+    assert step(gw.ones(2)).tolist() == [5, 5]

@@ -404,3 +404,41 @@ def test_what_is_read_is_guarded(name):
         REMOVE.pop().clear()
         REMOVE.pop().remove()
     assert guard is not None, name
+
+
+@pytest.mark.parametrize("name", ["forward", "backward"])
+def test_a_method_of_a_function_is_replaced(name):
+    class Square(gw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g * ctx.saved_tensors[0]
+
+    class Other(Square):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 7
+
+        @staticmethod
+        def backward(ctx, g):
+            return 100 * g
+
+    class Below(Square):
+        pass
+
+    def step(x):
+        y = Below.apply(x * w)
+        return gw.autograd.grad(y.sum(), w)[0] + y.detach()
+
+    step, eager = gw.compile(step, backend="plan"), step
+    for _ in range(4):
+        assert (step(gw.ones(3)) == eager(gw.ones(3))).all()
+    setattr(Square, name, Other.__dict__[name])
+    assert (step(gw.ones(3)) == eager(gw.ones(3))).all()
+    setattr(Below, name, Square.__dict__[name])  # nearer, and the same
+    assert (step(gw.ones(3)) == eager(gw.ones(3))).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 import os
 import sys
@@ -68,8 +69,14 @@ def root(value: Any) -> str:
 
 
 def is_library(value: Any) -> bool:
-    """Whether it is a class or function of Python, NumPy or gradwright, which nobody changes."""
-    return root(value) in _LIBRARIES
+    """Whether it is a class or function of Python, NumPy or gradwright, which nobody changes.
+
+    A class that is made by `exec` without a `__name__` says that it is of builtins.
+    """
+    name = root(value)
+    if name == "builtins" and isinstance(value, type):
+        return getattr(builtins, value.__name__, None) is value or not value.__flags__ & (1 << 9)
+    return name in _LIBRARIES
 
 
 _LIBRARIES = (sys.stdlib_module_names - {"__main__"}) | {"gradwright", "numpy", "builtins"}

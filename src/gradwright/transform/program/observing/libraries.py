@@ -8,10 +8,11 @@ from types import BuiltinFunctionType, MethodWrapperType
 from typing import Any
 
 from gradwright.engine.base import TensorBase
+from gradwright.transform.program.guards import MISSING
 from gradwright.transform.program.observing import pure
 from gradwright.transform.program.observing.effects import UNSEEN, Effects
-from gradwright.transform.program.observing.files import NUMPY, OWN, STANDARD
-from gradwright.transform.program.observing.reads import Unknown
+from gradwright.transform.program.observing.files import NUMPY, OWN, STANDARD, is_library
+from gradwright.transform.program.observing.reads import Unknown, lookup
 
 _IN_C = (BuiltinFunctionType, MethodWrapperType, functools.partial)
 
@@ -39,6 +40,8 @@ class Libraries(Effects):
 
     def own(self, module: str, name: str, args: list[Any]) -> None:
         """A function of gradwright."""
+        if name == "apply" and args and isinstance(args[0], type):
+            self.function(args[0])
         if name in pure.OWN_EFFECTS or (module.startswith(pure.OWN_PACKAGES) and not name.startswith("__")):
             self.refuse(f"gradwright's `{name}` is called, which acts on more than tensors. Call it outside.")
         elif args and (name.startswith("register_") or name in pure.OWN_CHANGES) and self.is_changed(args[0]):
@@ -47,6 +50,13 @@ class Libraries(Effects):
             self.optimizer(args[0], name)
         elif module == "gradwright.nn.hooks" and name == "run" and args:
             self.hooks(args[0])
+
+    def function(self, cls: type) -> None:
+        """A Function is applied: what it computes by is read off its class."""
+        for name in ("forward", "setup_context", "backward", "vjp", "jvp", "vmap"):
+            found, owner = lookup(cls, name)
+            if found is not MISSING and not is_library(owner):
+                self.reads.of_kind(cls, owner, name, found)
 
     def is_changed(self, value: Any) -> bool:
         """Whether it is a module, an optimiser or a handle from outside."""
