@@ -110,8 +110,8 @@ def test_what_is_offered_does_not_depend_on_what_was_imported(name: str) -> None
 
 
 @pytest.mark.parametrize(("typo", "meant"), [
-    ("sinn", "sin"), ("Tenser", "Tensor"), ("float23", "float32"), ("optm", "optim"), ("relu6", "relu"),
-    ("nn.Lineer", "Linear"), ("nn.relu", "ReLU"), ("nn.functional.cross_entrpy", "cross_entropy"),
+    ("sinn", "sin"), ("Tenser", "Tensor"), ("float23", "float32"), ("optm", "optim"),
+    ("nn.Lineer", "Linear"), ("nn.functional.cross_entrpy", "cross_entropy"),
     ("nn.init.zeros", "zeros_"),
     ("linalg.invv", "inv"), ("fft.fttn", "fftn"), ("special.erff", "erf"), ("optim.adam_w", "AdamW"),
     ("optim.lr_scheduler.StepLr", "StepLR"), ("autograd.gradchek", "gradcheck"), ("func.hesian", "hessian"),
@@ -123,6 +123,23 @@ def test_a_typo_is_told_the_nearest_name(typo: str, meant: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(import_module(above), name)
     assert str(caught.value) == f"{above} has no {name!r}; did you mean {meant!r}?"
+
+
+@pytest.mark.parametrize(("name", "where"), [
+    ("grad", "gradwright.autograd.grad and gradwright.func.grad"), ("hessian", "gradwright.func.hessian"),
+    ("Linear", "gradwright.nn.Linear"), ("mse_loss", "gradwright.nn.functional.mse_loss"),
+    ("Adam", "gradwright.optim.Adam"), ("nn.relu", "gradwright.nn.functional.relu"),
+])  # fmt: skip
+def test_a_name_of_a_module_below_is_told_its_place(name: str, where: str) -> None:
+    out = _fresh(f"""if True:
+        import gradwright, gradwright.func, gradwright.nn, gradwright.optim
+        try:
+            gradwright.{name}
+        except AttributeError as error:
+            print(error)
+        """)
+    above, _, last = f"gradwright.{name}".rpartition(".")
+    assert out == f"{above} has no {last!r}; there is {where}\n"
 
 
 def test_a_name_like_no_other_is_told_none() -> None:

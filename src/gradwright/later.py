@@ -23,7 +23,8 @@ def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"{module} has no {name!r}{nearest(name, offered())}", name=name)
+            mend = below(module, name, offered()) or nearest(name, offered())
+            raise AttributeError(f"{module} has no {name!r}{mend}", name=name)
         found = import_module(home)
         scope[name] = found if home == f"{module}.{name}" else getattr(found, name)
         return scope[name]
@@ -33,6 +34,16 @@ def later(module: str, names: Mapping[str, str] | None = None, *beside: str) -> 
         return sorted({*scope.get("__all__", ()), *public, *beside, *(name for name in scope if name.startswith("__"))})
 
     return find, offered
+
+
+def below(module: str, name: str, names: Iterable[str]) -> str:
+    """``"; there is gradwright.func.grad"``, if loaded modules among or below ``names`` have the very name; or ""."""
+    above, known = f"{module}.", frozenset(names)
+    loaded = [path for path in sys.modules if path.startswith(above)]
+    found = [f"{path}.{name}" for path in sorted(loaded) if path[len(above) :].partition(".")[0] in known
+             and name in getattr(sys.modules[path], "__all__", ())]  # fmt: skip
+    first = [path for path in found if path.count(".") == min(f.count(".") for f in found)]
+    return f"; there is {' and '.join(first)}" if first else ""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -178,3 +178,12 @@ def test_a_conversion_does_not_make_a_composite_of_an_operation():
     before = graph()
     (gradwright.ones(3, requires_grad=True) * 1).mul_(gradwright.ones(3, dtype=gradwright.float64, requires_grad=True))
     assert graph() == before
+
+
+@pytest.mark.parametrize("other", ["a", b"a", [1.0, 2.0], (1.0,)])
+def test_a_sequence_times_a_tensor_is_refused_as_other_operands_are(other):
+    x = gradwright.ones(2)
+    for call in (lambda: x * other, lambda: other * x, lambda: gradwright.tensor(2.0) * other):
+        with pytest.raises(TypeError, match=r"operand type\(s\) for \*: 'Tensor' and '\w+': gradwright"):
+            call()
+    assert gradwright.tensor(2) * other == other * gradwright.tensor(2) == other * 2  # a whole number, as PyTorch's

@@ -134,7 +134,8 @@ def measured(sum_of: Weighted, which: Sequence[int], directions: int, generator:
     rooms = [(s.bar + max(tolerance + s.bar, abs(s.off) if len(alarms) == 1 else 0.0)) / unit for s in slopes]
     worst = max(abs(s.off) / (s.bar + tolerance or np.finfo(float).tiny) for s in slopes)
     sampled = Sampled(len(alarms) < 2, tuple(rooms), worst)
-    return Measured(tuple(leaf.name for leaf in leaves), sampled, length, _ratio(slopes), off / unit, own)
+    ratio = _ratio(slopes) if sum(leaf.base.size for leaf in leaves) > 1 else None  # of one number it says nothing
+    return Measured(tuple(leaf.name for leaf in leaves), sampled, length, ratio, off / unit, own)
 
 
 def _slopes(sum_of: Weighted, sizes: dict[int, Any], directions: int, tolerance: float, generator: Any,
