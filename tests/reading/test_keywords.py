@@ -46,6 +46,18 @@ def test_signatures_and_other_errors_are_as_before() -> None:
         nn.Linear(3)
 
 
+@pytest.mark.parametrize("make", [nn.ReLU, nn.Softmax, nn.Dropout, nn.LeakyReLU, nn.Flatten, nn.MSELoss, nn.HuberLoss])
+def test_a_tensor_where_a_layer_is_made_is_told_where_it_belongs(make: Any) -> None:
+    with pytest.raises(TypeError, match=rf"not Tensor: .* called with the tensor: {make.__name__}\(\.\.\.\)\(x\)$"):
+        make(x)
+    assert isinstance(make(), nn.Module)
+
+
+def test_a_tensor_is_taken_where_one_may_be() -> None:
+    assert nn.CrossEntropyLoss(x).weight is x
+    assert nn.Linear(gw.tensor(3), 2).weight.shape == (2, 3)
+
+
 def test_classes_of_yours_take_what_they_say() -> None:
     class Own(nn.Linear):
         def __init__(self, wide: int, **rest: Any) -> None:

@@ -14,8 +14,10 @@ from functools import wraps
 from types import FunctionType
 from typing import Any
 
+from gradwright.engine.base import TensorBase
 from gradwright.later import nearest
 
+_SIMPLE = {"bool", "float", "int", "str", "None"}
 _DOORS = tuple(f"gradwright{door}" for door in ("", ".nn.functional", ".linalg", ".func", ".autograd", ".nn.utils"))
 
 
@@ -68,11 +70,17 @@ def told_keywords(scope: Mapping[str, Any], names: Iterable[str]) -> None:
 
 def _looking(init: Any, names: tuple[str, ...]) -> Any:
     known = frozenset(names)
+    kinds = init.__annotations__.get(names[0], "") if names and init.__module__.startswith("gradwright.nn.") else ""
+    simple = kinds != "" and _SIMPLE.issuperset(re.findall(r"\w+", kinds))
 
     @wraps(init)
     def look(self: Any, *args: Any, **kwargs: Any) -> None:
         if not known.issuperset(kwargs):
             raise unexpected(init.__qualname__, kwargs, names)
+        if simple and args and isinstance(args[0], TensorBase) and args[0].array.size > 1:
+            made = init.__qualname__.partition(".")[0]
+            raise TypeError(f"{made}(): argument {names[0]!r} must be {kinds}, not Tensor: this makes the layer, "
+                            f"which is then called with the tensor: {made}(...)(x)")  # fmt: skip
         init(self, *args, **kwargs)
 
     return look
