@@ -112,6 +112,12 @@ def test_as_many_derivatives_as_are_given_and_then_an_error(ext: Any) -> None:
         grad(ext.many(x).sum(), x)
 
 
+def test_help_has_the_expressions(ext: Any) -> None:
+    assert ext.cube.__doc__.startswith("Elementwise; its value and derivatives: pow(x, 3), 3 * x * x, 6 * x, 6\n")
+    assert "\n\nRegistered in C++ at " in ext.cube.__doc__
+    assert ext.many.__doc__.startswith("Elementwise; its value: ")
+
+
 def test_what_does_not_fit_is_an_error(ext: Any) -> None:
     with pytest.raises(RuntimeError, match=r"cube\(\): expected float32 or float64 tensors.*found int64"):
         ext.cube(gw.arange(3))

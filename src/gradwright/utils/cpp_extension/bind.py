@@ -90,7 +90,7 @@ def define(module: ModuleType, sort: str, name: str, arguments: str, about: Any,
         if wrong := truncated(about):
             raise ImportError(f"{name}, registered at {file}:{line}: {wrong}")
         kernels = {(by_x, by_y): run for by_x, by_y, run in entries}
-        made = elementwise(module.__name__, name, kernels, count, f"{file}:{line}")
+        made = elementwise(module.__name__, name, kernels, count, f"{file}:{line}", about)
     if sort != "function":
         made.__gradwright_place__ = file, line
         module.__gradwright_extension__ = True  # type: ignore[attr-defined]

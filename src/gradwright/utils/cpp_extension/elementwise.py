@@ -41,10 +41,11 @@ def truncated(code: str) -> str:
     return ""
 
 
-def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., None]], inputs: int, place: str) -> Any:
+def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., None]], inputs: int, place: str,
+                expressions: str) -> Any:  # fmt: skip
     """The operation, whose loops are given by how often they differentiate by x and by y; the rest it makes of them.
 
-    ``kernel(*arrays, out)`` writes into a new array.
+    ``kernel(*arrays, out)`` writes into a new array. ``expressions`` are those of the macro, for the docstring.
     """
     made: dict[Orders, Any] = {}
 
@@ -70,7 +71,8 @@ def elementwise(module: str, name: str, kernels: Mapping[Orders, Callable[..., N
     elif (1, 0) in kernels:
         op.vjp(x=lambda xp, g, x, y: derivative(1, 0, g, x, y), y=lambda xp, g, x, y: derivative(0, 1, g, x, y))
         op.jvp(x=lambda xp, t, x, y: derivative(1, 0, t, x, y), y=lambda xp, t, x, y: derivative(0, 1, t, x, y))
-    return _placed(op, module, f"Elementwise, registered in C++ at {place}.")
+    what = "value and derivatives" if len(kernels) > 1 else "value"
+    return _placed(op, module, f"Elementwise; its {what}: {expressions}\n\nRegistered in C++ at {place}.")
 
 
 def _scaled(module: str, name: str, kernel: Callable[..., None], inputs: int, derivative: Callable[..., Any],
