@@ -66,3 +66,28 @@ def test_assertions_of_tensors(torch, value, words):
             assert_async(t.tensor(value))
         with pytest.raises(RuntimeError, match="message"):
             assert_async(t.tensor(False), "message")
+
+
+@pytest.mark.parametrize("x", [
+    np.float32([[1, -2, 3], [4, np.inf, -0.0]]), np.float64([[0.1, 0.2], [0.3, np.nan]]), np.int8([[-1, 3], [7, 5]]),
+    np.uint8([[200, 3]]), np.array([[True, False, True]]), np.int64([[-(2**62), 5]]),
+])  # fmt: skip
+def test_hashes_of_tensors(torch, x):
+    for options in ({}, {"dim": 0}, {"dim": -1, "keepdim": True}, {"dim": (0, 1)}, {"dim": (), "keepdim": True}):
+        mine = seldom.hash_tensor(gw.tensor(x), **options)
+        theirs = torch.hash_tensor(torch.tensor(x), **options)
+        assert str(mine.dtype) == str(theirs.dtype)
+        assert mine.numpy().tolist() == theirs.numpy().tolist()
+    assert seldom.hash_tensor(gw.tensor(x[0, 0])).tolist() == torch.hash_tensor(torch.tensor(x[0, 0])).item()
+
+
+@pytest.mark.parametrize(("shape", "options", "error"), [
+    ((2,), {"mode": 1}, RuntimeError), ((0,), {}, RuntimeError), ((0, 2), {"dim": 0}, IndexError),
+    ((2,), {"dim": 5}, IndexError),
+])  # fmt: skip
+def test_what_has_no_hash(torch, shape, options, error):
+    for t, hash_tensor in ((gw, seldom.hash_tensor), (torch, torch.hash_tensor)):
+        with pytest.raises(error):
+            hash_tensor(t.ones(shape), **options)
+        with pytest.raises(NotImplementedError):
+            hash_tensor(t.ones(2) * 1j)

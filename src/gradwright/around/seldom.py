@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradwright import linalg
+import numpy as np
+
+from gradwright import dtypes, linalg
+from gradwright.creation import as_tensor
 from gradwright.face.complex import view_as_complex, view_as_real
 from gradwright.face.join import copied
+from gradwright.reading.torch import dims
 
-__all__ = ["_assert_async", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy"]
+__all__ = ["_assert_async", "hash_tensor", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy"]
 
 view_as_complex_copy = copied(view_as_complex, "view_as_complex_copy")
 view_as_real_copy = copied(view_as_real, "view_as_real_copy")
+
+_xor: Any = np.bitwise_xor.reduce
 
 
 def _assert_async(input: Any, assert_msg: str = "") -> None:
@@ -55,3 +61,23 @@ def lobpcg(A: Any, k: int | None = None, B: Any = None, X: Any = None, n: int | 
     if largest is None or largest:
         return values[..., -count:].flip(-1), vectors[..., -count:].flip(-1)
     return values[..., :count], vectors[..., :count]
+
+
+def hash_tensor(input: Any, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Any:
+    """The exclusive or, over ``dim`` or all dims, of the bits of the entries as float64 or int64: of dtype uint64.
+
+    RuntimeError for another ``mode`` than 0 and for no entries, NotImplementedError for complex numbers.
+    """
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if input.is_complex():
+        raise NotImplementedError(f"hash_tensor(): expected real numbers, but got {input.dtype}")
+    x = input.detach()
+    if x.dtype is not dtypes.uint64:
+        x = x.to(dtypes.float64 if x.is_floating_point() else dtypes.int64).contiguous()
+    over = dims("hash_tensor", dim, x.ndim)
+    if any(x.shape[d] == 0 for d in (range(x.ndim) if over is None else over)):
+        raise (RuntimeError if over is None else IndexError)(
+            f"hash_tensor(): expected dims to reduce that are not empty, but got {dim} of shape {tuple(x.shape)}")
+    bits = x.cpu().numpy().view(np.uint64)
+    return as_tensor(_xor(bits, axis=over, keepdims=keepdim), device=x.device)

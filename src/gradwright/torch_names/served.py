@@ -108,12 +108,13 @@ MORE = {
             "embedding_bag", "embedding_renorm_", "gru", "lstm", "rnn_relu", "rnn_tanh",
         )},
         **{name: f"gradwright.around.seldom:{name}" for name in (
-            "_assert_async", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
+            "_assert_async", "hash_tensor", "lobpcg", "native_norm", "view_as_complex_copy", "view_as_real_copy",
         )},
         **{name: f"gradwright.around.storages:{name}" for name in (
             "BoolStorage", "ByteStorage", "CharStorage", "DoubleStorage", "FloatStorage", "IntStorage", "LongStorage",
             "ShortStorage", "from_file",
         )},
+        "segment_reduce": "gradwright.around.segments:segment_reduce",
         **{name: f"gradwright.around.streams:{name}" for name in ("Event", "Stream")},
         **{name: f"gradwright.sparse.products:{name}" for name in (
             "dsmm", "hsmm", "hspmm", "saddmm", "smm", "spmm", "sspaddmm",
