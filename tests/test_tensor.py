@@ -514,3 +514,10 @@ def test_requires_grad_is_a_bool(T, value):
             with pytest.raises(TypeError, match="must be bool, not "):
                 make()
     assert not x.requires_grad
+
+
+def test_a_number_of_several_is_an_error_and_no_warning_before_it():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="a Tensor with 3 elements cannot be converted to Scalar"):
+            float(gradwright.ones(3, requires_grad=True))

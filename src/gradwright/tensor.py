@@ -254,7 +254,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
 
     def _number(self, noted: Any) -> Any:
         """`item`, with a warning, unless it is ``noted``, where that leaves a gradient behind unasked."""
-        if not noted and self.requires_grad:
+        if not noted and self.requires_grad and self.array.size == 1:  # else `item` raises
             warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior: what is "
                 "computed from the number has no gradient. Consider using tensor.detach() or item() first."

@@ -137,6 +137,13 @@ case(
     "factor",
     "5 = the size of dimension 1 of `x`",
 )
+case(
+    "factor: the output",
+    function(lambda x: (x * x).sum().sqrt(), lambda g, x: g * x),
+    (t(5),),
+    "factor",
+    "= `out`",
+)
 case("factor: unnamed", function(lambda x: x.exp(), lambda g, x: g * x.exp() * (1 + 1e-4)), (t(4),), "factor", "1.0001")
 case(
     "factor: of one argument",

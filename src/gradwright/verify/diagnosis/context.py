@@ -55,7 +55,8 @@ class Context:
     def numbers(self) -> list[tuple[str, float]]:
         """Every number that a wrong factor might be, with a name: those of the user first, sizes last."""
         found: list[tuple[str, float]] = []
-        values = [*zip(self.case.arguments, self.case.inputs, strict=True), *self.kept.items()]
+        outputs = ((c.name, t) for c, t in zip(self.case.columns, self.case.outputs, strict=True))
+        values = [*zip(self.case.arguments, self.case.inputs, strict=True), *self.kept.items(), *outputs]
         for name, value in values:
             if isinstance(value, TensorBase) and value.array.size == 1 and dtypes.kind(value.array.dtype) in "iuf":
                 value = backends.to_host(value.array).item()
