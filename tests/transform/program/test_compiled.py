@@ -65,21 +65,56 @@ def test_a_branch_on_values_has_a_program_for_each_side():
     assert len(step.programs.traced) == 2
 
 
-def test_a_run_that_raises_leaves_all_as_it_was():
+@pytest.mark.parametrize("backend", ["plan", "c"])
+def test_a_run_that_raises_leaves_what_the_eager_one_does(backend, compiler):
     w = gw.zeros(2)
 
     def step(x):
         w.add_(1)
         return gw.linalg.inv(x)
 
-    step = gw.compile(step)
+    step = gw.compile(step, backend=backend)
     for _ in range(4):
         step(gw.eye(2))
     assert w.tolist() == [4, 4]
     with pytest.raises(gw.linalg.LinAlgError):
         step(gw.zeros(2, 2))
-    assert w.tolist() == [4, 4]
-    assert w._version == 4
+    assert w.tolist() == [5, 5]
+    assert w._version == 5
+
+
+@pytest.mark.parametrize("backend", ["plan", "c"])
+def test_the_function_catches_what_an_operation_raises(backend, compiler):
+    def factor(x):
+        noise = gw.rand(2)
+        for jitter in (0.0, 1.0, 10.0):
+            try:
+                return gw.linalg.cholesky(x + jitter * gw.eye(2)), noise
+            except gw.linalg.LinAlgError:
+                noise = noise + gw.rand(2)
+        return x, noise
+
+    def results(step):
+        gw.manual_seed(0)
+        return [step(gw.eye(2) * k) for k in (1.0, 1.0, 1.0, 1.0, -0.5, 1.0, -5.0, -50.0, 2.0)]
+
+    step = gw.compile(factor, backend=backend)
+    for found, expected in zip(results(step), results(factor), strict=True):
+        assert gw.allclose(found[0], expected[0])
+        assert gw.equal(found[1], expected[1])
+    assert not step.programs.reason
+
+
+def test_a_program_that_raises_at_its_first_run_is_no_error_of_a_function_that_catches_it():
+    def step(x):
+        try:
+            return gw.linalg.inv(x)
+        except gw.linalg.LinAlgError:
+            return x * 2
+
+    step = gw.compile(step, backend="plan")
+    for k in (1.0, 1.0, 0.0, 1.0, 0.0):
+        assert step(gw.eye(2) * k).tolist() == (gw.eye(2) * k).tolist()
 
 
 class Stop(Exception):  # noqa: N818 - a user's

@@ -19,7 +19,7 @@ from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.source_line import warn
 from gradwright.transform.arguments import flatten
 from gradwright.transform.program import comparison, sizes
-from gradwright.transform.program.entry import Entry
+from gradwright.transform.program.entry import Entry, Failed
 from gradwright.transform.program.guards import Guard
 from gradwright.transform.program.interpreted import taken
 from gradwright.transform.program.node import HOST, Departed, Program
@@ -196,7 +196,7 @@ class Programs:
                 "processes, arguments that are no tensors included, has to be the same in all of them")  # fmt: skip
 
     def _run(self, entry: Entry, arrays: Sequence[Any], leaves: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        """The result of a program; random numbers are drawn again if it departs."""
+        """The result of a program, or of an eager run where it raises; random numbers are drawn again if it departs."""
         states = _states(entry.record.draws) if entry.record.draws else {}
         try:
             if entry.checked and self.check != "always":
@@ -205,6 +205,9 @@ class Programs:
         except Departed:
             rewind(states)
             raise
+        except Failed:
+            rewind(states)
+        return self.function(*args, **kwargs)  # which may catch what it raises, and has done before what comes before
 
     def _sized(self, key: Any, leaves: Sequence[Any]) -> Iterator[Entry]:
         """The entry for a size that no program was traced for, if there is one program for all sizes."""
@@ -341,7 +344,7 @@ class Programs:
         before = [_copy(a) for a in arrays]
         copies = [_copy(a) for a in arrays]
         try:
-            outputs = entry.runner(copies)
+            outputs = entry.run(copies)
         finally:
             entry.runner.done.clear()  # of copies: nothing is to take over
         found = [copies[at] if out is None and at is not None else out

@@ -29,6 +29,13 @@ _number = count().__next__
 _NUMBERS = {"item": "{}.item()", "tolist": "{}.tolist()", "float": "float({}.item())"}
 
 
+_RAISED = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, ArithmeticError)
+
+
+class Failed(Exception):  # noqa: N818 - no error: an eager run tells, or catches it as the function does
+    """A program has raised, and nothing is written yet."""
+
+
 class Entry:
     """A recorded run, made ready to be done again.
 
@@ -66,10 +73,19 @@ class Entry:
     def called(self, arrays: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """What the function returns for arrays that `gather` gave; all that it writes is written."""
         try:
-            return self.commit(self.runner(arrays), leaves, arrays)
+            return self.commit(self.run(arrays), leaves, arrays)
         finally:
             if self.runner.done:  # what was written is used up, and an interrupt, or an error, came in between
                 self._settle(leaves)
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """The outputs of the program. Raises `Failed` where it raises before it has written anything."""
+        try:
+            return self.runner(arrays)
+        except _RAISED as e:
+            if self.runner.done or self.record.shared:
+                raise
+            raise Failed from e
 
     def _settle(self, leaves: Sequence[Any]) -> None:
         for at, array in self.runner.left():
