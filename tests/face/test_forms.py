@@ -187,3 +187,16 @@ def test_a_sequence_times_a_tensor_is_refused_as_other_operands_are(other):
         with pytest.raises(TypeError, match=r"operand type\(s\) for \*: 'Tensor' and '\w+': gradwright"):
             call()
     assert gradwright.tensor(2) * other == other * gradwright.tensor(2) == other * 2  # a whole number, as PyTorch's
+
+
+def test_a_sequence_that_says_what_a_product_is_is_asked(torch):
+    class Nested(tuple):
+        def __rmul__(self, other):
+            return Nested(other * x for x in self)
+
+    for t in (gradwright, torch):
+        x = t.tensor([1.5, 2.0])
+        product = x * Nested((x, x + 1))
+        assert [p.tolist() for p in product] == [[2.25, 4.0], [3.75, 6.0]]
+        with pytest.raises(TypeError):
+            x * (x, x)

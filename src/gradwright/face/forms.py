@@ -39,12 +39,17 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Bina
         for v in (x, y):
             if hasattr(v, "__array_namespace__") and not isinstance(v, (TensorBase, np.ndarray)):
                 raise _stranger(op, v)  # its own operator would only refuse a Tensor, or drop its history
-        if op.name == "multiply" and any(isinstance(v, (str, bytes, list, tuple)) for v in (x, y)):
+        if op.name == "multiply" and (_repeats(x) or _repeats(y)):
             _refuse_repeating(x, y)
         return NotImplemented if strangers.ask is None else strangers.ask(method, *((y, x) if reflected else (x, y)))
 
     method = binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
     return method
+
+
+def _repeats(x: Any) -> bool:
+    """Whether it is a sequence that Python would repeat, and does not say itself what a product with it is."""
+    return any(isinstance(x, of) and type(x).__rmul__ is of.__rmul__ for of in (str, bytes, list, tuple))
 
 
 def _refuse_repeating(x: Any, y: Any) -> None:
