@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 import gradwright as gw
 from gradwright import func, nn
+from gradwright.nn.stateless import _reparametrize_module
 
 F64 = {"dtype": gw.float64}
 
@@ -161,3 +164,20 @@ def test_a_name_that_leads_nowhere_is_told():
     with pytest.warns(gw.errors.GradientWarning, match="functional_call: Linear has nothing at 'wieght'"):
         func.functional_call(line, {"wieght": gw.ones(1, 2)}, gw.ones(2))
     assert not hasattr(line, "wieght")
+
+
+def test_a_block_in_which_a_module_has_other_tensors(torch):
+    stateless = importlib.import_module("torch.nn.utils.stateless")
+    for t, block in ((gw, _reparametrize_module), (torch, stateless._reparametrize_module)):
+        net = t.nn.Linear(2, 1)
+        own = net.weight
+        given = {"weight": t.tensor([[2.0, 3.0]], requires_grad=True), "bias": t.zeros(1)}
+        with block(net, given, tie_weights=True, strict=True):
+            out = net(t.ones(2))
+        out.sum().backward()
+        assert out.item() == 5
+        assert given["weight"].grad.tolist() == [[1.0, 1.0]]
+        assert net.weight is own
+        assert own.grad is None
+        with pytest.raises(RuntimeError, match="Missing key"), block(net, {"bias": t.zeros(1)}, strict=True):
+            pass

@@ -112,6 +112,18 @@ def _check(module: Any, given: dict[str, Any]) -> None:
 
 
 @contextmanager
+def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any], tie_weights: bool = False,
+                          strict: bool = False, stack_weights: bool = False) -> Iterator[None]:  # fmt: skip
+    """A block in which a module has these tensors, as in `functional_call`; ``stack_weights`` makes no difference."""
+    used = _tied(module, parameters_and_buffers) if tie_weights else parameters_and_buffers
+    if strict:
+        _check(module, used)
+    with _swapped(module, used) as last:
+        yield
+    parameters_and_buffers.update({path: last[path] for path in parameters_and_buffers if path in last})
+
+
+@contextmanager
 def _swapped(module: Any, given: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Have these tensors in the module; afterwards, in what is handed out, those that were there at the end."""
     before: dict[str, Any] = {}
