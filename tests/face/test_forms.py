@@ -184,7 +184,7 @@ def test_a_conversion_does_not_make_a_composite_of_an_operation():
 def test_a_sequence_times_a_tensor_is_refused_as_other_operands_are(other):
     x = gradwright.ones(2)
     for call in (lambda: x * other, lambda: other * x, lambda: gradwright.tensor(2.0) * other):
-        with pytest.raises(TypeError, match=r"operand type\(s\) for \*: 'Tensor' and '\w+': gradwright"):
+        with pytest.raises(TypeError, match=rf"multiply\(\): .* got {type(other).__name__}"):
             call()
     assert gradwright.tensor(2) * other == other * gradwright.tensor(2) == other * 2  # a whole number, as PyTorch's
 

@@ -40,7 +40,7 @@ def operator(op: Op, *, floating: bool = False, reflected: bool = False) -> Bina
             if hasattr(v, "__array_namespace__") and not isinstance(v, (TensorBase, np.ndarray)):
                 raise _stranger(op, v)  # its own operator would only refuse a Tensor, or drop its history
         if op.name == "multiply" and (_repeats(x) or _repeats(y)):
-            _refuse_repeating(x, y)
+            _refuse_repeating(op, x, y)
         return NotImplemented if strangers.ask is None else strangers.ask(method, *((y, x) if reflected else (x, y)))
 
     method = binary(op, (lambda x, y: slow(y, x)) if reflected else slow, floating=floating, reflected=reflected)
@@ -52,12 +52,11 @@ def _repeats(x: Any) -> bool:
     return any(isinstance(x, of) and type(x).__rmul__ is of.__rmul__ for of in (str, bytes, list, tuple))
 
 
-def _refuse_repeating(x: Any, y: Any) -> None:
+def _refuse_repeating(op: Op, x: Any, y: Any) -> None:
     """TypeError for a tensor times a sequence, but for a whole number: by other ones Python would fail to repeat it."""
     t, other = (x, y) if isinstance(x, TensorBase) else (y, x)
     if t.array.size != 1 or dtypes.kind(t.array.dtype) not in "iu":
-        raise TypeError(f"unsupported operand type(s) for *: 'Tensor' and '{kind(other)}': gradwright.tensor() makes a "
-                        "tensor of numbers")  # fmt: skip
+        raise _stranger(op, other)
 
 
 class _Strangers:
