@@ -1,6 +1,7 @@
 """dtypes and sizes."""
 
 import copy
+import pickle  # noqa: TID251 - of our own
 import subprocess
 import sys
 
@@ -258,6 +259,21 @@ def test_sizes(T):
     assert T.Size([]) == ()
     assert T.Size([]).numel() == 1
     assert hash(s) == hash((2, 3))
+    for part in (s[:1], s + (4,), (4,) + s, s * 2, 2 * s):  # noqa: RUF005
+        assert isinstance(part, T.Size)
+    assert (4,) + s == (4, 2, 3)  # noqa: RUF005
+
+
+def test_sizes_are_integers(T):
+    s = T.Size((2, T.tensor(5), T.tensor([3]), np.int64(4), True))
+    assert s == (2, 5, 3, 4, 1)
+    assert [type(n) for n in s[1:3]] == [int, int]
+    assert repr(s) == "torch.Size([2, 5, 3, 4, 1])"
+    assert pickle.loads(pickle.dumps(s)) == s  # noqa: S301
+    assert T.Size(range(3)) == (0, 1, 2)
+    for wrong, kind in ((2.5, "float"), ("2", "str"), (T.tensor(2.5), "Tensor"), (T.tensor([1, 2]), "Tensor")):
+        with pytest.raises(TypeError, match=rf"torch.Size\(\) takes an iterable of 'int' \(item 1 is '{kind}'\)"):
+            T.Size((1, wrong))
 
 
 @pytest.mark.parametrize("call", [lambda T: T.ones(1).to("float64"), lambda T: T.nn.Linear(1, 1).to("float64")])

@@ -39,8 +39,8 @@ def test_strict():
 def run(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS)
 
-    def run(*arguments):
-        command = [sys.executable, "-m", "pytest", "-p", "gradwright.pytest_plugin", "-p", "no:gradwright", "-rA",
+    def run(*arguments, by=()):
+        command = [sys.executable, *by, "-m", "pytest", "-p", "gradwright.pytest_plugin", "-p", "no:gradwright", "-rA",
                    "-p", "no:cacheprovider", *arguments]  # fmt: skip
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
 
@@ -58,6 +58,12 @@ def test_the_fixture(run):
 def test_strict_is_on_unless_told_otherwise(run):
     assert "PASSED test_it.py::test_strict" in run("test_it.py").stdout
     assert "FAILED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=false").stdout
+
+
+def test_strict_is_off_for_the_tests_of_a_program_for_pytorch(run):
+    by = ("-m", "gradwright", "run")
+    assert "FAILED test_it.py::test_strict" in run("test_it.py", by=by).stdout
+    assert "PASSED test_it.py::test_strict" in run("test_it.py", "-o", "gradwright_strict=true", by=by).stdout
 
 
 def test_a_test_for_each_function_of_a_module(run):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from operator import index
 from typing import Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
@@ -253,9 +256,15 @@ class iinfo:
 
 
 class Size(tuple[int, ...]):
-    """The shape of a tensor: a tuple that prints as PyTorch's and knows its number of elements."""
+    """The shape of a tensor: a tuple that prints as PyTorch's and knows its number of elements.
+
+    A tensor of one integer among the sizes becomes an int. Raises TypeError for what is no integer.
+    """
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> Size:
+        return size(n if type(n) is int else _integer(n, i) for i, n in enumerate(sizes))
 
     def numel(self) -> int:
         """The product of the sizes."""
@@ -267,10 +276,29 @@ class Size(tuple[int, ...]):
     def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         part = tuple.__getitem__(self, key)
-        return Size(part) if isinstance(key, slice) else part
+        return size(part) if isinstance(key, slice) else part
 
     def __add__(self, other: Any) -> Any:
         return Size(tuple.__add__(self, other))
 
+    def __radd__(self, other: Any) -> Any:
+        return Size(other) + self if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, n: SupportsIndex) -> Size:
+        return size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
     def __repr__(self) -> str:
         return f"torch.Size([{', '.join(map(str, self))}])"
+
+
+def _integer(n: Any, at: int) -> Any:
+    try:
+        return n if isinstance(n, np.integer) else index(n)
+    except TypeError:
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {at} is '{type(n).__name__}')") from None
+
+
+size: Callable[[Iterable[int]], Size] = partial(tuple.__new__, Size)
+"""A `Size` of what are integers, quickly."""

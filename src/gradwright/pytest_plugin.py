@@ -6,7 +6,8 @@
     pytest --gradwright-check=mypackage.functions       # a test for everything with a derivative in there
 
 While it is on, every test runs under `gradwright.autograd.strict`: a `GradientWarning` is an error. To have warnings
-again, put ``gradwright_strict = false`` under ``[tool.pytest.ini_options]``.
+again, put ``gradwright_strict = false`` under ``[tool.pytest.ini_options]``. Under ``gradwright run -m pytest`` they
+are warnings unless it says ``true``: the tests of a program for PyTorch expect what PyTorch does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gradwright.check.discover import subject_of
 from gradwright.check.isolate import LIMIT, Pool
 from gradwright.check.table import told
 from gradwright.engine.strict import strict
+from gradwright.torch_names.hook import is_installed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,12 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gradwright-time-limit", metavar="SECONDS", type=float, default=LIMIT,
         help=f"for importing such a module, and for each test of it (default: {LIMIT:g})",
     )  # fmt: skip
-    parser.addini("gradwright_strict", "whether a GradientWarning is an error (default: true)", "bool", True)
+    parser.addini("gradwright_strict", "whether a GradientWarning is an error (default: true, and false under "
+                  "`gradwright run`)", "bool", not is_installed())  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def gradwright_strict(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Run the test under `gradwright.autograd.strict`, unless the ini file says ``gradwright_strict = false``."""
+    """Run the test under `gradwright.autograd.strict`, as far as the ini file's ``gradwright_strict`` says."""
     with strict(bool(pytestconfig.getini("gradwright_strict"))):
         yield
 

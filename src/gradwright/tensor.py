@@ -85,7 +85,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         >>> gw.ones(2, 3).shape
         torch.Size([2, 3])
         """
-        return dtypes.Size(self.array.shape)
+        return dtypes.size(self.array.shape)
 
     @property
     def dtype(self) -> dtypes.dtype:

@@ -251,7 +251,7 @@ def install() -> None:
         where = getattr(sys.modules["torch"], "__file__", None) or "an unknown place"
         raise RuntimeError(f"PyTorch is already imported in this process (from {where}): "
                            "a program can be run on gradwright only where it is not")  # fmt: skip
-    if _finder not in sys.meta_path:
+    if not is_installed():
         sys.meta_path.insert(0, _finder)
         known = table()["torch.Tensor"]
         for name in known.public | known.other:
@@ -260,9 +260,14 @@ def install() -> None:
         Tensor.__dir__ = _names_of  # type: ignore[assignment]
 
 
+def is_installed() -> bool:
+    """Whether ``import torch`` imports gradwright."""
+    return _finder in sys.meta_path
+
+
 def uninstall() -> None:
     """Undo `install`, and forget the modules it made."""
-    if _finder in sys.meta_path:
+    if is_installed():
         sys.meta_path.remove(_finder)
         del Tensor.__dir__
         for name, value in list(vars(Tensor).items()):
