@@ -125,7 +125,8 @@ def columns(number: int, node: Node, lowered: Lowered, memory: Memory) -> str:
     return (_alone if way.kind in ("unwindows", "padded") else _multiplied)(number, node, way, lowered, memory)
 
 
-def _at(node: Node, lowered: Lowered, memory: Memory, const: bool = True) -> str:
+def declared(node: Node, lowered: Lowered, memory: Memory, const: bool = True) -> str:
+    """The declaration of a pointer to a node's first entry, ``%s`` being its name."""
     place = lowered.places[node]
     spot, name = memory.spots[place.root], NAMES[node.dtype]
     return f"{'const ' * const}{name} *%s = {pointer(spot, name, place.start, node.dtype.itemsize, const)};"
@@ -135,8 +136,8 @@ def _alone(number: int, node: Node, way: Windows, lowered: Lowered, memory: Memo
     """Windows added up, or an array copied into zeros."""
     name, n = NAMES[node.dtype], len(way.size)
     lead, (x,) = prod(node.shape[:-n]), way.operands
-    lines = [f"static void windows_{number}(char **P) {{", f"  {_at(x, lowered, memory) % 'x'}",
-             f"  {_at(node, lowered, memory, const=False) % 'y'}",
+    lines = [f"static void windows_{number}(char **P) {{", f"  {declared(x, lowered, memory) % 'x'}",
+             f"  {declared(node, lowered, memory, const=False) % 'y'}",
              f"  __builtin_memset(y, 0, {prod(node.shape)} * sizeof *y);"]  # fmt: skip
     if way.kind == "unwindows":
         sliding = _Sliding(way, in_order(way.size))
@@ -170,12 +171,12 @@ def _multiplied(number: int, node: Node, way: Windows, lowered: Lowered, memory:
     adds = way.kind == "spread"
     direct = sliding.whole
     text = [] if direct else [sliding.text(f"columns_{number}", name, each, channel, adds)]
-    text += [f"static void windows_{number}(char **P) {{", f"  {_at(first, lowered, memory) % 'a'}",
-             f"  {_at(second, lowered, memory) % 'b'}", f"  {_at(node, lowered, memory, const=False) % 'y'}",
+    text += [f"static void windows_{number}(char **P) {{", f"  {declared(first, lowered, memory) % 'a'}",
+             f"  {declared(second, lowered, memory) % 'b'}", f"  {declared(node, lowered, memory, const=False) % 'y'}",
              f"  {name} *cols = {pointer(memory.columns, name, 0, 1, False)};"]  # fmt: skip
     biased = len(way.operands) == 3
     if biased:
-        text.append(f"  {_at(way.operands[2], lowered, memory) % 'bias'}")
+        text.append(f"  {declared(way.operands[2], lowered, memory) % 'bias'}")
     if adds and not direct:
         text.append(f"  __builtin_memset(y, 0, {prod(node.shape)} * sizeof *y);")
     here = f"i * {lies.strides[0]}LL + g * {each * channel}LL"

@@ -72,6 +72,7 @@ class Lowered:
         self.places: dict[Node, Place] = {}
         self.views: dict[Node, Node] = {}
         self.same: dict[Node, Node] = {}
+        self._around: dict[Any, Node] = {}
         given = dict(zip(program.inputs, strides, strict=True))
         self._to_the_bit = _checked(program.nodes)
         nodes = _needed(program, self._taken)
@@ -128,8 +129,7 @@ class Lowered:
         x, lattice = node.args[0], node.kwargs["lattice"]
         place, way = as_view(lattice, self.places[x], node.shape), windows_of(node)
         if place is None and way is not None:
-            shape = (*x.shape[: len(x.shape) - len(way.size)], *lattice.padded(way.size)[0])
-            padded = self._new("padded", node, shape, x.dtype, way)
+            padded = self._padded(node, x, way)
             seen = Node("windows", (padded,), {"lattice": without_padding(lattice)}, None, node.place, node.name)
             seen.shape, seen.dtype, seen.number = node.shape, node.dtype, node.number
             self._add(seen)
@@ -221,11 +221,28 @@ class Lowered:
         found = windows_of(node)
         if found is None or not self._lies(found.operands) or (found.kind != "unwindows" and not self.blas):
             return None
+        if found.side_by_side:
+            rows, images, *bias = found.operands
+            images = self._padded(node, images, found)
+            lattice, size = without_padding(found.lattice), images.shape[2:]
+            found = found._replace(operands=(rows, images, *bias), lattice=lattice, size=size, direct=True)
         image = {"times": 1, "weigh": 1, "weighed": 1}.get(found.kind, -1)
         lies = [self.places[x].strides[-1] == 1 if k == image else self.places[x].contiguous
                 for k, x in enumerate(found.operands)]  # fmt: skip
         return found._replace(operands=tuple(
             x if good else self._copied(x) for x, good in zip(found.operands, lies, strict=True)))  # fmt: skip
+
+    def _padded(self, node: Node, x: Node, way: Windows) -> Node:
+        """Images with their zeros around them."""
+        size, _ = way.lattice.padded(way.size)
+        if size == way.size:
+            return x
+        key = (x, way.lattice.padding)
+        if key not in self._around:
+            shape = (*x.shape[: -len(size)], *size)
+            padded = Windows("padded", (x,), way.lattice, way.size)
+            self._around[key] = self._new("padded", node, shape, x.dtype, padded)
+        return self._around[key]
 
     def _gathered(self, found: Gather) -> Gather:
         """One whose first operand lies in order if it is copied."""

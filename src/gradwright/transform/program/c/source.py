@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gradwright.transform.program.c.blas import Blas
 from gradwright.transform.program.c.build import vector_functions
 from gradwright.transform.program.c.columns import columns
+from gradwright.transform.program.c.direct import VECTORS, direct
 from gradwright.transform.program.c.gathering import gather
 from gradwright.transform.program.c.gathers import Gather
 from gradwright.transform.program.c.loops import Loop, extremes
@@ -84,7 +85,8 @@ def source(lowered: Lowered, steps: Steps, memory: Memory, blas: Blas | None) ->
             calls.append(f"if (check_{k}(P)) return {k + 1};")
             record |= {"kind": "C"}
         elif isinstance(way := lowered.how[first], Windows):
-            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + columns(k, first, lowered, memory))
+            text = (direct if way.direct else columns)(k, first, lowered, memory)
+            parts.append(_about(step.nodes, " x ".join(map(str, first.shape))) + text)
             calls.append(f"windows_{k}(P);")
             record |= {"kind": "BLAS" if way.scratch else "C", "entries": math.prod(first.shape)}
         elif isinstance(way := lowered.how[first], Gather):
@@ -132,6 +134,8 @@ def _head(body: str, blas: Blas | None) -> Iterator[str]:
         word = line.split("(")[1].split(" ")[0]
         if f"({word}:" in body:
             yield line
+    if re.search(r"\b(float|double)_v\b", body):
+        yield VECTORS
     if blas is not None and re.search("gem[mv]_t", body):
         yield declarations(blas.size)
 

@@ -14,6 +14,8 @@ from gradwright.transform.program.node import Node
 
 _BLOCK = 1 << 18
 """Bytes of windows that are laid out at a time, before a product reads them: they stay in the cache."""
+_LINE, _HIGH = 16, 1024
+"""How many windows lie side by side, at least, and how many entries they have, at most, where nothing is laid out."""
 
 
 class Windows(NamedTuple):
@@ -24,12 +26,14 @@ class Windows(NamedTuple):
         operands: nodes: rows, images, bias; rows, results; results, images; windows; images.
         lattice: how windows lie.
         size: of an image.
+        direct: whether results are computed from images as they lie, without columns.
     """
 
     kind: str
     operands: tuple[Node, ...]
     lattice: Lattice
     size: tuple[int, ...]
+    direct: bool = False
 
     @property
     def windows(self) -> tuple[int, ...]:
@@ -57,9 +61,17 @@ class Windows(NamedTuple):
         return -(-first // -(-first // most))
 
     @property
+    def side_by_side(self) -> bool:
+        """Whether windows lie in long enough lines, and are small enough, that columns only cost."""
+        if self.kind in ("spread", "unwindows", "padded") or max(self.lattice.kernel) == 1:
+            return False
+        summed = self.kind != "weigh" or self.operands[1].shape[0] == 1
+        return summed and self.lattice.stride[-1] == 1 and self.windows[-1] >= _LINE and self.height <= _HIGH
+
+    @property
     def scratch(self) -> int:
         """How many bytes they take."""
-        if self.kind in ("unwindows", "padded"):
+        if self.direct or self.kind in ("unwindows", "padded"):
             return 0
         return self.height * self.step * prod(self.windows[1:]) * self.dtype.itemsize
 
@@ -108,4 +120,5 @@ def as_view(lattice: Lattice, of: Place, shape: tuple[int, ...]) -> Place | None
 
 def without_padding(lattice: Lattice) -> Lattice:
     """The windows of the padded array."""
-    return Lattice(lattice.kernel, lattice.stride, lattice.dilation, ((0, 0),) * len(lattice.kernel))
+    left_out = tuple((0, min(after, 0)) for _, after in lattice.padding)
+    return Lattice(lattice.kernel, lattice.stride, lattice.dilation, left_out)
