@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gradwright.transform.program.c.ctypes_of import BOOL, NAMES, cast, literal, variable
 from gradwright.transform.program.c.elements import Element
 from gradwright.transform.program.c.lowered import Lowered
 from gradwright.transform.program.c.memory import Memory, Spot, pointer
 from gradwright.transform.program.c.places import in_order
+from gradwright.transform.program.c.reductions import Sum
 from gradwright.transform.program.c.steps import Step, in_step
 from gradwright.transform.program.node import CONSTANT, Node
 
 BLOCK = 4096
 """So many entries are added in their own precision; such sums are added in double precision."""
+_LINES = 64
+"""So many lines are added up, entry by entry, in their own precision."""
 _PARTS, _WORK = 32, 1 << 17
 """How many parts a loop has that threads share, and the work, in entries times operations, from which it has them."""
-_JOIN = {"sum": "{0} += {1};", "prod": "{0} *= {1};", "any": "{0} |= {1};", "all": "{0} &= {1};",
-         "max": "{0} = MOST({0}, {1});", "min": "{0} = LEAST({0}, {1});"}  # fmt: skip
-_CLAUSE = {"sum": "+", "prod": "*", "any": "|", "all": "&", "max": "most", "min": "least"}
 _TILE, _ALONG, _FAR = 16, (64, 8), 1024
 """How long tiles are along the axis that one array lies along, and along the last: less if entries lie a multiple of
 so many bytes apart there, since these share their places in the cache, which holds few of them."""
@@ -40,38 +38,6 @@ class Access(NamedTuple):
     start: int
     strides: tuple[int, ...]
     written: bool = False
-
-
-class Sum(NamedTuple):
-    """A reduction in a loop: which axes stay, and the strides of its result over all."""
-
-    node: Node
-    kind: str
-    kept: tuple[bool, ...]
-    strides: tuple[int, ...]
-
-    @property
-    def near(self) -> Any:
-        """The dtype in which a block is reduced."""
-        return np.dtype(np.uint8) if self.kind in ("any", "all") else self.node.dtype
-
-    @property
-    def far(self) -> Any:
-        """The dtype in which blocks are joined."""
-        return np.dtype(np.float64) if self.kind in ("sum", "prod") and self.near.kind == "f" else self.near
-
-    def start(self, dtype: Any) -> str:
-        """What a reduction of nothing is."""
-        if self.kind in ("sum", "any"):
-            value: Any = 0
-        elif self.kind in ("prod", "all"):
-            value = 1
-        elif dtype.kind == "f":
-            value = -math.inf if self.kind == "max" else math.inf
-        else:
-            info = np.iinfo(dtype) if dtype != BOOL else None
-            value = (0, 1)[self.kind == "min"] if info is None else info.min if self.kind == "max" else info.max
-        return str(literal(value, dtype))
 
 
 class Loop:
@@ -184,7 +150,7 @@ class Loop:
                 self.threaded += 1
         turns = math.prod(self.outer[: self.threaded])
         self.parts = min(_PARTS, turns) if turns else 1
-        self.direct, self.scratch = {}, {}
+        self.direct, self.scratch, self.lines = {}, {}, {}
         for k, s in enumerate(self._sums):
             kept = [*s.kept[:-1], *([s.kept[-1]] if self.blocked else []), s.kept[-1]]
             first = kept.index(False) if False in kept else len(kept)
@@ -193,6 +159,8 @@ class Loop:
             else:
                 size = math.prod(n for n, stays in zip(self.shape, s.kept, strict=True) if stays)
                 self.scratch[k] = (self.memory.scratch(size * self.parts * s.far.itemsize), size)
+                if s.near != s.far and s.kept[-1] and not any(s.kept[:-1]):
+                    self.lines[k] = self.memory.scratch(size * self.parts * s.near.itemsize)
         self.joined = bool(self.scratch)
 
     def _turned_axis(self) -> int | None:
@@ -233,8 +201,25 @@ class Loop:
             name = NAMES[s.node.dtype]
             at = pointer(self.memory.spots[s.node], name, 0, s.node.dtype.itemsize, False)
             lines.append(f"  {name} *a{k} = {at};")
+        for k, spot in self.lines.items():
+            s, size = self._sums[k], self.scratch[k][1]
+            name = NAMES[s.near]
+            lines.append(f"  {name} *n{k} = {pointer(spot, name, 0, 1, False)} + part * {size}LL;")
+            lines.append(f"  for (long k = 0; k < {size}; k++) n{k}[k] = {s.start(s.near)};")
+        if self.lines:
+            lines.append("  long lines = 0;")
         lines += ["  " + line for line in self._nest(0)]
+        lines += ["  " + line for line in self._lines_joined()]
         return "\n".join([*lines, "}\n"])
+
+    def _lines_joined(self) -> list[str]:
+        """What adds the sums of a few lines to those of all."""
+        found = []
+        for k in self.lines:
+            s, size = self._sums[k], self.scratch[k][1]
+            join = s.join(f"a{k}[k]", f"n{k}[k]")
+            found.append(f"for (long k = 0; k < {size}; k++) {{ {join} n{k}[k] = {s.start(s.near)}; }}")
+        return found
 
     def _nest(self, level: int) -> list[str]:
         lines: list[str] = []
@@ -320,19 +305,20 @@ class Loop:
             if s.kept[-1]:
                 offset = "low + i" if self.blocked else "i"
                 where = self._result(s, f"({offset})")
-                body.append(_JOIN[s.kind].format(f"a{k}[{where}]", name))
+                body.append(s.join(f"{'n' if k in self.lines else 'a'}{k}[{where}]", name))
                 continue
             lines.append(f"{NAMES[s.near]} r{k} = {s.start(s.near)};")
-            kind = _CLAUSE[s.kind]
-            mark = kind if kind in "+*|&" else f"{kind}_{_short(s.near)}"
-            clauses.append(f"reduction({mark}:r{k})")
-            body.append(_JOIN[s.kind].format(f"r{k}", name))
+            clauses.append(f"reduction({s.clause}:r{k})")
+            body.append(s.join(f"r{k}", name))
             if k in self.scratch:
-                after.append(_JOIN[s.kind].format(f"a{k}[{self._result(s)}]", f"r{k}"))
+                after.append(s.join(f"a{k}[{self._result(s)}]", f"r{k}"))
             elif self.direct[k] == len(self.outer):
                 after.append(f"a{k}[{self._result(s)}] = r{k};")
             else:
-                after.append(_JOIN[s.kind].format(f"d{k}", f"r{k}"))
+                after.append(s.join(f"d{k}", f"r{k}"))
+        if self.lines:
+            most = _LINES * (-(-n // BLOCK) if self.blocked else 1)
+            after += [f"if (++lines == {most}) {{", *self._lines_joined(), "lines = 0; }"]
         for node, name in self._inside.items():
             access = next(a for a in self._writes if a.name == name)
             body.append(f"{name}p[{_times(access.strides[-1])}] = {self._names[node]};")
@@ -349,7 +335,7 @@ class Loop:
             s = self._sums[k]
             far, own = NAMES[s.far], NAMES[s.node.dtype]
             to = pointer(self.memory.spots[s.node], own, 0, s.node.dtype.itemsize, False)
-            join = _JOIN[s.kind].format("t", f"a[part * {size}LL + k]")
+            join = s.join("t", f"a[part * {size}LL + k]")
             lines += [
                 f"  {{ const {far} *a = {pointer(spot, far, 0, 1, True)}; {own} *out = {to};",
                 f"    for (long k = 0; k < {size}; k++) {{",
@@ -370,21 +356,3 @@ class Loop:
 
 def _times(step: int) -> str:
     return "i" if step == 1 else "0" if step == 0 else f"i * {step}LL"
-
-
-def _short(dtype: Any) -> str:
-    return f"{dtype.kind}{8 * dtype.itemsize}"
-
-
-def extremes() -> str:
-    """Declarations of the largest and the smallest for every type; a NaN stays."""
-    lines = []
-    for dtype, name in NAMES.items():
-        if dtype == BOOL:
-            continue
-        for kind, macro in (("max", "MOST"), ("min", "LEAST")):
-            start = Sum(None, kind, (), ()).start(dtype)  # type: ignore[arg-type]
-            word = f"{_CLAUSE[kind]}_{_short(dtype)}"
-            lines.append(f"#pragma omp declare reduction({word} : {name} : omp_out = {macro}(omp_out, omp_in)) "
-                         f"initializer(omp_priv = {start})")  # fmt: skip
-    return "\n".join(lines)

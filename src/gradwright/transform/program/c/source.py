@@ -14,10 +14,11 @@ from gradwright.transform.program.c.columns import columns
 from gradwright.transform.program.c.direct import VECTORS, direct
 from gradwright.transform.program.c.gathering import gather
 from gradwright.transform.program.c.gathers import Gather
-from gradwright.transform.program.c.loops import Loop, extremes
+from gradwright.transform.program.c.loops import Loop
 from gradwright.transform.program.c.lowered import Check, Lowered
 from gradwright.transform.program.c.memory import Memory, pointer
 from gradwright.transform.program.c.products import declarations, product
+from gradwright.transform.program.c.reductions import extremes
 from gradwright.transform.program.c.steps import Steps
 from gradwright.transform.program.c.windows import Windows
 from gradwright.transform.program.node import Node
