@@ -131,3 +131,14 @@ def test_a_sum_that_is_nothing_but_rounding_is_believed():
     program = traced(lambda x: space.sum(x), x.numpy())
     (spread,) = spreads(program, [x.numpy()], lambda: None)
     assert spread > np.finfo(np.float32).eps * 256
+
+
+def test_what_is_masked_with_infinity_does_not_hide_what_rounding_does():
+    def f(x):
+        masked = space.where(x > 0, x, -np.inf)
+        return [masked, space.sum(space.exp(masked))]
+
+    x = np.random.default_rng(0).standard_normal(64)
+    masked, total = spreads(traced(f, x), [x], lambda: None)
+    assert 0 < masked < 1e-14
+    assert 0 < total < 1e-12
