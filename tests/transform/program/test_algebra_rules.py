@@ -58,6 +58,15 @@ ROUNDED: list[tuple[str, Callable[..., Any], list[str]]] = [
     ("factors", lambda x, y: x / np.float64(0.3) * np.float64(7), ["multiply"]),
     ("factors", lambda x, y: (x * np.float64(0.3)) * y * np.float64(7), ["multiply", "multiply"]),
     ("factors_outside", lambda x, y: (x * np.float64(0.3)) * (y * np.float64(7)), ["multiply", "multiply"]),
+    ("factors_to_few", lambda x, y: (x * np.float64(0.3)) * y[0, 0], ["getitem", "multiply", "multiply"]),
+    ("factors_to_few", lambda x, y: np.float64(0.3) * (y[0, 0] * x), ["getitem", "multiply", "multiply"]),
+    ("factors_to_few", lambda x, y: (x * np.float64(0.3)) * y, ["multiply", "multiply"]),
+    ("factors_to_few", lambda x, y: (x[0] * np.float64(0.3)) * y[0, 0],
+     ["getitem", "multiply", "getitem", "multiply"]),
+    ("shared_factors", lambda x, y: [(x * y) * np.float64(0.3), y * np.float64(0.3)],
+     ["multiply", "multiply", "multiply"]),
+    ("shared_factors", lambda x, y: [(x * y) * np.float64(0.3), y * np.float64(0.4)],
+     ["multiply", "multiply", "multiply"]),
     ("factors_of_sums", lambda x, y: space.sum(x * np.float64(0.3)), ["sum", "multiply"]),
     ("factors_of_sums", lambda x, y: space.sum((x * np.float64(0.3)) * y), ["multiply", "sum", "multiply"]),
     ("sums_of_one", lambda x, y: space.sum(space.expand_dims(x, axis=1), axis=(1,)), ["expand_dims", "reshape"]),
@@ -84,6 +93,15 @@ def test_rules_that_round_otherwise(name: str, f: Callable[..., Any], ops: list[
     assert ops_of(found) == ops
     same_but_rounded(program, found, A, B)
     same_bits(program, simplified(program, exact=True, only=[name]), A, B)
+
+
+def test_a_factor_that_is_there_is_computed_once() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return [(x * y) * 0.3, y * 0.3]
+
+    found = simplified(traced(f, A, B), only=["numbers", "shared_factors", "common"])
+    product, scaled = found.outputs
+    assert scaled in product.args
 
 
 def test_a_sum_of_one_number_is_a_product() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from gradwright.transform.program.node import Node
 from gradwright.transform.program.rewriting import Rewriting, everywhere, number, rule
 
-_LARGEST = 2.0**20
+_LARGEST, _MANY = 2.0**20, 64
 
 
 def _floats(node: Node, *kinds: str) -> bool:
@@ -247,6 +247,50 @@ def factors_outside(new: Rewriting, node: Node) -> Node | None:
     if not _moderate(c) or np.broadcast_shapes(first[0].shape, second[0].shape) != node.shape:
         return None
     return new.make(node, "multiply", new.make(node, "multiply", first[0], second[0]), new.number(node, c))
+
+
+@rule("multiply", exact=False)
+def factors_to_few(new: Rewriting, node: Node) -> Node | None:
+    """(x c) s and (x s) c are x (s c) for an array s of one entry, and an x of many."""
+    if node.kwargs or not _floats(node) or prod(node.shape) < _MANY:
+        return None
+    for x, y in (node.args, node.args[::-1]):
+        if not isinstance(x, Node) or x.shape != node.shape or not new.once(x):
+            continue
+        if _single(y) and (found := _factor(x)):
+            (x, c), s = found, y
+        elif number(y) is not None and _moderate(number(y)) and (pair := _split_single(x)):
+            (x, s), c = pair, number(y)
+        else:
+            continue
+        if x.shape == node.shape:
+            return new.make(node, "multiply", x, new.make(s, "multiply", s, new.number(node, c)))
+    return None
+
+
+def _single(x: Any) -> bool:
+    return isinstance(x, Node) and x.shape == () and number(x) is None
+
+
+def _split_single(x: Node) -> tuple[Any, Any] | None:
+    """For the product of an array and one of one entry, in either order, these."""
+    if x.op != "multiply" or x.kwargs or not _floats(x):
+        return None
+    return next(((a, s) for a, s in (x.args, x.args[::-1]) if _single(s) and isinstance(a, Node)), None)
+
+
+@rule("multiply", exact=False)
+def shared_factors(new: Rewriting, node: Node) -> Node | None:
+    """(x y) c is (x c) y, if x c is computed as well."""
+    found = _split(node, "multiply")
+    if found is None or not _floats(node) or not _moderate(c := found[1]) or not new.once(x := found[0]):
+        return None
+    if x.op != "multiply" or x.kwargs or not _floats(x) or x.shape != node.shape:
+        return None
+    for a, b in (x.args, x.args[::-1]):
+        if isinstance(a, Node) and a.shape == node.shape and number(b) is None and new.scaled(a, c):
+            return new.make(node, "multiply", new.make(node, "multiply", a, new.number(node, c)), b)
+    return None
 
 
 @rule("sum", exact=False)

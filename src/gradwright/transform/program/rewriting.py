@@ -63,6 +63,7 @@ class Rewriting:
         self._uses: dict[Node, int] = {}
         self._values: dict[Node, Any] = {}
         self._new: dict[Node, Node] = {}
+        self._scaled = _scaled(program)
         users = program.users()
         outputs = set(program.outputs)
         for old in program.nodes:
@@ -145,6 +146,22 @@ class Rewriting:
     def once(self, node: Node) -> bool:
         """Whether a node has been used once, and is no output, or has just been made."""
         return self._uses.get(node, 1) <= 1
+
+
+    def scaled(self, node: Node, c: Any) -> bool:
+        """Whether the old program multiplies what became a node by a number."""
+        return any(self._new.get(old) is node for old in self._scaled.get(float(c), ()))
+
+
+def _scaled(program: Program) -> dict[float, list[Node]]:
+    """For each number the nodes that are multiplied by it."""
+    found: dict[float, list[Node]] = {}
+    for node in program.nodes:
+        if node.op == "multiply" and len(node.args) == 2:
+            for x, c in (node.args, node.args[::-1]):
+                if isinstance(x, Node) and number(x) is None and isinstance(n := number(c), (float, np.floating)):
+                    found.setdefault(float(n), []).append(x)
+    return found
 
 
 def _laid_out(array: Any) -> Any:

@@ -17,8 +17,8 @@ from gradwright.building.progress import Progress
 
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fno-strict-aliasing", "-fwrapv", "-pthread", "-w")  # fmt: skip
-"""They leave results as they are: a NaN is a NaN, integers wrap, and nothing is reordered or fused but where a pragma
-says so of a sum."""
+"""They leave results as they are: a NaN is a NaN, integers wrap, and nothing is reordered but where a pragma says so of
+a sum, nor fused but where `fused` or `direct` does."""
 _OLD = frozenset({"sin", "cos", "exp", "log", "pow"})
 _NEW = _OLD | {
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cosh", "erf", "erfc", "exp2", "expm1",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gradwright.transform.program.c.ctypes_of import BOOL, NAMES, cast, literal, variable
 from gradwright.transform.program.c.elements import Element
+from gradwright.transform.program.c.fused import fused, fused_in
 from gradwright.transform.program.c.lowered import Lowered
 from gradwright.transform.program.c.memory import Memory, Spot, pointer
 from gradwright.transform.program.c.places import in_order
@@ -58,6 +59,8 @@ class Loop:
         self._names: dict[Node, str] = {}
         self._sums: list[Sum] = []
         self._inside: dict[Node, str] = {}
+        self._fused = fused_in(step, lowered, memory)
+        self._products: dict[str, tuple[str, str]] = {}
         assert step.space is not None
         for node in step.nodes:
             self._compute(node)
@@ -70,8 +73,12 @@ class Loop:
         way: Any = self.lowered.how[node]
         if isinstance(way, Element):
             given = [self._operand(o, node.shape, d) for o, d in zip(way.operands, way.dtypes, strict=True)]
+            if node in self._fused:
+                self._names[node] = f"({given[0]} * {given[-1]})"
+                self._products[self._names[node]] = given[0], given[-1]
+                return
             name = self._names[node] = f"t{len(self._names)}"
-            self._body.append(f"{variable(node.dtype)} {name} = {way.write(given, node.dtype)};")
+            self._body.append(f"{variable(node.dtype)} {name} = {self._written(node, way, given)};")
             if node in self.memory.kept:
                 spot, place = self.memory.spots[node], self.lowered.places[node]
                 target = self.memory.in_place.get(node)
@@ -90,6 +97,18 @@ class Loop:
         rest = iter(inner)
         self._sums.append(Sum(node, way.kind, kept, tuple(next(rest) if k else 0 for k in kept)))
         self._body.append(f"@{len(self._sums) - 1}@{name}")
+
+    def _written(self, node: Node, way: Element, given: list[str]) -> str:
+        for first, (product, other) in ((True, given), (False, given[::-1])) if node.op in ("add", "subtract") else ():
+            if product in self._products:
+                return fused(node.op, self._products[product], other, first, node.dtype)
+        return way.write(given, node.dtype)
+
+    def _joined_to(self, s: Sum, to: str, value: str) -> str:
+        """The statement that adds an entry to the sums of its block."""
+        if value in self._products:
+            return f"{to} = {fused('add', self._products[value], to, True, s.near)};"
+        return s.join(to, value)
 
     def _operand(self, operand: Any, shape: tuple[int, ...], dtype: Any) -> str:
         """The C expression for an operand's entry, as ``dtype``, None being its own."""
@@ -305,11 +324,12 @@ class Loop:
             if s.kept[-1]:
                 offset = "low + i" if self.blocked else "i"
                 where = self._result(s, f"({offset})")
-                body.append(s.join(f"{'n' if k in self.lines else 'a'}{k}[{where}]", name))
+                join = self._joined_to if k in self.lines or s.near == s.far else Sum.join
+                body.append(join(s, f"{'n' if k in self.lines else 'a'}{k}[{where}]", name))
                 continue
             lines.append(f"{NAMES[s.near]} r{k} = {s.start(s.near)};")
             clauses.append(f"reduction({s.clause}:r{k})")
-            body.append(s.join(f"r{k}", name))
+            body.append(self._joined_to(s, f"r{k}", name))
             if k in self.scratch:
                 after.append(s.join(f"a{k}[{self._result(s)}]", f"r{k}"))
             elif self.direct[k] == len(self.outer):

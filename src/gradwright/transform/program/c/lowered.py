@@ -109,7 +109,7 @@ class Lowered:
 
     def _taken(self, node: Node) -> Iterable[Node]:
         """The nodes that are computed for a node; those of a sum of windows' products are not, one by one."""
-        way = None if self.exact or not self.blas or node in self._to_the_bit else windows_of(node)
+        way = windows_of(node) if self.blas and self.rounds(node) else None
         return node.nodes() if way is None or way.kind != "weighed" else way.operands
 
     def _lie(self, node: Node, strides: Any = None) -> None:
@@ -195,6 +195,10 @@ class Lowered:
             x = self._copied(x)
         return Check(x, expected.tobytes())
 
+    def rounds(self, node: Node) -> bool:
+        """Whether a node may be rounded otherwise than NumPy's is."""
+        return not self.exact and node not in self._to_the_bit
+
     def _way(self, node: Node) -> Way:
         if node.op == CHECK:
             return self._check(node)
@@ -204,7 +208,7 @@ class Lowered:
             return self._batch_last(node)
         if node.op in (HOST, PICK) or node.dtype is None:
             return None
-        exact = self.exact or node in self._to_the_bit
+        exact = not self.rounds(node)
         found: Any = element(node, exact)
         if found is not None and self._lies(o for o in found.operands if isinstance(o, Node)):
             return found

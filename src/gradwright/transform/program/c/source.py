@@ -12,6 +12,7 @@ from gradwright.transform.program.c.blas import Blas
 from gradwright.transform.program.c.build import vector_functions
 from gradwright.transform.program.c.columns import columns
 from gradwright.transform.program.c.direct import VECTORS, direct
+from gradwright.transform.program.c.fused import MACROS
 from gradwright.transform.program.c.gathering import gather
 from gradwright.transform.program.c.gathers import Gather
 from gradwright.transform.program.c.loops import Loop
@@ -135,6 +136,8 @@ def _head(body: str, blas: Blas | None) -> Iterator[str]:
         word = line.split("(")[1].split(" ")[0]
         if f"({word}:" in body:
             yield line
+    if re.search(r"\bfusedf?\(", body):
+        yield MACROS
     if re.search(r"\b(float|double)_v\b", body):
         yield VECTORS
     if blas is not None and re.search("gem[mv]_t", body):

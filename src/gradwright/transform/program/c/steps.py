@@ -77,8 +77,19 @@ class Steps:
         self._readers: dict[Node, int] = {}
         writes = zip(lowered.outputs, lowered.program.writes, strict=True)
         self._written = {node: lowered.program.inputs[at] for node, at in writes if at is not None}
-        for node in lowered.nodes:
+        early = self._early()
+        for node in (*early, *(node for node in lowered.nodes if node not in early)):
             self._put(node)
+
+    def _early(self) -> dict[Node, None]:
+        """Single numbers that come of what is given alone: put first, they part no loop."""
+        found: dict[Node, None] = {}
+        for node in self.lowered.nodes:
+            if isinstance(self.lowered.how[node], Element) and not space_of(self.lowered, node):
+                roots = map(self._root, operands(self.lowered, node))
+                if node not in self._written and all(r.op in (INPUT, CONSTANT) or r in found for r in roots):
+                    found[node] = None
+        return found
 
     def _put(self, node: Node) -> None:
         way = self.lowered.how[node]

@@ -1,0 +1,71 @@
+"""Products that are added before they are rounded: one operation for two, where only the last digits of sums see it.
+
+A fused x y - z is not 0 where the rounded x y is z. So a product is fused only if all that comes of it are sums, which
+are rounded in their own way, by nothing but additions and products: no root, quotient or comparison may meet what was
+0. And never with another product: x x - y y stays 0 for equal x and y.
+"""
+
+from __future__ import annotations
+
+from gradwright.transform.program.c.ctypes_of import suffix
+from gradwright.transform.program.c.elements import Element
+from gradwright.transform.program.c.lowered import Lowered, Reduction
+from gradwright.transform.program.c.memory import Memory
+from gradwright.transform.program.c.steps import Step, operands
+from gradwright.transform.program.node import Node
+
+MACROS = """
+#if defined(__FMA__) || defined(__aarch64__)
+#define fused(a, b, c) __builtin_fma(a, b, c)
+#define fusedf(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define fused(a, b, c) ((a) * (b) + (c))
+#define fusedf(a, b, c) ((a) * (b) + (c))
+#endif
+"""
+_TAME = frozenset({"add", "subtract", "multiply", "negative", "square"})
+
+
+def fused_in(step: Step, lowered: Lowered, memory: Memory) -> set[Node]:
+    """The products of a loop that are computed only within what takes them: a sum, a difference, or a reduction."""
+    users: dict[Node, list[Node]] = {}
+    for node in step.nodes:
+        for operand in operands(lowered, node):
+            users.setdefault(lowered.places[operand].root, []).append(node)
+    ends: set[Node] = set()  # in sums, and only there
+    for node in reversed(step.nodes):
+        tame = all(_sum(lowered, user) or (user.op in _TAME and user in ends) for user in users.get(node, ()))
+        if tame and node not in memory.kept and lowered.rounds(node):
+            ends.add(node)
+    found: set[Node] = set()
+    for node in step.nodes:
+        if not is_product(lowered, node) or node not in ends or len(users[node]) != 1:
+            continue
+        (user,) = users[node]
+        if _sum(lowered, user):
+            found.add(node)
+        elif user.op in ("add", "subtract") and user.dtype == node.dtype:
+            others = [o for o in operands(lowered, user) if lowered.places[o].root is not node]
+            if not any(is_product(lowered, lowered.places[o].root) for o in others):
+                found.add(node)
+    return found
+
+
+def is_product(lowered: Lowered, node: Node) -> bool:
+    """Whether a node is a product of two of its own floating-point numbers, entry by entry."""
+    way = lowered.how.get(node)
+    floats = isinstance(way, Element) and node.dtype.kind == "f" and all(d == node.dtype for d in way.dtypes)
+    return floats and node.op in ("multiply", "square")
+
+
+def _sum(lowered: Lowered, node: Node) -> bool:
+    way = lowered.how[node]
+    return isinstance(way, Reduction) and way.kind == "sum" and node.dtype == way.operand.dtype
+
+
+def fused(op: str, product: tuple[str, str], other: str, first: bool, dtype: object) -> str:
+    """The expression for a product and what it is added to or subtracted from; ``first``: the product stands first."""
+    x, y = product
+    if op == "subtract":
+        x, other = (x, f"-{other}") if first else (f"-{x}", other)
+    return f"fused{suffix(dtype)}({x}, {y}, {other})"

@@ -1,0 +1,78 @@
+"""Products that are added before they are rounded, and where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwright.transform.program.c.runner import C
+from gradwright.transform.program.interpreted import Interpreted
+from gradwright.transform.program.node import CHECK, Node, Program
+from gradwright.transform.program.tracing.traced import space, traced
+
+ONE = np.float64(1)
+
+
+def times_fused(f: Callable[..., Any], *arrays: Any, exact: bool = False) -> int:
+    """How many products are fused, of a function whose results are NumPy's but for rounding."""
+    program = traced(f, *arrays)
+    c = C(program, exact)
+    for got, want in zip(c(list(arrays)), Interpreted(program)(list(arrays)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-13 if got.dtype == np.float64 else 1e-5)
+    return c.source.count("= fused")
+
+
+X, Y, Z = np.random.default_rng(0).uniform(0.5, 2, (3, 7, 50))
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize(("n", "f"), [
+    (1, lambda x, y, z: space.sum(x * y)),
+    (2, lambda x, y, z: space.sum(space.square(x * y - z))),
+    (2, lambda x, y, z: space.sum(space.square(z - x * y))),
+    (2, lambda x, y, z: space.sum(space.square(z + space.square(x)), axis=1)),
+    (1, lambda x, y, z: space.sum(x * y, axis=0)),
+    (1, lambda x, y, z: [space.sum(x * y + z), space.max(z)]),
+])  # fmt: skip
+def test_what_ends_in_sums_is_fused(n: int, f: Callable[..., Any]) -> None:
+    assert times_fused(f, X, Y, Z) == n
+    assert times_fused(f, *(a.astype(np.float32) for a in (X, Y, Z))) == n
+    assert times_fused(f, X, Y, Z, exact=True) == 0
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("f", [
+    lambda x, y, z: x * y + z,  # a result
+    lambda x, y, z: space.sum(space.sqrt(z + x * y)),  # a root
+    lambda x, y, z: space.sum(ONE / (x * y + z)),
+    lambda x, y, z: space.sum(space.where(x * y + z > ONE, x, y)),
+    lambda x, y, z: space.sum(space.abs(x * y + z)),
+    lambda x, y, z: [space.sum(x * y + z), x * y],
+    lambda x, y, z: space.max(x * y + z),
+])  # fmt: skip
+def test_all_else_is_not(f: Callable[..., Any]) -> None:
+    assert times_fused(f, X, Y, Z) == 0
+
+
+def test_a_difference_of_equal_products_is_zero(compiler: None) -> None:
+    x = np.random.default_rng(0).uniform(0.5, 2, 1000).astype(np.float32)
+
+    def f(x: Any, y: Any, z: Any) -> Any:
+        return [space.sum(x * z - y * z), space.sum(space.square(x) - space.square(y))]
+
+    (a, b) = C(traced(f, x, x.copy(), x + np.float32(1)))([x, x.copy(), x + np.float32(1)])
+    assert (a, b) == (0, 0)
+
+
+def test_values_on_which_python_decides_are_those_of_numpy(compiler: None) -> None:
+    """A check compares floats to the last bit."""
+    x, y = (np.random.default_rng(k).standard_normal(1000).astype(np.float32) for k in (0, 1))
+    program = traced(lambda x, y: [space.sum(x * y)], x, y)
+    total = program.outputs[0]
+    checked = Program([*program.nodes, Node(CHECK, (total, np.asarray(total.value)), {}, None)], program.inputs,
+                      program.outputs, program.writes)  # fmt: skip
+    (got,) = C(checked)([x, y])
+    assert got == total.value
