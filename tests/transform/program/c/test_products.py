@@ -15,7 +15,8 @@ from gradwright.transform.program.tracing.traced import space, traced
 SHAPES = [
     ((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((1, 4), (4, 5)), ((3, 4), (4, 1)),
     ((3, 1), (1, 5)), ((1, 1), (1, 1)), ((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)), ((6, 1, 3, 4), (2, 4, 5)),
-    ((2, 3, 4), (4,)), ((0, 4), (4, 5)), ((3, 0), (0, 5)), ((1, 3, 1), (5, 1, 2)),
+    ((2, 3, 4), (4,)), ((0, 4), (4, 5)), ((40, 3, 16, 20), (3, 20, 24)), ((600, 1, 30), (600, 30, 40)),
+    ((600, 40, 30), (30,)), ((3, 0), (0, 5)), ((1, 3, 1), (5, 1, 2)),
 ]  # fmt: skip
 LAYOUTS = ["rows", "columns", "steps", "backwards"]
 
@@ -39,7 +40,14 @@ def test_products(compiler: None, shapes: Any, dtype: Any) -> None:
         program = traced(lambda x, y: [space.matmul(x, y), space.matmul(x * 2.0, y)], x, y)
         for got, want in zip(C(program)([x, y]), Interpreted(program)([x, y]), strict=True):
             assert got.shape == want.shape
-            np.testing.assert_allclose(got, want, rtol=1e-5 if dtype == np.float32 else 1e-13, atol=1e-6)
+            np.testing.assert_allclose(got, want, rtol=(eps := 1e-5 if dtype == np.float32 else 1e-13), atol=eps)
+
+
+def test_threads_share_many_small_products_and_leave_large_ones_to_blas(compiler: None) -> None:
+    small, large = np.ones((64, 64, 16)), np.ones((3, 200, 100))
+    for x, shared in ((small, True), (large, False), (small[:2], False)):
+        program = traced(lambda x: space.matmul(x, space.permute_dims(x, (0, 2, 1))), x)
+        assert ("parallel_t) P" in C(program).source) == shared
 
 
 def test_turned_matrices_are_not_copied(compiler: None) -> None:

@@ -150,6 +150,10 @@ class Lowered:
     def _new(self, op: str, like: Node, shape: tuple[int, ...], dtype: Any, way: Way) -> Node:
         node = Node(op, like.args, {}, None, like.place, like.name)
         node.shape, node.dtype, node.number = shape, dtype, like.number
+        return self.enter(node, way)
+
+    def enter(self, node: Node, way: Way) -> Node:
+        """The node, which is computed in this way into memory of its own."""
         self.nodes.append(node)
         self.how[node] = way
         self._lie(node)

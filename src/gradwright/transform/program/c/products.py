@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from gradwright.transform.program.c.ctypes_of import NAMES
 from gradwright.transform.program.c.lowered import Lowered, Product
 from gradwright.transform.program.c.memory import Memory, pointer
@@ -9,6 +11,9 @@ from gradwright.transform.program.c.places import in_order
 from gradwright.transform.program.node import Node
 
 _ROWS, _PLAIN, _TURNED = 101, 111, 112  # of CBLAS
+_ALONE, _WORK, _PARTS = 1 << 18, 1 << 19, 32
+"""Multiplications up to which OpenBLAS takes no threads for a product, from how many on we do for many, and in how many
+parts."""
 
 
 def declarations(size: str) -> str:
@@ -54,21 +59,29 @@ class Matrix:
 
 
 def product(number: int, node: Node, lowered: Lowered, memory: Memory) -> str:
-    """The function ``static void product_<number>(char **P)``."""
+    """The function ``static void product_<number>(char **P)``; of many small products threads take a few each."""
     way = lowered.how[node]
     assert isinstance(way, Product)
     a, b = Matrix(lowered, memory, way.left, True), Matrix(lowered, memory, way.right, False)
     lead = (*(a.lead if len(a.lead) > len(b.lead) else b.lead),)
     lead = tuple(max(x, y) for x, y in zip(_padded(a.lead, len(lead)), _padded(b.lead, len(lead)), strict=True))
-    name = NAMES[node.dtype]
-    lines = [f"static void product_{number}(char **P) {{", f"  const {name} *a = {a.text}, *b = {b.text};"]
-    lines.append(f"  {name} *c = {pointer(memory.spots[node], name, 0, node.dtype.itemsize, False)};")
+    name, n = NAMES[node.dtype], prod(lead)
     strides = [a.over(lead), b.over(lead), tuple(s * a.rows * b.columns for s in in_order(lead))]
-    for k, n in enumerate(lead):
-        lines.append(f"  for (long i{k} = 0; i{k} < {n}; i{k}++)")
     at = [_plus(x, s) for x, s in zip("abc", strides, strict=True)]
-    lines.append(f"    {_call(a, b, 's' if name == 'float' else 'd', at)}")
-    return "\n".join([*lines, "}\n"])
+    work = a.rows * a.columns * b.columns
+    parts = min(_PARTS, n) if work <= _ALONE and n * work >= _WORK else 1
+    first, last = (f"{n}LL * {k} / {parts}" for k in ("part", "(part + 1)"))
+    lines = [f"static void products_{number}(char **P, long part) {{",
+             f"  const {name} *a = {a.text}, *b = {b.text};",
+             f"  {name} *c = {pointer(memory.spots[node], name, 0, node.dtype.itemsize, False)};",
+             f"  for (long turn = {first}, last = {last}; turn < last; turn++) {{"]  # fmt: skip
+    rest = "turn"
+    for k, size in reversed([*enumerate(lead)]):
+        lines.append(f"    long i{k} = {rest} % {size};")
+        rest = f"({rest} / {size})"
+    call = f"((parallel_t) P[0])(products_{number}, P, {parts})" if parts > 1 else f"products_{number}(P, 0)"
+    lines += [f"    {_call(a, b, 's' if name == 'float' else 'd', at)}", "  }", "}"]
+    return "\n".join([*lines, f"static void product_{number}(char **P) {{ {call}; }}\n"])
 
 
 def _padded(lead: tuple[int, ...], n: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from gradwright.transform.program.c.build import load, threads
 from gradwright.transform.program.c.lowered import Lowered, reads_floats
 from gradwright.transform.program.c.memory import Memory
 from gradwright.transform.program.c.places import shown
+from gradwright.transform.program.c.recomputed import recompute
 from gradwright.transform.program.c.source import source
 from gradwright.transform.program.c.steps import Steps
 from gradwright.transform.program.interpreted import compute, same
@@ -183,6 +184,7 @@ class _Form:
         blas = None if exact else find_blas()
         self.lowered = lowered = Lowered(program, strides, exact, blas is not None)
         self.steps = steps = Steps(lowered)
+        recompute(lowered, steps)
         self.memory = memory = Memory(lowered, steps, aside)
         self.source = source(lowered, steps, memory, blas)
         entries = sum(r["entries"] for r in self.source.records)

@@ -68,6 +68,7 @@ class Steps:
     Attributes:
         steps: in order.
         where: for each node which of them computes it.
+        written: for outputs that are written to an input, that.
     """
 
     def __init__(self, lowered: Lowered) -> None:
@@ -76,7 +77,7 @@ class Steps:
         self.where: dict[Node, int] = {}
         self._readers: dict[Node, int] = {}
         writes = zip(lowered.outputs, lowered.program.writes, strict=True)
-        self._written = {node: lowered.program.inputs[at] for node, at in writes if at is not None}
+        self.written = {node: lowered.program.inputs[at] for node, at in writes if at is not None}
         early = self._early()
         for node in (*early, *(node for node in lowered.nodes if node not in early)):
             self._put(node)
@@ -87,7 +88,7 @@ class Steps:
         for node in self.lowered.nodes:
             if isinstance(self.lowered.how[node], Element) and not space_of(self.lowered, node):
                 roots = map(self._root, operands(self.lowered, node))
-                if node not in self._written and all(r.op in (INPUT, CONSTANT) or r in found for r in roots):
+                if node not in self.written and all(r.op in (INPUT, CONSTANT) or r in found for r in roots):
                     found[node] = None
         return found
 
@@ -107,8 +108,8 @@ class Steps:
             same = space is not None and self.steps[at].space == space and in_step(self.lowered, operand, shape)
             near |= same
             earliest = max(earliest, at if same else at + 1)
-        if node in self._written:
-            earliest = max(earliest, self._readers.get(self._written[node], 0))
+        if node in self.written:
+            earliest = max(earliest, self._readers.get(self.written[node], 0))
         at = len(self.steps)
         turned = node.op in (COPY, "batch_last") and isinstance(way, Element)
         turned = turned and not self.lowered.places[way.operands[0]].contiguous  # type: ignore[union-attr]
@@ -156,7 +157,7 @@ class Steps:
         """
         found = {}
         last_call = max((k for k, s in enumerate(self.steps) if self._calls(s)), default=-1)
-        for node, target in self._written.items():
+        for node, target in self.written.items():
             at = self.where[node]
             if at > last_call and isinstance(self.lowered.how[node], Element) and self._free(node, target, at):
                 found[node] = target
