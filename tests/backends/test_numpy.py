@@ -38,6 +38,18 @@ def test_reductions_are_numpys(name: str, axis: Any, keepdims: bool) -> None:
     np.testing.assert_array_equal(out, getattr(np, name)(x, axis=axis, keepdims=keepdims))
 
 
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(200, 64), (3, 50, 70), (64, 512)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_extreme_values_of_many_rows_are_numpys(name: str, dtype: str, shape: Any, keepdims: bool) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype).round(1)  # with equal entries
+    x.reshape(-1)[[5, 777, 4000]] = np.nan, np.inf, -np.inf
+    got = getattr(numpy_backend.namespace, name)(x, axis=-1, keepdims=keepdims)
+    np.testing.assert_array_equal(got, getattr(np, name)(x, axis=-1, keepdims=keepdims))
+    assert got.dtype == dtype
+
+
 @given(
     mutually_broadcastable_shapes(num_shapes=1, base_shape=(2, 3, 0), max_dims=4, max_side=3, min_side=0), st.booleans()
 )
