@@ -1,5 +1,7 @@
 """What programs take from PyTorch's private modules."""
 
+import importlib
+
 import pytest
 
 import gradwright as gw
@@ -57,3 +59,8 @@ def test_a_setting_without_effect_as_a_decorator(T):
 
     assert double(T.ones(2)).tolist() == [2, 2]
     assert double.__name__ == "double"
+
+
+def test_vmap_by_its_older_name(T):
+    vmap = private._vmap if T is gw else importlib.import_module("torch._vmap_internals")._vmap
+    assert vmap(lambda x, y: (x * y).sum(), in_dims=(0, None))(T.ones(2, 3), T.tensor([1.0, 2.0, 3.0])).tolist() == [6, 6]

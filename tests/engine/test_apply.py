@@ -302,3 +302,22 @@ def test_a_failed_operation_leaves_no_trace(x):
         with pytest.raises((RuntimeError, IndexError)):
             call()
     assert (x._version, x._node, x.grad) == before
+
+
+# ---- how results lie in memory ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: x.softmax(-1), lambda x: x.log_softmax(0), lambda x: x.cumsum(1), lambda x: x.cumprod(0),
+    lambda x: x.sum(1), lambda x: x.mean(0, keepdim=True), lambda x: x.prod(0), lambda x: x.amax(0), lambda x: x.var(1),
+    lambda x: x.tril(), lambda x: x.roll(1, 0), lambda x: x.matmul(x.mT), lambda x: (x > 0).all(1),
+])  # fmt: skip
+@pytest.mark.parametrize("needs", [False, True])
+def test_that_results_which_lie_row_by_row_in_pytorch_may_be_viewed(call, needs):
+    torch = pytest.importorskip("torch")
+    numbers = np.arange(1.0, 25.0, dtype="float32").reshape(2, 3, 4)
+    theirs = call(torch.tensor(numbers).requires_grad_(needs).permute(2, 0, 1))
+    ours = call(gradwright.tensor(numbers).requires_grad_(needs).permute(2, 0, 1))
+    assert theirs.is_contiguous()
+    assert ours.is_contiguous()
+    np.testing.assert_allclose(ours.view(-1).detach().numpy(), theirs.view(-1).detach().numpy(), rtol=1e-6)

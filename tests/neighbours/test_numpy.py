@@ -209,6 +209,19 @@ def test_what_is_not_defined_is_refused_and_never_detached(f):
         np.sum(x, where=A[0] > 1)
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # PyTorch's has no copy=
+def test_without_gradients_what_is_not_defined_is_numpys_as_with_pytorch():
+    torch = pytest.importorskip("torch")
+    for library in gw, torch:
+        row, column = np.unravel_index(library.tensor([1, 5]), (2, 3))
+        assert type(row) is np.ndarray
+        assert (row.tolist(), column.tolist()) == ([0, 1], [1, 2])
+        x = library.tensor(A[0])
+        np.testing.assert_array_equal(np.convolve(x, A[0]), np.convolve(A[0], A[0]))
+        assert type(np.interp(x, A[0], A[0])) is np.ndarray
+        np.testing.assert_array_equal(np.histogram(a=x)[0], np.histogram(A[0])[0])
+
+
 def test_results_are_not_written_into_numpy_arrays():
     with pytest.raises(TypeError, match="out= is a NumPy array"):
         np.sin(tensor(), out=np.empty((2, 3)))

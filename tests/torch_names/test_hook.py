@@ -178,7 +178,7 @@ def test_what_is_in_no_torch_says_so_at_once(name):
 
 @pytest.mark.parametrize("name", [
     "torch.fbgemm_linear_quantize_weight", "torch.cuda.tunable", "torch.sparse.solve", "torch.onnx.export",
-    "torch.ao.quantization", "torch.distributed.rpc", "torch._C._nn",
+    "torch.ao.quantization", "torch.distributed.tensor", "torch.distributed.rpc.api", "torch._C._nn",
 ])
 @pytest.mark.usefixtures("hook")
 def test_what_pytorch_has_and_gradwright_does_not_fails_at_the_use(name):

@@ -126,6 +126,14 @@ def test_of_a_dtype_that_is_named_too(torch):
                 zeros(2, out=many)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float64"])
+def test_bernoulli_fills_any_dtype(torch, dtype):
+    for library, call in ((torch, torch.bernoulli), (gw, taking_out(gw.bernoulli, "bernoulli"))):
+        out = library.empty(3, dtype=getattr(library, dtype))
+        assert call(library.tensor([0.0, 1.0, 1.0]), out=out) is out
+        assert out.tolist() == [0, 1, 1]
+
+
 def test_it_is_returned_and_may_be_an_argument(torch):
     for t, add in ((gw, taking_out(gw.add, "add")), (torch, torch.add)):
         x = t.tensor([1.0, 2.0])

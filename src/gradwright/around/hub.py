@@ -18,10 +18,15 @@ download_url_to_file, help, list, load, load_state_dict_from_url = (
 )
 
 
+def _get_torch_home() -> str:
+    """PyTorch's folder: ``$TORCH_HOME``, or else ``torch`` in the user's cache."""
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", cache))
+
+
 def get_dir() -> str:
     """The folder of PyTorch's hub: what `set_dir` has set, or ``$TORCH_HOME/hub``."""
-    cache = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return _dir[0] if _dir else os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", cache)), "hub")
+    return _dir[0] if _dir else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:

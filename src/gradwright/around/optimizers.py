@@ -10,6 +10,8 @@ from gradwright import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.engine.grad_mode import set_grad_enabled
 from gradwright.face.complex import view_as_real
+from gradwright.optim.lbfgs import _cubic_minimum, _Point
+from gradwright.optim.lbfgs import _strong_wolfe as _search
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,3 +66,29 @@ def _view_as_real(params: list[Any], *state_and_grads: list[Any]) -> None:
             params[i] = view_as_real(p)
             for others in state_and_grads:
                 others[i] = view_as_real(others[i])
+
+
+def _cubic_interpolate(x1: float, f1: Any, g1: Any, x2: float, f2: Any, g2: Any,
+                       bounds: tuple[float, float] | None = None) -> Any:  # fmt: skip
+    """Where the cubic through two points with these values and slopes has its minimum, between them or the bounds."""
+    a, b = (_Point(float(x), float(f), None, float(g)) for x, f, g in ((x1, f1, g1), (x2, f2, g2)))
+    return _cubic_minimum(a, b, *(sorted((a.t, b.t)) if bounds is None else map(float, bounds)))
+
+
+def _strong_wolfe(obj_func: Callable[..., Any], x: Any, t: float, d: Any, f: Any, g: Any, gtd: Any, c1: float = 1e-4,
+                  c2: float = 0.9, tolerance_change: float = 1e-9, max_ls: int = 25) -> tuple[Any, Any, float, int]:  # fmt: skip
+    """The line search of `LBFGS`, for ``obj_func(x, t, d)``, which gives loss and gradient at x + t d.
+
+    From loss ``f``, gradient ``g`` and slope ``gtd`` at ``x``; ``t`` is the first step to try. Returns loss, gradient and
+    step where the strong Wolfe conditions hold, and how many points were tried.
+    """
+    tried = 0
+
+    def at(t: float) -> _Point:
+        nonlocal tried
+        tried += 1
+        loss, slope = obj_func(x, t, d)
+        return _Point(t, loss, slope.clone(), float(slope.dot(d)))
+
+    found = _search(at, d, _Point(0.0, f, g, float(gtd)), float(t), max_ls, tolerance_change, c1, c2)
+    return found.loss, found.g, found.t, tried

@@ -12,6 +12,7 @@ from gradwright.around.jit import Final, Future, export, ignore, is_scripting, u
 from gradwright.engine.backward import accumulating
 from gradwright.engine.base import TensorBase
 from gradwright.face.join import cat
+from gradwright.func import vmap
 
 __all__ = [
     "Final", "Future", "_flatten_dense_tensors", "_overload", "_overload_method",
@@ -38,6 +39,14 @@ def boolean_dispatch(arg_name: str, arg_index: int, default: bool, if_true: Any,
 def _addindent(s_: str, numSpaces: int) -> str:
     """A text with all lines but the first moved to the right."""
     return s_.replace("\n", "\n" + " " * numSpaces)
+
+
+def _vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0,
+          allow_none_pass_through: bool = False) -> Callable[..., Any]:  # fmt: skip
+    """`gradwright.vmap`; TypeError for ``allow_none_pass_through``."""
+    if allow_none_pass_through:
+        raise TypeError("_vmap(allow_none_pass_through=True): the results of a batch are tensors here: give none as None")
+    return vmap(func, in_dims, out_dims)
 
 
 def _is_checkpoint_valid() -> bool:

@@ -81,6 +81,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
     except (ValueError, TypeError, IndexError) as e:
         own = (op.forward.__module__ or "").startswith("gradwright.")  # whose failures are all in what is said of them
         raise explained(op, inputs, static, e) from (None if own else e)
+    if op.rows:
+        result = [in_rows(r) for r in result] if op.several else in_rows(result)
     hold = wrap if level is None else over
     out: Any = [hold(r) for r in result] if op.several else hold(result)
     if op.kind == "view":
@@ -107,6 +109,11 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _NUMPY = numpy_backend.namespace
+
+
+def in_rows(a: Any) -> Any:
+    """A NumPy array as it lies row by row; any other as it is."""
+    return np.ascontiguousarray(a) if a.__class__ is np.ndarray and not a.flags.c_contiguous else a
 
 
 def _attach(node: Any, out: Any) -> None:

@@ -2,13 +2,15 @@
 
 NumPy hands a call with a Tensor among its arguments to the Tensor: `numpy.ufunc`s to `ufunc`, other functions to
 `function`. Nothing that has a derivative is ever detached on the way: what has no counterpart here is a TypeError that
-says what to do. Functions without derivative, such as `numpy.argsort`, are NumPy's own on the values.
+says what to do. Functions without derivative, such as `numpy.argsort`, are NumPy's own on the values; so, as with
+PyTorch's tensors, is any that has no counterpart where no Tensor requires grad, and its results are NumPy's.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,8 @@ def function(which: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         return _results(which(*_values(args), **_values(kwargs)), device_among([*args, *kwargs.values()]))
     call = FUNCTIONS.get(name)
     if call is None:
-        raise refused(f"numpy.{name}", "not defined for Tensors")
+        given, named = _values([args, kwargs], partial(_lent, name))
+        return which(*given, **named)
     try:
         inspect.signature(call).bind(*args, **kwargs)
     except TypeError as e:
@@ -47,13 +50,24 @@ _PLAIN = frozenset([
 """The functions whose results do not change with the values, or in steps: they carry no derivative."""
 
 
-def _values(value: Any) -> Any:
+def _on_host(x: TensorBase) -> Any:
+    return np.asarray(to_host(x.array))
+
+
+def _lent(name: str, x: Any) -> Any:
+    """The array of a Tensor; TypeError if it requires grad, which would be lost."""
+    if x.requires_grad:
+        raise refused(f"numpy.{name}", "not defined for Tensors")
+    return np.asarray(x)
+
+
+def _values(value: Any, array: Callable[[Any], Any] = _on_host) -> Any:
     """``value`` with the Tensors in it as arrays."""
     if isinstance(value, TensorBase):
-        return np.asarray(to_host(value.array))
+        return array(value)
     if type(value) in (list, tuple):
-        return type(value)(map(_values, value))
-    return {k: _values(v) for k, v in value.items()} if type(value) is dict else value
+        return type(value)(_values(v, array) for v in value)
+    return {k: _values(v, array) for k, v in value.items()} if type(value) is dict else value
 
 
 def _results(value: Any, at: device) -> Any:

@@ -39,6 +39,7 @@ def _reduced(xp, combine, whole, x, fill, lattice):
 
 @builtin(
     kind="linear",
+    rows=True,
     node="AvgPoolBackward0",
     samples=[Sample(x, lattice=at, divisor=d) for x, at, d in _MEANS],
 )

@@ -65,7 +65,7 @@ def _interleaved(xp, even, odd, axis):
     return flat if n == m else xp.concat([flat, even[_part(axis, m)]], axis=axis)
 
 
-@builtin(kind="linear", node="CumsumBackward0", samples=_LINES)
+@builtin(kind="linear", rows=True, node="CumsumBackward0", samples=_LINES)
 def cumulative_sum(xp, x, *, axis):
     """Running sum along ``axis``; of large arrays pairwise, which is quicker and rounds less."""
     if prod(x.shape) < _LARGE:

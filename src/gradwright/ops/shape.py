@@ -151,7 +151,7 @@ flip.vjp(x=lambda xp, g, axis: xp.flip(g, axis=axis))
 
 
 @builtin(
-    kind="linear",
+    kind="linear", rows=True,
     node="RollBackward0",
     samples=[Sample(A(2, 3), shift=(1,), axis=(1,)), Sample(A(2, 3), shift=(1, -2), axis=(0, 1))],
 )
@@ -225,7 +225,7 @@ constant_pad_nd.vjp(x=lambda xp, g, pad: constant_pad_nd(g, pad=tuple((-a, -b) f
 _MATRICES = [Sample(A(3, 4), k=0), Sample(A(2, 3, 3), k=-1), Sample(A(3, 3), k=1)]
 
 
-@builtin(kind="linear", node="TrilBackward0", samples=_MATRICES)
+@builtin(kind="linear", rows=True, node="TrilBackward0", samples=_MATRICES)
 def tril(xp, x, *, k):
     """The lower triangle of each matrix, up to diagonal ``k``; zeros above."""
     return xp.tril(x, k=k)
@@ -234,7 +234,7 @@ def tril(xp, x, *, k):
 tril.vjp(x=lambda xp, g, k: xp.tril(g, k=k))
 
 
-@builtin(kind="linear", node="TriuBackward0", samples=_MATRICES)
+@builtin(kind="linear", rows=True, node="TriuBackward0", samples=_MATRICES)
 def triu(xp, x, *, k):
     """The upper triangle of each matrix, from diagonal ``k``; zeros below."""
     return xp.triu(x, k=k)

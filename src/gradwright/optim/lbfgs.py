@@ -102,7 +102,7 @@ class LBFGS(Optimizer):
             if search == "strong_wolfe":
                 at = _Line(params, d, evaluate)
                 left = group["max_eval"] - (state["func_evals"] - before)
-                found = _strong_wolfe(at, _Point(0.0, loss, g, slope), t, left, group["tolerance_change"])
+                found = _strong_wolfe(at, d, _Point(0.0, loss, g, slope), t, left, group["tolerance_change"])
                 t, loss, g = found.t, found.loss, found.g
                 state["t"] = t
                 _move(params, t, d)
@@ -172,17 +172,18 @@ class _Line:
         return _Point(t, loss, g, float(g.dot(self.d)))
 
 
-def _strong_wolfe(at: _Line, start: _Point, t: float, max_evaluations: int, tolerance: float) -> _Point:
-    """A point where the loss has fallen enough, and the slope is flat enough, for a quasi-Newton step.
+def _strong_wolfe(at: Callable[[float], _Point], d: Any, start: _Point, t: float, max_evaluations: int,
+                  tolerance: float, c1: float = 1e-4, c2: float = 0.9) -> _Point:  # fmt: skip
+    """A point along ``d`` where the loss has fallen enough, and the slope is flat enough, for a quasi-Newton step.
 
     The interval from the start is stretched until it holds such a point, then cut down to it.
     """
 
     def too_high(point: _Point) -> bool:
-        return point.loss > start.loss + 1e-4 * point.t * start.slope
+        return point.loss > start.loss + c1 * point.t * start.slope
 
     def flat(point: _Point) -> bool:
-        return abs(point.slope) <= -0.9 * start.slope
+        return abs(point.slope) <= -c2 * start.slope
 
     before, now, n = start, at(t), 0
     while n < max_evaluations:
@@ -197,7 +198,7 @@ def _strong_wolfe(at: _Line, start: _Point, t: float, max_evaluations: int, tole
     else:
         before = start
     low, high = (before, now) if before.loss <= now.loss else (now, before)
-    width = _largest(at.d)
+    width = _largest(d)
     stuck = False
     while n < max_evaluations and abs(high.t - low.t) * width >= tolerance:
         left, right = sorted((low.t, high.t))
@@ -226,10 +227,10 @@ def _cubic_minimum(a: _Point, b: _Point, least: float, most: float) -> float:
     square = bend * bend - a.slope * b.slope
     if not square >= 0:
         return (least + most) / 2
-    below = b.slope - a.slope + 2 * square**0.5
+    above, below = b.slope + square**0.5 - bend, b.slope - a.slope + 2 * square**0.5
     if below == 0:
-        return most
-    return min(max(b.t - (b.t - a.t) * (b.slope + square**0.5 - bend) / below, least), most)
+        return least if above > 0 else most
+    return min(max(b.t - (b.t - a.t) * above / below, least), most)
 
 
 def _reals(tensors: Iterable[Any]) -> Iterator[Any]:

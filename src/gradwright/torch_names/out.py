@@ -80,6 +80,7 @@ def taking_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             if len(results) != len(outs):
                 raise TypeError(f"{name}(): argument 'out' must be {len(results)} tensors, but got {len(outs)}")
             for value, t in zip(results, outs, strict=True):
+                value = value.to(t.dtype) if name == "bernoulli" else value  # every dtype has 0 and 1
                 _write(value, t, exact=several or name in EXACT or name.endswith("_copy"))
         return type(result)(*outs) if hasattr(result, "_fields") else outs if isinstance(result, tuple) else out
 

@@ -62,7 +62,7 @@ ELSEWHERE = {f"torch.nn.modules.{name}": "gradwright.nn" for name in (
     "torch.cuda.amp.grad_scaler": "gradwright.around.cuda_amp",
     "torch.cuda.amp.autocast_mode": "gradwright.around.cuda_amp",
     "torch.nn.parallel.data_parallel": "gradwright.nn.parallel", "torch.nn._reduction": "gradwright.nn.reductions",
-    "torch._utils": "gradwright.around.private",
+    "torch._utils": "gradwright.around.private", "torch._vmap_internals": "gradwright.around.private",
     "torch.functional": "gradwright",
     "torch.utils.data._utils": "gradwright.utils.data", "torch.utils.data._utils.collate": "gradwright.utils.data",
     "torch._jit_internal": "gradwright.around.private", "torch._six": "gradwright.around.private",
@@ -153,6 +153,9 @@ MORE = {
             "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
             "register_module_full_backward_pre_hook",
         )},
+    "torch.optim.lbfgs": {
+        name: f"gradwright.around.optimizers:{name}" for name in ("_cubic_interpolate", "_strong_wolfe")
+    },
     "torch.optim.lr_scheduler": {"_LRScheduler": "gradwright.optim.lr_scheduler:LRScheduler"},
     "torch.optim.optimizer": {"ParamsT": "gradwright.optim.optimizer:ParamsT"} | {
         name: f"gradwright.around.optimizers:{name}" for name in (
@@ -175,6 +178,7 @@ SUBSTITUTES: Mapping[str, Mapping[str, Any]] = flags.MODULES | {
     "torch._dynamo.config": {"automatic_dynamic_shapes": True, "cache_size_limit": 8, "recompile_limit": 8,
                              "suppress_errors": False, "verbose": False},  # any may be set, without effect
     "torch.fx.experimental": {}, "torch.fx.experimental.proxy_tensor": {"get_proxy_mode": flags.nothing},
+    "torch.distributed.rpc": {"is_available": flags.no},
     "torch._subclasses": {}, "torch._subclasses.fake_tensor": {"is_fake": flags.no},
     "torch.utils.dlpack": {"from_dlpack": gradwright.from_dlpack},
     "torch.utils.hooks": {"RemovableHandle": RemovableHandle},
