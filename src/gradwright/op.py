@@ -122,6 +122,8 @@ class Op:
     """Whether it is linear in each of its inputs that have derivatives, while the others stay."""
     rows: bool = False
     """Whether its result lies row by row in memory, however its inputs lie, as PyTorch's does: `Tensor.view` asks."""
+    switch: str | None = None
+    """What the derivative by its first input only compares, if a recorded pass is to say so: there its slope is 0."""
     direct: bool = False
     """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -206,7 +208,8 @@ table: dict[str, Op] = {}
 
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
        several: bool = False, complex: str | None = None, moves: bool = False, selects: bool = False,
-       multilinear: bool = False, rows: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+       multilinear: bool = False, rows: bool = False, switch: str | None = None,
+       ) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -220,8 +223,13 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         selects: of each entry it passes on that of one input; a NaN in a gradient may then be that of another.
         multilinear: it is linear in each input, as a product is: its tangent is the sum of what it makes of each
             tangent beside the other inputs.
+<<<<<<< HEAD
         rows: its result lies row by row in memory, however its inputs lie; so do those of reductions and of the general
             kind, while others follow their inputs.
+=======
+        switch: the saved value that the derivative by the first input only compares, as that of relu does with x. The
+            second derivative by it is then zeros, as PyTorch has it, not none.
+>>>>>>> h-d
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -241,7 +249,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
                   variadic, several, complex, moves or kind == "view", selects, multilinear,
-                  rows or kind in ("reduction", "general"),
+                  rows or kind in ("reduction", "general"), switch,
                   (forward.__module__ or "").startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__

@@ -366,7 +366,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
     __and__ = __rand__ = operator(piecewise.bitwise_and)
     __or__ = __ror__ = operator(piecewise.bitwise_or)
     __xor__ = __rxor__ = operator(piecewise.bitwise_xor)
-    __invert__ = e.bitwise_not
+    __invert__ = e.invert
     __getitem__ = i.getitem
     __setitem__ = i.setitem
 

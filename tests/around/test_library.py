@@ -47,7 +47,7 @@ def test_without_a_derivative_a_backward_pass_says_so():
         return x * 2
 
     y = plain(gw.ones(1, requires_grad=True))
-    with pytest.raises(RuntimeError, match="backward through library_test::plain but no autograd formula was"):
+    with pytest.raises(RuntimeError, match=r"through library_test\.plain\.default but no autograd formula was"):
         y.sum().backward()
     assert repr(plain) == "<CustomOpDef(library_test::plain)>"
 
@@ -138,6 +138,45 @@ def test_opcheck_names_only_what_it_tests():
 
     with pytest.raises(RuntimeError, match="a result shares its memory with another result"):
         library.opcheck(twins, (x,))
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x.view(-1), lambda x: x[:1]])
+def test_a_result_in_the_memory_of_an_argument_is_refused(torch, make):
+    for t, module, name in ((gw, library, "aliases::mine"), (torch, torch.library, "aliases::theirs")):
+
+        def itself(x: t.Tensor) -> t.Tensor:
+            return make(x)
+
+        with pytest.raises(RuntimeError, match=r"The output of this custom operator \(1\) must not also be an input"):
+            module.custom_op(name, itself, mutates_args=())(t.ones(2, 2))
+
+
+def test_the_rule_for_a_batch_is_used(torch):
+    for t, module, name in ((gw, library, "batches::mine"), (torch, torch.library, "batches::theirs")):
+
+        @module.custom_op(name, mutates_args=())
+        def total(x: t.Tensor) -> t.Tensor:
+            return x.new_tensor(x.numpy().sum())
+
+        @total.register_vmap
+        def _(info, in_dims, x):
+            return x.movedim(in_dims[0], 0).reshape(info.batch_size, -1).sum(1), 0
+
+        x = t.arange(6.0).reshape(2, 3)
+        assert t.vmap(total, 1)(x).tolist() == [3.0, 5.0, 7.0]
+
+
+def test_the_node_is_named_as_pytorchs(torch):
+    for t, module in ((gw, library), (torch, torch.library)):
+
+        @module.custom_op("names::double", mutates_args=())
+        def double(x: t.Tensor) -> t.Tensor:
+            return x * 2
+
+        y = double(t.ones(1, requires_grad=True))
+        assert y.grad_fn.name() == "GeneratedBackwardFor_names_double_defaultBackward"
+        with pytest.raises(RuntimeError, match=r"Trying to backward through names\.double\.default but no autograd"):
+            y.backward()
 
 
 def test_wrong_names():

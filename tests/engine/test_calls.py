@@ -457,3 +457,10 @@ def test_batches_of_cotangents_in_a_program_that_uses_nothing_else():
                "print(gw.autograd.grad(x * 3, x, gw.eye(2), is_grads_batched=True)[0].tolist())")  # fmt: skip
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout == "[[3.0, 0.0], [0.0, 3.0]]\n"
+
+
+def test_a_complex_cotangent_for_a_real_result_is_refused(T, leaf):
+    x = leaf([1.0])
+    for y, g in ((x * 2, T.tensor([1j])), (T.complex(x, x), T.tensor([1.0]))):
+        with pytest.raises(RuntimeError, match="For complex Tensors, both grad_output and output are required to have"):
+            y.backward(g)

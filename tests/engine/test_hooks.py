@@ -486,3 +486,31 @@ def test_a_hook_that_holds_its_handle_is_freed_with_its_graph(leaf):
     del y, once
     assert gone() is None
     handle.remove()
+
+
+ORDERS = {
+    "product": (lambda T, x, y, z: x * y, "xy"),
+    "turned": (lambda T, x, y, z: y * x, "yx"),
+    "stack": (lambda T, x, y, z: T.stack([z, x, y]), "zxy"),
+    "last use": (lambda T, x, y, z: x * y + z * x, "zxy"),
+    "depths": (lambda T, x, y, z: (x * 2) * (y * 3) * (z * 4), "zyx"),
+    "linear": (lambda T, x, y, z: T.nn.functional.linear(x[None], y[None], z), "zyx"),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_leaves_come_in_the_order_in_which_their_gradients_are_complete(T, leaf, name) -> None:
+    x, y, z, log = leaf([1.0]), leaf([2.0]), leaf([3.0]), []
+    for key, t in zip("xyz", (x, y, z), strict=True):
+        t.register_hook(lambda g, key=key: log.append(key))
+        t.register_post_accumulate_grad_hook(lambda t, key=key: log.append(key.upper()))
+    function, order = ORDERS[name]
+    function(T, x, y, z).sum().backward()
+    assert "".join(k for k in log if k.islower()) == order
+    assert "".join(k for k in log if k.isupper()) == order.upper()
+
+
+def test_a_linear_layer_is_one_node_over_bias_input_and_weight(T, leaf) -> None:
+    x, weight, bias = leaf([[1.0]]), leaf([[2.0]]), leaf([3.0])
+    before = T.nn.functional.linear(x, weight, bias).grad_fn.next_functions
+    assert [n.variable for n, _ in before[:2]] == [bias, x]

@@ -27,7 +27,7 @@ def test_what_is_a_leaf(T, leaf):
 def test_accumulate_grad_holds_the_leaf(leaf):
     x = leaf([1.0, 2.0])
     node, index = (x * 2).grad_fn.next_functions[0]
-    assert type(node).__name__ == "AccumulateGrad"
+    assert (type(node).__name__, node.name()) == ("AccumulateGrad", "torch::autograd::AccumulateGrad")
     assert index == 0
     assert node.variable is x
     assert node.next_functions == ()

@@ -327,3 +327,13 @@ def test_names_of_overloads(same: Any) -> None:
 def test_the_argument_may_be_named(name, torch):
     found = getattr(gradwright, name)(input=gradwright.tensor([0.25, 0.5]))
     assert np.allclose(found.numpy(), getattr(torch, name)(input=torch.tensor([0.25, 0.5])).numpy())
+
+
+def test_bits_of_floats_are_refused(T):
+    x = T.ones(1)
+    for call in (lambda: x & x, lambda: x | 1, lambda: T.bitwise_not(x), lambda: T.tensor([1]) ^ 1.5):
+        with pytest.raises(NotImplementedError, match="not implemented for"):
+            call()
+    for dtype in (T.float64, T.complex64):
+        with pytest.raises(TypeError, match="only implemented on integer and Boolean-type tensors"):
+            ~x.to(dtype)

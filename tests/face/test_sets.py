@@ -72,3 +72,9 @@ def test_choices(same: Any) -> None:
     same(lambda t, a, b: [t.cartesian_prod(a, b, a), t.cartesian_prod(b)], a, b, names=False)
     same(lambda t, a: t.combinations(a), a[None])
     same(lambda t, a, b: t.cartesian_prod(a, b), a, X[0])
+
+
+def test_complex_numbers_that_are_not_zero(T):
+    z = T.tensor([[0j, 1j], [2, 0]])
+    assert T.nonzero(z).tolist() == T.argwhere(z).tolist() == [[0, 1], [1, 0]]
+    assert T.count_nonzero(z).item() == 2

@@ -246,3 +246,10 @@ def test_transposes_of_0_and_1_dims(same: Any) -> None:
 def test_shape_is_a_size() -> None:
     assert repr(gradwright.ones(2, 3).shape[:1]) == "torch.Size([2])"
     assert repr(gradwright.broadcast_shapes((2, 1), 3)) == "torch.Size([2, 3])"
+
+
+def test_what_has_the_common_shape_is_not_viewed(T, leaf):
+    x, y = leaf([[1.0, 2.0]]), leaf([3.0, 4.0])
+    same, other = T.broadcast_tensors(x, y)
+    assert same is x
+    assert other.grad_fn.name() == "ExpandBackward0"

@@ -122,7 +122,7 @@ def returning(T, value):
     ],
 )
 def test_wrong_tangents_are_errors(T, value, message):
-    with pytest.raises((RuntimeError, TypeError), match=message):
+    with pytest.raises(RuntimeError, match=message):
         push(T, returning(T, value), (T.ones(2),), (T.ones(2),))
 
 

@@ -247,11 +247,6 @@ def test_a_named_tuple_stays_one(lib, one):
     assert seen == [[[1], None], ([[3]], [[1], None])]
 
 
-def test_old_backward_hooks_are_refused():
-    with pytest.raises(RuntimeError, match="Use register_full_backward_hook"):
-        gw.nn.ReLU().register_backward_hook(print)
-
-
 # ---- on all modules -------------------------------------------------------------------------------------
 
 

@@ -264,3 +264,9 @@ def test_pytorchs_own_state_is_loaded(torch):
     ours.load_state_dict(theirs.state_dict())
     for name, value in theirs.state_dict().items():
         assert ours.state_dict()[name].tolist() == value.tolist()
+
+
+def test_a_private_hook_on_saving_may_give_another_state(lib):
+    layer = lib.nn.Linear(1, 1)
+    layer._register_state_dict_hook(lambda m, state, prefix, metadata: {f"x.{k}": v for k, v in state.items()})
+    assert list(layer.state_dict()) == ["x.weight", "x.bias"]

@@ -17,7 +17,7 @@ def test_matrix_product_slopes() -> None:
 
 def test_linear_is_matmul_and_bias() -> None:
     x, w, b = (np.random.standard_normal(s) for s in ((5, 3), (2, 3), (2,)))
-    np.testing.assert_allclose(m.linear(x, w, b), x @ w.T + b)
+    np.testing.assert_allclose(m.linear(b, x, w), x @ w.T + b)
 
 
 @pytest.mark.parametrize(

@@ -89,3 +89,34 @@ def test_isclose_of_whole_numbers_needs_the_standard_only(dtype: str) -> None:
     for atol, close in ((0.0, [False, True, False]), (0.5, [False, True, False]), (1.0, [True] * 3)):
         found = p.isclose.forward(strict, x, y, rtol=0.0, atol=atol, equal_nan=False)
         assert [bool(v) for v in found] == close
+
+
+SWITCHES = {
+    "relu": lambda T, x: x.relu(),
+    "relu6": lambda T, x: T.nn.functional.relu6(x),
+    "leaky_relu": lambda T, x: T.nn.functional.leaky_relu(x, 0.2),
+    "prelu": lambda T, x: x.prelu(T.tensor([0.2], dtype=x.dtype)),
+    "threshold": lambda T, x: T.nn.functional.threshold(x, 0.1, 3.0),
+    "hardshrink": lambda T, x: x.hardshrink(0.3),
+    "softshrink": lambda T, x: T.nn.functional.softshrink(x, 0.3),
+    "max_pool1d": lambda T, x: T.nn.functional.max_pool1d(x[None], 2),
+    "max_pool2d": lambda T, x: T.nn.functional.max_pool2d(x[None, None], (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_second_derivatives_of_switches_are_zeros_not_none(T: Any, leaf: Any, name: str) -> None:
+    x = leaf([0.5, -0.2, 0.9, -0.7])
+    (g,) = T.autograd.grad(SWITCHES[name](T, x).sum(), x, create_graph=True)
+    assert g.requires_grad
+    assert T.autograd.grad(g.sum(), x)[0].tolist() == [0.0] * 4
+
+
+def test_a_gradient_penalty_reaches_every_parameter_of_a_net_of_relus(T: Any) -> None:
+    net = T.nn.Sequential(T.nn.Linear(3, 4), T.nn.ReLU(), T.nn.Linear(4, 1)).to(T.float64)
+    x = T.ones(2, 3, dtype=T.float64, requires_grad=True)
+    (g,) = T.autograd.grad(net(x).sum(), x, create_graph=True)
+    (g.norm() - 1).pow(2).backward()
+    assert net[0].bias.grad.tolist() == [0.0] * 4
+    assert net[0].weight.grad.abs().sum() > 0
+    assert x.grad.tolist() == [[0.0] * 3] * 2

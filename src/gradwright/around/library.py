@@ -9,7 +9,10 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from types import new_class
 from typing import Any
+
+import numpy as np
 
 from gradwright.absent import Absent
 from gradwright.backends.devices import CPU
@@ -44,7 +47,10 @@ class CustomOpDef:
         functools.update_wrapper(self, fn)
         self._qualname, self._fn, self._mutates = name, fn, mutates_args
         self._signature = inspect.signature(fn)
-        self._function: Any = _function(self, None, None)
+        self._backward: Any = None
+        self._setup: Any = None
+        self._vmap: Any = None
+        self._function: Any = _function(self)
         self._whole: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -57,18 +63,27 @@ class CustomOpDef:
             if is_grad_enabled() and any(_requires_grad(v) for v in bound.arguments.values()):
                 raise RuntimeError(f"{self._qualname}: writes to {', '.join(written)}, which is not recorded, and an "
                                    "argument requires grad: call it under no_grad(), or write to none")  # fmt: skip
-            return self._fn(*bound.args, **bound.kwargs)
+            return _fresh(self, (bound.args, bound.kwargs), self._fn(*bound.args, **bound.kwargs))
         return self._function.apply(*bound.args, *bound.kwargs.values())
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
         """Declare the derivative: ``backward(ctx, *grads)`` as a Function's; ``setup_context(ctx, inputs, output)``."""
-        self._function = _function(self, backward, setup_context)
+        self._backward, self._setup = backward, setup_context
+        self._function = _function(self)
 
     def register_fake(self, fn: Any, /) -> Any:
         """``fn`` as it is: shapes are those of what the operation has returned."""
         return fn
 
-    register_vmap = register_torch_dispatch = register_fake
+    register_torch_dispatch = register_fake
+
+    def register_vmap(self, func: Any = None, /) -> Any:
+        """Declare how it is computed for a whole batch: ``func(info, in_dims, *args)`` gives results and their dims."""
+        if func is None:
+            return self.register_vmap
+        self._vmap = func
+        self._function = _function(self)
+        return func
 
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """What the operation runs on the CPU, if "cpu" is among the devices."""
@@ -100,42 +115,59 @@ class CustomOpDef:
         return f"<CustomOpDef({self._qualname})>"
 
 
+def _fresh(op: CustomOpDef, given: Any, results: Any) -> Any:
+    """The results of an operation, in memory of their own; else RuntimeError."""
+    taken = {_memory(x) for x in _tensors(given) if x.array.__class__ is np.ndarray and x.numel()}
+    for result in _tensors(results):
+        if result.array.__class__ is np.ndarray and result.numel():
+            place = _memory(result)
+            if place in taken:
+                raise RuntimeError(
+                    f"{op._qualname.rpartition('::')[2]} (with implementation in {op._fn.__module__}): The output of "
+                    "this custom operator (1) must not also be an input to this custom operator and (2) may not alias "
+                    "any inputs to this custom operator or other returns. Return a clone of it, as by x.clone()."
+                )
+            taken.add(place)
+    return results
+
+
 def _requires_grad(value: Any) -> bool:
     return isinstance(value, TensorBase) and value.requires_grad
 
 
-def _function(op: CustomOpDef, backward: Any, setup: Any) -> Any:
+def _function(op: CustomOpDef) -> Any:
     """The Function class that runs an operation."""
+    rule, setup = op._backward, op._setup
     keywords = [p.name for p in op._signature.parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
 
-    class Run(Function):
-        @staticmethod
-        def forward(*given: Any) -> Any:
-            n = len(given) - len(keywords)
-            return op._fn(*given[:n], **dict(zip(keywords, given[n:], strict=True)))
+    def forward(*given: Any) -> Any:
+        n = len(given) - len(keywords)
+        return _fresh(op, given, op._fn(*given[:n], **dict(zip(keywords, given[n:], strict=True))))
 
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            if setup is None:
-                return
-            n = len(inputs) - len(keywords)
-            if keywords:
-                only = dict(zip(keywords, inputs[n:], strict=True))
-                setup(ctx=ctx, inputs=inputs[:n], keyword_only_inputs=only, output=output)
-            else:
-                setup(ctx, inputs, output)
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        if setup is None:
+            return
+        n = len(inputs) - len(keywords)
+        if keywords:
+            only = dict(zip(keywords, inputs[n:], strict=True))
+            setup(ctx=ctx, inputs=inputs[:n], keyword_only_inputs=only, output=output)
+        else:
+            setup(ctx, inputs, output)
 
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            if backward is None:
-                raise RuntimeError(f"Trying to backward through {op._qualname} but no autograd formula was registered. "
-                                   "Please use register_autograd to add one.")  # fmt: skip
-            found = backward(ctx, *grads)
-            found = found if isinstance(found, tuple) else (found,)
-            return (*found, *[None] * len(keywords))
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if rule is None:
+            raise RuntimeError(f"Trying to backward through {op._qualname.replace('::', '.')}.default but no autograd "
+                               "formula was registered. Please use register_autograd to add one.")  # fmt: skip
+        found = rule(ctx, *grads)
+        found = found if isinstance(found, tuple) else (found,)
+        return (*found, *[None] * len(keywords))
 
-    Run.__name__ = Run.__qualname__ = op._qualname.rpartition("::")[2]
-    return Run
+    members = {"forward": forward, "setup_context": setup_context, "backward": backward}
+    if op._vmap is not None:
+        members["vmap"] = op._vmap
+    made = {key: staticmethod(function) for key, function in members.items()}
+    name = f"GeneratedBackwardFor_{op._qualname.replace('::', '_')}_default"
+    return new_class(name, (Function,), {}, lambda body: body.update(made))
 
 
 def triton_op(name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None) -> Any:
@@ -183,7 +215,9 @@ def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, **_: Any) ->
     return (lambda function: function) if func is None else func
 
 
-register_vmap = register_fake
+def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
+    """`CustomOpDef.register_vmap` of an operation or its name."""
+    return _found(op).register_vmap(func)
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:

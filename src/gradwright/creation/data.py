@@ -116,7 +116,9 @@ def _plain(data: Any, found: dict[Any, dtypes.dtype], recorded: list[Any]) -> An
     if not isinstance(data, _NUMBERS):
         if is_strange(data):
             backends.library(data)  # which says how to make its library known
-        raise TypeError(f"tensor(): could not infer the dtype of {kind(data)}: data must be numbers, got {data!r}")
+        cls = TypeError if isinstance(data, (str, bytes)) else RuntimeError
+        raise cls(f"Could not infer dtype of {kind(data)}: tensor() takes numbers, and sequences and arrays of them, "
+                  f"but got {data!r}")  # fmt: skip
     found[type(data)] = result_type(data)
     return data
 
@@ -136,9 +138,10 @@ def tensor(data: TensorLike, *, dtype: DType = None, device: DeviceLike = None, 
         pin_memory: makes no difference: it is for copies to a CUDA device.
 
     Raises:
-        TypeError: data that are no numbers, or complex ones for a real dtype.
+        TypeError: text, or complex numbers for a real dtype.
         ValueError: sequences of different lengths side by side.
-        RuntimeError: numbers that the dtype cannot hold; ``requires_grad`` of whole numbers or booleans.
+        RuntimeError: other data that are no numbers; numbers that the dtype cannot hold; ``requires_grad`` of whole
+            numbers or booleans.
 
     Warns of a tensor as data (`clone` is meant), and of tensors in lists that require grad: what it copies has no
     history.
@@ -216,7 +219,35 @@ def to(x: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return moved(x if dtype is None else to_dtype(x, dtype), device)
 
 
-asarray = as_tensor
+def asarray(obj: TensorLike, *, dtype: DType = None, device: DeviceLike = None, copy: bool | None = None,
+            requires_grad: bool | None = None) -> Tensor:  # fmt: skip
+    """``obj`` as a tensor, as `as_tensor` makes one.
+
+    Args:
+        obj: a tensor, an array, numbers, nested sequences.
+        dtype: that of the result.
+        device: where it lives.
+        copy: True for memory of its own, False for a ValueError where the memory of ``obj`` cannot be shared.
+        requires_grad: None leaves that of a tensor and its history; False cuts the history off.
+
+    >>> import gradwright as gw
+    >>> x = gw.ones(2)
+    >>> gw.asarray(x) is x, gw.asarray(x, copy=True) is x
+    (True, False)
+    """
+    out = as_tensor(obj, dtype, device)
+    held = isinstance(obj, (TensorBase, np.ndarray))
+    shared = out is obj if isinstance(obj, TensorBase) else held and np.may_share_memory(to_host(out.array), obj)
+    if copy is False and not shared:
+        what = "tensor with another dtype or device" if held else "arbitrary sequence into a tensor"
+        raise ValueError(f"can't alias {what}: asarray() got copy=False")
+    if copy and shared:
+        out = out.clone()
+    if requires_grad is None or requires_grad == out.requires_grad:
+        return out
+    return out.requires_grad_() if requires_grad else out.detach()
+
+
 _PLACES = "biu"
 """What graphs save as indices and masks, which are small beside what they are used on."""
 

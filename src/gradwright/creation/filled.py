@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,8 @@ def arange(start: Number | None = None, end: Number | None = None, step: Number 
     bounds = [number("arange", name, b) for name, b in given.items()]
     if bounds[2] == 0:
         raise RuntimeError("arange(): step must be nonzero")
+    if not all(map(math.isfinite, bounds)):
+        raise RuntimeError(f"arange(): unsupported range: {bounds[0]} -> {bounds[1]}")
     if (bounds[1] - bounds[0]) * bounds[2] < 0:
         raise RuntimeError(f"arange(): upper bound and lower bound inconsistent with step sign: {bounds}")
     whole = all(isinstance(b, (int, np.integer)) for b in bounds)

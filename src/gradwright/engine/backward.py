@@ -8,9 +8,9 @@ with its own type, and this is left behind:
 
 - Every ``.grad`` of a leaf is as it was: leaves are written last, after everything that can fail, their tensor hooks
   and the pre-hooks of their nodes included. What can still fail: a post-accumulate hook, or a post-hook on the node of
-  a leaf; then ``.grad`` has been written of that leaf and of those made after it, and of no other. And a declared
+  a leaf; then ``.grad`` has been written of that leaf and of those before it, and of no other. And a declared
   derivative of a wrong shape, or a ``.grad`` in memory that cannot be added to; then it has been written of the leaves
-  made after the one that it reached.
+  before the one that it reached. They come in the order in which their last cotangents did, as in PyTorch.
 - Gradients kept by `retain_grad` have been written for the tensors whose turn had come.
 - Nodes that had run are freed, unless the graph was to be retained. A second attempt says so.
 - Grad mode, NumPy's error state and watches are as they were, and no lock is held. A hook that runs backward itself
@@ -112,7 +112,6 @@ def _run(
     accumulate: bool,
 ) -> dict[Node, Any]:
     """`run`, in the right mode."""
-    leaves: list[tuple[Node, Any]] = []
     found: dict[Node, Any] = {}
     waiting: dict[Any, Any] = {}
     watched = now().watches or passes.mixed
@@ -127,18 +126,18 @@ def _run(
                 g = pending.pop(node)
             else:
                 node, g, following, result = following, result, None, None  # nobody else may seem to hold it
+            outgoing = node._next
+            if not outgoing:  # a leaf: more may come for it
+                pending[node] = g
+                continue
             hooks = node._hooks
             if hooks is not None:
                 g = hooks.before(node, g, waiting)
             if wanted:
                 if node in wanted:
                     found[node] = g
-                if node not in route and (node._next or not accumulate):
+                if node not in route:
                     continue
-            outgoing = node._next
-            if not outgoing:
-                leaves.append((node, g if hooks is None else hooks.ahead(node, g)))
-                continue
             if hooks is None:
                 results: Any = watch.run(node, g) if watched else node._run(xp, g)
             else:
@@ -153,18 +152,20 @@ def _run(
                 if result is None or (wanted and target not in route and target not in wanted):
                     continue
                 if target in pending:
-                    old = pending[target]
+                    old = pending.pop(target)
                     pending[target] = watch.joined(old, result) if watched else _sum(old, result)
                     old = None
                 elif recorded is None and len(outgoing) == 1 and (not heap or heap[0][0] > -target._seq):
                     following = target  # made after all that wait: it need not
                 else:
                     pending[target] = result
-                    heappush(heap, (-target._seq, target))
+                    if target._next:
+                        heappush(heap, (-target._seq, target))
             results = None
             if following is None:
                 result = None
         g = result = None
+        leaves = _complete(pending, wanted, found, accumulate, waiting)
         if waiting:
             finish(waiting)
         if untaken.may_be:
@@ -175,6 +176,24 @@ def _run(
         if recorded is not None:
             recorded.end()
     return found
+
+
+def _complete(pending: dict[Node, Any], wanted: set[Node], found: dict[Node, Any], accumulate: bool,
+              waiting: dict[Any, Any]) -> list[tuple[Node, Any]]:  # fmt: skip
+    """The leaves that have cotangents, which their hooks have seen, and add them to what is ``found``."""
+    leaves = []
+    for node in [*pending]:
+        g = pending.pop(node)
+        if wanted and node not in wanted:  # a root that leads nowhere
+            continue
+        hooks = node._hooks
+        if hooks is not None:
+            g = hooks.before(node, g, waiting)
+        if wanted:
+            found[node] = g
+        if accumulate:
+            leaves.append((node, g if hooks is None else hooks.ahead(node, g)))
+    return leaves
 
 
 _LARGE = 16384
@@ -199,7 +218,7 @@ def _references() -> int:
         return count(old)
 
     pending = {0: object()}
-    old = pending[0]
+    old = pending.pop(0)
     return measured(old, None)
 
 

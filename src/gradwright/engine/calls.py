@@ -323,7 +323,15 @@ def cotangent(i: int, t: Any, g: Any) -> Any:
             f"Mismatch in shape: grad_output[{i}] has a shape of {dtypes.Size(g.array.shape)} and output[{i}] has a "
             f"shape of {dtypes.Size(t.array.shape)}."
         )
-    return g if g.array.dtype == t.array.dtype else g.to(t.array.dtype)
+    if g.array.dtype == t.array.dtype:
+        return g
+    given, wanted = dtypes.of(g.array.dtype), dtypes.of(t.array.dtype)
+    if given.is_complex != wanted.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {given} and output[{i}] has a dtype of {wanted}."
+        )
+    return g.to(wanted)
 
 
 def _one(array: Any) -> Any:

@@ -164,6 +164,9 @@ def explained(op: Op, args: Sequence[Any], static: dict[str, Any], error: Except
         key = key[:-1] if key[-1:] == (...,) and len(key) > 1 else key  # which indexing adds
         what, static = f"x[{', '.join(map(_index, key))}]", {k: v for k, v in static.items() if k != "key"}
     given += [f"{k}={v!r}" for k, v in static.items()]
+    if "not supported for the input types" in str(error):  # so NumPy's functions say it
+        kinds = " and ".join(dict.fromkeys(str(dtypes.of(a.array.dtype)) for a in args if isinstance(a, TensorBase)))
+        return NotImplementedError(f"{what}: not implemented for {kinds} (called with {', '.join(given)})")
     cls = next((c for c in (IndexError, NotImplementedError) if isinstance(error, c)), RuntimeError)
     return cls(f"{what}: {error} (called with {', '.join(given)})")
 

@@ -264,8 +264,9 @@ class Together(RemovableHandle):
     """A hook on several tensors, and its handle: each pass runs it once, when all gradients, or the first, have come.
 
     A pass keeps in ``waiting``, by hook, the gradients that have come so far and the last node, or None once the hook
-    has run. Nodes run last made first, so a tensor whose node was made later than the one that runs has had its turn;
-    the gradient of one made earlier may come. What has not come when the pass is through never will: `finish`.
+    has run. Nodes run last made first, and leaves at the end: a tensor whose node was made later than the one that runs
+    has had its turn; the gradient of one made earlier, or of a leaf, may come. What has not come when the pass is
+    through never will: `finish`.
     """
 
     def __init__(self, fn: Callable[..., Any], first: bool) -> None:
@@ -277,7 +278,7 @@ class Together(RemovableHandle):
     def add(self, node: Any) -> None:
         """Hang the hook on one more tensor, whose node this is."""
         self.handles.append(RemovableHandle(node._hooked().tensor, Share(self, len(self.made))))
-        self.made.append(node._seq)
+        self.made.append(node._seq if node._next else 0)
 
     def remove(self) -> None:
         """Take the hook off all tensors; a second call does nothing."""

@@ -68,8 +68,9 @@ class Node:
         raise NotImplementedError
 
     def name(self) -> str:
-        """The name of this kind of node, such as ``MulBackward0``."""
-        return type(self).__name__
+        """The name of this kind of node, such as ``MulBackward0``; PyTorch's own two have theirs with a prefix."""
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices") else name
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

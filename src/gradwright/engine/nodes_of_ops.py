@@ -41,6 +41,7 @@ from gradwright.engine.untaken import untaken
 from gradwright.engine.version import written_at
 from gradwright.errors import size
 from gradwright.op import Op
+from gradwright.ops.piecewise import switched
 from gradwright.ops.shape import sum_to
 
 # How PyTorch calls saved values: `_saved_self`, `_saved_other`, `_saved_result`, `_saved_dim`.
@@ -187,7 +188,7 @@ def source(record: Callable[..., Any]) -> str:
 def _scope(op: Op) -> dict[str, Any]:
     scope = {"new": object.__new__, "ticket": ticket, "wrap": wrap, "freed": freed, "modified": modified,
              "TensorBase": TensorBase, "plain": numpy_backend.namespace, "sum_to": sum_to, "pack": pack,
-             "filled": filled, "outputs": outputs, "underived": underived,
+             "filled": filled, "outputs": outputs, "underived": underived, "switched": switched,
              "Reached": Reached, "untaken": untaken, "current": current}  # fmt: skip
     scope |= {f"part_{n}": part.fn for n, part in op.parts.items()}
     return scope | {f"rule_{n}": rule.fn for n, rule in op.rules.items()}
@@ -257,6 +258,9 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
         lines += [f"        {n} = wrap({n}, {'self' if n == 'out' else f'{n}_node'}, {n}_counter)" for n in single]
         lines += [f"        {rest} = [wrap(x[0], x[3], x[1]) for x in {rest}]"] * many
         lines += ["        out = outputs(self, out, True)"] * outs
+        if op.switch in single and op.inputs[0] in needed:
+            results = [_result(op, n, broadcast, conjugate, op.switch if n == op.inputs[0] else None) for n in needed]
+            lines += [f"        return ({', '.join(results)},)"]
         lines += ["    else:"] * (outs or many)
         lines += [f"        {rest} = [{'current(x[0])' if level else 'x[0]'} for x in {rest}]"] * many
         lines += ["        out = outputs(self, out, False)"] * outs
@@ -273,11 +277,12 @@ def _written(op: Op, mask: Sequence[bool], broadcast: bool, conjugate: bool, lev
     return "\n".join(lines), _scope(op), (*tensors, *others), len(tensors)
 
 
-def _result(op: Op, name: str, broadcast: bool, conjugate: bool) -> str:
+def _result(op: Op, name: str, broadcast: bool, conjugate: bool, switch: str | None = None) -> str:
     """The cotangent of an input, as text."""
     if name not in op.rules:
         return f"underived({op.name!r}, {name!r})"
     result = f"rule_{name}({', '.join(['xp', 'g', *op.rules[name].names])})"
+    result = f"switched({result}, {switch})" if switch else result
     result = f"xp.conj({result})" if conjugate else result
     return f"sum_to(xp, {result}, {name}_shape)" if broadcast else result
 

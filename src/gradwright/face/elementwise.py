@@ -59,6 +59,16 @@ logical_or = logical(_piecewise.bitwise_or, "logical_or")
 logical_xor = logical(_piecewise.bitwise_xor, "logical_xor")
 bitwise_not = unary(_piecewise.bitwise_invert)
 bitwise_not.__name__ = "bitwise_not"
+
+
+def invert(input: Tensor) -> Tensor:
+    """``~input``: `bitwise_not`; TypeError for other than whole numbers and booleans."""
+    try:
+        return bitwise_not(input)
+    except NotImplementedError as e:
+        raise TypeError(f"~ (operator.invert) is only implemented on integer and Boolean-type tensors: {e}") from None
+
+
 _add = function(_arithmetic.add)
 _sub = function(_arithmetic.subtract)
 

@@ -286,11 +286,11 @@ def broadcast_shapes(*shapes: Ints) -> dtypes.Size:
 
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Views of the tensors, all expanded to their common shape."""
+    """The tensors expanded to their common shape: views, but of those that have it themselves."""
     many: Any = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     shapes = [tensor_arg("broadcast_tensors", x, "tensors").array.shape for x in many]
     target = broadcast_shapes(*shapes)
-    return tuple(expand(x, target) for x in many)
+    return tuple(x if shape == target else expand(x, target) for x, shape in zip(many, shapes, strict=True))
 
 
 def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:

@@ -122,7 +122,7 @@ def _checked(ctx: Any, result: Any, moved: Any) -> list[Any]:
         if t is None:
             continue
         if not isinstance(t, TensorBase):
-            raise TypeError(f"{type(ctx).__name__}: expected Variable or None (got {kind(t)}) for grad output {k}.")
+            raise RuntimeError(f"{type(ctx).__name__}: expected Variable or None (got {kind(t)}) for grad output {k}.")
         if dtypes.of(out.array.dtype).category < dtypes.FLOAT or any(out is flat for flat in ctx._flat):
             raise RuntimeError(
                 f"Function's jvp returned a gradient at position {k}, but the corresponding forward output is not a "

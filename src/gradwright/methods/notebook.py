@@ -35,5 +35,5 @@ class Notebook:
 def made_by(x: Any) -> str:
     """``made by MulBackward0``, or of a leaf whether it has a gradient."""
     if x.grad_fn is not None:
-        return f"made by {x.grad_fn.name()}"
+        return f"made by {type(x.grad_fn).__name__}"
     return f"requires grad, has {'no' if x.grad is None else 'a'} .grad"

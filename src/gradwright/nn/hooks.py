@@ -6,17 +6,16 @@ A hook that a module's hooks take off or put on while they run counts from the n
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, NamedTuple
 
 from gradwright.engine.hooks import Registry as HookRegistry
-from gradwright.engine.hooks import RemovableHandle, add, fitting, title
-from gradwright.engine.mode import is_grad_enabled
-from gradwright.function.function import Function
+from gradwright.engine.hooks import RemovableHandle, add
+from gradwright.engine.strict import warn
 from gradwright.interpreter.forks import lock
+from gradwright.nn.backward_hooks import Backward, at_the_last
 from gradwright.nn.faults import FAULTS
 from gradwright.nn.registry import Registry
-from gradwright.tensor import Tensor
 
 
 class Hook(NamedTuple):
@@ -56,10 +55,12 @@ class Functions(MutableMapping[int, Any]):
 class Hooks:
     """All hooks of one module, or those that hold everywhere."""
 
-    __slots__ = ("backward", "backward_pre", "forward", "forward_pre", "load", "load_pre", "state", "state_pre")
+    __slots__ = ("backward", "backward_pre", "forward", "forward_pre", "last", "load", "load_pre", "state",
+                 "state_pre")  # fmt: skip
 
     backward: HookRegistry
     backward_pre: HookRegistry
+    last: HookRegistry
     forward: HookRegistry
     forward_pre: HookRegistry
     load: HookRegistry
@@ -134,6 +135,13 @@ class Hooked(Registry):
         """
         return self._add("backward_pre", hook, prepend)
 
+    def _add_backward(self, kind: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Add a hook, or RuntimeError if there is one of the other sort of backward hooks."""
+        if getattr(self._hooked(), "last" if kind == "backward" else "backward"):
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. "
+                               "Please use only one of them.")  # fmt: skip
+        return self._add(kind, hook, prepend)
+
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's arguments are known.
 
@@ -144,14 +152,18 @@ class Hooked(Registry):
         Gradients are seen of tensors that are arguments or results themselves, or elements of the result if that is a
         tuple; not of those in keywords or in other containers.
         """
-        return self._add("backward", hook, prepend)
+        return self._add_backward("backward", hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Not offered: RuntimeError. `register_full_backward_hook` sees the gradients of the module's arguments."""
-        raise RuntimeError(
-            "register_backward_hook is not offered: what it is given are the gradients of the last operation in the "
-            "module, not of the module. Use register_full_backward_hook."
-        )
+        """Call ``hook(module, grad_input, grad_output)`` when the operation that made the result has gone backward.
+
+        ``grad_output`` is that of the first tensor of the result. ``grad_input`` belongs to the last operation in the
+        module, not to the module, and PyTorch may have another one there: so this warns (`GradientWarning`), and
+        `register_full_backward_hook` is the one to use.
+        """
+        warn(f"{type(self).__name__}.register_backward_hook(): grad_input will be that of the last operation, which in "
+             "PyTorch may be another: register_full_backward_hook gives the module's own.")  # fmt: skip
+        return self._add_backward("last", hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before `state_dict` reads this module."""
@@ -162,7 +174,11 @@ class Hooked(Registry):
 
         It may change ``state_dict``, and returns None (else RuntimeError).
         """
-        return self._add("state", hook)
+        return self._add("state", (hook, True))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """`register_state_dict_post_hook`, where what the hook returns, if not None, is the state_dict from then on."""
+        return self._add("state", (hook, False))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call a hook before `load_state_dict` loads this module.
@@ -206,6 +222,9 @@ def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         while after:
             changed = after.pop()(module, args, kwargs, out)
             out = out if changed is None else changed
+        for h in hooks:
+            for hook in h.last.values():
+                at_the_last(module, hook, out)
         return out if backward is None else backward.results(out)
     finally:  # what is left then did not run
         for hook in reversed(after):
@@ -242,121 +261,6 @@ def _despite(hook: Hook, *given: Any) -> None:
             f"in forward: {error}",
             stacklevel=4,
         )
-
-
-class BackwardHookFunction(Function):
-    """The identity, around a module with backward hooks: they hang on its nodes."""
-
-    @staticmethod
-    def forward(ctx: Any, *tensors: Any) -> Any:
-        ctx.mark_non_differentiable(*(t for t in tensors if not t.requires_grad))
-        return tensors
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return grads
-
-
-class Backward:
-    """The backward hooks of one call of a module."""
-
-    def __init__(self, module: Any, hooks: Sequence[Hooks]) -> None:
-        self._module = module
-        self._pre = [hook for h in hooks for hook in h.backward_pre.values()]
-        self._hooks = [hook for h in hooks for hook in h.backward.values()]
-        self._inputs: _Some | None = None
-        self._grad_output: tuple[Any, ...] | None = None
-
-    def arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, made to tell of their gradients."""
-        self._n = len(args)
-        self._inputs = _Some.of(args) if self._hooks else None
-        if self._inputs:
-            args, node = self._inputs.through(args)
-            node.register_hook(lambda grads, _: self._arrived(node, grads))
-        return args
-
-    def results(self, out: Any) -> Any:
-        """The result, made to tell of its gradient."""
-        several = out if isinstance(out, tuple) else (out,)
-        tensors = _Some.of(several)
-        if not tensors:
-            return out
-        several, node = tensors.through(several)
-        node.register_prehook(lambda grads: self._begun(node, tensors, grads))
-        if not isinstance(out, tuple):
-            return several[0]
-        return type(out)(*several) if hasattr(out, "_fields") else type(out)(several)
-
-    def _begun(self, node: Any, tensors: _Some, grads: Sequence[Any]) -> Any:
-        grad_output = tensors.spread(grads)
-        for hook in self._pre:
-            changed = hook(self._module, grad_output)
-            grad_output = _fitting(changed, grad_output, ("pre hook", "grad_output"), hook, node)
-        if self._inputs:
-            self._grad_output = grad_output
-        else:
-            nothing = (None,) * self._n
-            for hook in self._hooks:
-                changed = hook(self._module, nothing, grad_output)
-                if changed is not None and any(g is not None for g in changed):
-                    raise RuntimeError("Backward hook for Modules where no input requires gradient should always "
-                                       "return None or None for all gradients.")  # fmt: skip
-        return tuple(grad_output[k] for k in tensors.places)
-
-    def _arrived(self, node: Any, grads: Sequence[Any]) -> Any:
-        if self._grad_output is None or self._inputs is None:  # not this result was differentiated
-            return None
-        grad_input = self._inputs.spread(grads)
-        for hook in self._hooks:
-            changed = hook(self._module, grad_input, self._grad_output)
-            grad_input = _fitting(changed, grad_input, ("hook", "grad_input"), hook, node)
-        self._grad_output = None
-        return tuple(grad_input[k] for k in self._inputs.places)
-
-
-class _Some(NamedTuple):
-    """The tensors among some values: at which places of how many."""
-
-    places: list[int]
-    n: int
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> _Some | None:
-        """Those among ``values``; None if none of them has, or will have, a gradient."""
-        places = [k for k, value in enumerate(values) if isinstance(value, Tensor)]
-        wanted = is_grad_enabled() and any(values[k].requires_grad for k in places)
-        return cls(places, len(values)) if wanted else None
-
-    def through(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-        """The values, the tensors among them behind a node of their own; and that node."""
-        changed = list(values)
-        for k, t in zip(self.places, BackwardHookFunction.apply(*(values[k] for k in self.places)), strict=True):
-            changed[k] = t
-        return tuple(changed), next(changed[k].grad_fn for k in self.places if changed[k].requires_grad)
-
-    def spread(self, grads: Sequence[Any]) -> tuple[Any, ...]:
-        """A gradient, or None, for each value, given those of the tensors."""
-        out: list[Any] = [None] * self.n
-        for k, g in zip(self.places, grads, strict=True):
-            out[k] = g
-        return tuple(out)
-
-
-def _fitting(changed: Any, grads: tuple[Any, ...], names: tuple[str, str], hook: Any, node: Any) -> Any:
-    """What a hook returned in place of these gradients, if it fits them."""
-    if changed is None:
-        return grads
-    if isinstance(changed, Tensor):
-        changed = (changed,)
-    if not isinstance(changed, (tuple, list)) or len(changed) != len(grads):
-        n = len(changed) if isinstance(changed, (tuple, list)) else type(changed).__name__
-        raise RuntimeError(
-            f"Backward {names[0]} returned an invalid number of {names[1]}, got {n}, but expected {len(grads)}: "
-            f"{title(hook, node)}"
-        )
-    pairs = zip(changed, grads, strict=True)
-    return tuple(new if new is None or old is None else fitting(new, old, hook, node) for new, old in pairs)
 
 
 # -- on all modules --

@@ -78,9 +78,11 @@ class State(Hooked, Tree):
         for name, child in self._modules.items():
             if child is not None:
                 child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in list(hooks.state.values()) if hooks is not None else ():
-            if hook(self, destination, prefix, metadata) is not None:
+        for hook, public in list(hooks.state.values()) if hooks is not None else ():
+            other = hook(self, destination, prefix, metadata)
+            if public and other is not None:
                 raise RuntimeError("state_dict post-hook must return None")
+            destination = destination if other is None else other
         return destination
 
     def _bring_up_to_date(self, state_dict: dict[str, Any], prefix: str, version: int | None) -> None:

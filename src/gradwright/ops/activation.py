@@ -137,6 +137,7 @@ elu.vjp(x=_elu_slope)
 @builtin(
     kind="elementwise",
     node="LeakyReluBackward0",
+    switch="x",
     samples=[Sample(A(3, 4, avoid=[0.0]), slope=0.01), Sample(A(3, avoid=[0.0]), slope=-1.5)],
 )
 def leaky_relu(xp, x, *, slope):
@@ -150,6 +151,7 @@ leaky_relu.vjp(x=lambda xp, g, x, slope: xp.where(x > 0, g, slope * g))
 @builtin(
     kind="elementwise",
     node="PreluKernelBackward0",
+    switch="x",
     samples=[Sample(A(3, 4, avoid=[0.0]), A(3, 4)), Sample(A(2, 3, 2, avoid=[0.0]), A(3, 1))],
 )
 def prelu(xp, x, weight):
@@ -165,7 +167,7 @@ prelu.vjp(
 _BOUNDS = [Sample(A(3, 4, avoid=[-1.0, 0.5]), min=-1.0, max=0.5), Sample(A(avoid=[0.0, 1.0]), min=0.0, max=1.0)]
 
 
-@builtin(kind="elementwise", node="HardtanhBackward0", samples=_BOUNDS)
+@builtin(kind="elementwise", node="HardtanhBackward0", samples=_BOUNDS, switch="x")
 def hardtanh(xp, x, *, min, max):
     """x kept between two numbers; unlike that of `clip` the slope is 0 at the bounds."""
     return xp.clip(x, min, max)
@@ -176,7 +178,7 @@ hardtanh.vjp(x=lambda xp, g, x, min, max: xp.where((x > min) & (x < max), g, xp.
 _THREE = [Sample(A(3, 4, low=-5.0, high=5.0, avoid=[-3.0, 3.0]))]
 
 
-@builtin(kind="elementwise", node="HardsigmoidBackward0", samples=_THREE)
+@builtin(kind="elementwise", node="HardsigmoidBackward0", samples=_THREE, switch="x")
 def hardsigmoid(xp, x):
     """y = x/6 + 1/2 kept between 0 and 1; slope 0 at both kinks, x = -3 and 3."""
     return xp.clip(x / 6 + 0.5, 0.0, 1.0)
@@ -198,13 +200,13 @@ hardswish.vjp(
 _SHRINK = [Sample(A(3, 4, avoid=[-0.7, 0.7]), lambd=0.7), Sample(A(avoid=[0.0]), lambd=0.0)]
 
 
-@builtin(kind="elementwise", node="HardshrinkBackward0", samples=_SHRINK)
+@builtin(kind="elementwise", node="HardshrinkBackward0", samples=_SHRINK, switch="x")
 def hardshrink(xp, x, *, lambd):
     """y = x where abs x > lambd, else 0; slope 0 at the jumps."""
     return unless(xp, xp.abs(x) <= lambd, x)
 
 
-@builtin(kind="elementwise", node="SoftshrinkBackward0", samples=_SHRINK)
+@builtin(kind="elementwise", node="SoftshrinkBackward0", samples=_SHRINK, switch="x")
 def softshrink(xp, x, *, lambd):
     """x moved towards 0 by lambd, and to 0 if it is nearer; slope 0 at the kinks."""
     return x - xp.clip(x, -lambd, lambd)
@@ -215,7 +217,10 @@ for _shrink in (hardshrink, softshrink):
 
 
 @builtin(
-    kind="elementwise", node="ThresholdBackward0", samples=[Sample(A(3, 4, avoid=[0.5]), threshold=0.5, value=-2.0)]
+    kind="elementwise",
+    node="ThresholdBackward0",
+    samples=[Sample(A(3, 4, avoid=[0.5]), threshold=0.5, value=-2.0)],
+    switch="x",
 )
 def threshold(xp, x, *, threshold, value):
     """y = x above the threshold, else ``value``, with slope 0."""

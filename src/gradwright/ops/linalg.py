@@ -97,10 +97,10 @@ matmul_by_columns.vjp(y=_right_by_columns)
 @builtin(
     complex="holomorphic",
     node="AddmmBackward0",
-    samples=[Sample(A(3, 4), A(2, 4), A(2)), Sample(A(2, 2, 3), A(4, 3), A(4)), Sample(A(2), A(3, 2), A(3))],
+    samples=[Sample(A(2), A(3, 4), A(2, 4)), Sample(A(4), A(2, 2, 3), A(4, 3)), Sample(A(3), A(2), A(3, 2))],
 )
-def linear(xp, x, weight, bias):
-    """y = x weight^T + bias for x of shape (..., in), weight (out, in), bias (out,)."""
+def linear(xp, bias, x, weight):
+    """y = x weight^T + bias for bias of shape (out,), x (..., in), weight (out, in): in the order of addmm."""
     return _product(xp, x, xp.permute_dims(weight, (1, 0))) + bias
 
 

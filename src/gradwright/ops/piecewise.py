@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradwright.op import A, Sample, builtin
+from gradwright.op import A, Sample, builtin, op
 from gradwright.ops.complex import is_complex
 
 
@@ -177,13 +177,22 @@ minimum.vjp(
 )
 
 
-@builtin(kind="elementwise", node="ReluBackward0", samples=_APART)
+@builtin(kind="elementwise", node="ReluBackward0", samples=_APART, switch="out")
 def relu(xp, x):
     """Rectifier, y = max(x, 0); the slope at the kink x = 0 is taken as 0."""
     return xp.maximum(x, xp.zero(x))
 
 
 relu.vjp(x=lambda xp, g, out: unless(xp, out <= 0, g))  # at NaN: g
+
+
+@op(kind="elementwise", complex="general", moves=True)
+def switched(xp, y, x):
+    """y, which x enters only by comparisons: slope 1 in y, 0 in x."""
+    return y
+
+
+switched.vjp(y=lambda xp, g: g, x=lambda xp, g: xp.zeros_like(g))
 
 
 # Comparisons and logic: results are bool and carry no derivative.

@@ -7,7 +7,7 @@ from math import prod
 from gradwright.op import A, Sample, builtin
 
 
-@builtin(several=True, samples=[Sample(A(values=[[0.0, 1.0], [2.0, 0.0]]))])
+@builtin(several=True, complex="general", samples=[Sample(A(values=[[0.0, 1.0], [2.0, 0.0]]))])
 def nonzero(xp, x):
     """The indices of the entries that are not zero, one array for each axis."""
     return list(xp.nonzero(x))

@@ -102,7 +102,7 @@ def _ways(parts: int, k: int) -> list[tuple[int, ...]]:
 
 
 @rule("linear")
-def _affine(op: Op, out: Any, n: int, x: Series, weight: Series, bias: Series) -> list[Any]:
+def _affine(op: Op, out: Any, n: int, bias: Series, x: Series, weight: Series) -> list[Any]:
     turned = [None if w is None else w.t() for w in weight]
     return [out] + [total([times(x, turned, k, operator.matmul), bias[k]]) for k in range(1, n + 1)]
 

@@ -328,3 +328,10 @@ def test_blocks_left_out_of_order_inside_inference_mode_record_nothing(T, leaf, 
     T.set_grad_enabled(True)
     assert not T.is_inference_mode_enabled()
     assert (x * 2).requires_grad
+
+
+def test_set_grad_enabled_knows_what_was_before(T):
+    with T.set_grad_enabled(False) as off:
+        assert T.set_grad_enabled(True).prev is False
+    assert off is None or off.prev is True
+    assert T.set_grad_enabled(True).prev is True

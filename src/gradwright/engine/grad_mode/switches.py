@@ -164,12 +164,13 @@ class set_grad_enabled(_Switch):
     False
     """
 
-    __slots__ = ("_at_call", "mode")
+    __slots__ = ("_at_call", "mode", "prev")
 
     def __init__(self, mode: bool) -> None:
         self._before = []
         self.mode = bool(mode)
         before = now()
+        self.prev = before.records
         self._switch()
         self._at_call = before
 

@@ -188,4 +188,4 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                            f"bias and the weight of linear(). Convert one: bias.to({weight.dtype})")  # fmt: skip
     if bias.array.shape != shapes[1][:1]:
         return matmul(x, weight.t()) + bias
-    return apply(_linalg.linear, (x, weight, bias), {})
+    return apply(_linalg.linear, (bias, x, weight), {})

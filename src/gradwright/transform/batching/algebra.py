@@ -42,9 +42,9 @@ def _leading(x: Any, batch: bool, most: int) -> Any:
 
 @rule("linear")
 def _linear(call: Call) -> Any:
-    (x, weight, bias), (a, b, c) = call.xs, call.which
+    (bias, x, weight), (c, a, b) = call.xs, call.which
     if not b and not c:
-        return call.of([x, weight, bias])
+        return call.of([bias, x, weight])
     product = call.named("matmul", [x, weight.mT], [a, b]) if a or b else x.matmul(weight.mT)
     return call.named("add", [product, bias], [a or b, c])
 
