@@ -18,41 +18,34 @@ SOURCE = Path(gradwright.__file__).parents[1]
 
 REASONS = {
     "what stands for a name of PyTorch's surroundings takes what PyTorch's takes, and leaves it unread":
-        "around.amp. around.compiler. around.cuda_amp. around.jit. around.library. around.overrides. "
-        "around.types.Storage cond while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
+        "around.amp. around.compiler. around.cuda_amp. around.jit. around.library. "
+        "around.overrides.handle_torch_function "
+        "around.types.Storage while_loop wait sym_ set_autocast_dtype set_default_tensor_type "
         "cuda.get_device_properties distributions.constraints. nn.SyncBatchNorm nn.DataParallel "
         "nn.parallel.data_parallel autograd.Variable TypedStorage UntypedStorage "
         "utils.checkpoint.create_selective_checkpoint_contexts",
-    "the array API standard's functions take and return the arrays of whichever library a program is written for":
-        "xp. testing.check_portable",
-    "whatever is asked about, tensor or not":
-        "is_tensor is_storage nn.parameter.is_lazy around.testing.assert_",
+    "an array namespace, of whichever library":
+        "testing.check_portable",
     "what a tensor is made of: numbers, lists of them to any depth, arrays of any library":
-        "tensor as_tensor Tensor.new_tensor from_dlpack frombuffer around.testing.make_tensor sparse_coo_tensor",
-    "every tensor of the dtype is an instance, which no annotation can say":
-        "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
-        "ShortTensor",
-    "nested data of the user's, or lists as deep as the tensor has dims":
-        "Tensor.tolist save load distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",
+        "tensor as_tensor Tensor.new_tensor from_dlpack frombuffer xp.asarray around.testing.assert_allclose "
+        "sparse_coo_tensor",
+    "nested data of the user's":
+        "load distributed. utils.data.default_ utils.data.dataset. nn.ParameterDict",
     "containers of tensors to any depth, as the user's function takes and returns them":
-        "func. vmap autograd.functional.hessian autograd.functional.jacobian "
+        "func. vmap autograd.functional.jacobian "
         "utils.checkpoint.checkpoint_sequential autograd.why_none viz.explore viz.plot_jacobian",
     "a function, a Function, an operation, or a compiled step":
-        "verify. autograd.diagnosis.Examination viz.program custom_op autograd.custom.CustomOp",
+        "autograd.diagnosis.Examination custom_op autograd.custom.CustomOp",
     "the record's fields hold tensors, arrays or numbers, as the examined function has them; users read them":
         "autograd.Diagnosis autograd.diagnosis.Block autograd.anomaly.Range "
         "autograd.forward_ad.UnpackedDualTensor autograd.graph.GradientEdge autograd.hooks.RemovableHandle "
         "check.audit.Audit profiler.Event nn.utils.rnn.PackedSequence",
     "of a library that may be missing: Matplotlib, graphviz, setuptools, a module built from C++":
         "viz.make_dot viz.plot_ utils.cpp_extension.",
-    "the result's class is that of an argument, or told by its value":
-        "Tensor.as_subclass Tensor.type sparse.mm sparse.sum",
-    "a tensor or a number, and the rest is computed from the tensor's side":
-        "distributions.AffineTransform distributions.CumulativeDistributionTransform distributions.Gumbel "
-        "distributions.Kumaraswamy distributions.LKJCholesky distributions.Weibull distributions.kl_divergence "
-        "gradient",
-    "a number, or a list or tuple with one for each group; a list of parts, a class or its name":
-        "optim. nn.utils.parametrize. nn.utils.prune. nn.LinearCrossEntropyLoss nn.functional.linear_cross_entropy",
+    "the result's class is told by the value of an argument":
+        "Tensor.type sparse.mm sparse.sum",
+    "a list of parts, a class or its name":
+        "nn.utils.prune. nn.LinearCrossEntropyLoss nn.functional.linear_cross_entropy",
     "the module is hidden behind its function of the same name":
         "nn.utils.spectral_norm. nn.utils.weight_norm. autograd.strict.is_strict",
 }  # fmt: skip

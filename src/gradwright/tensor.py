@@ -168,6 +168,11 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         """
         return dtypes.of(self.array.dtype).is_floating_point
 
+    @overload
+    def type(self, dtype: None = None) -> str: ...
+    @overload
+    def type(self, dtype: Any) -> Tensor: ...
+
     def type(self, dtype: Any = None) -> Any:
         """The legacy type name, such as ``torch.FloatTensor``; with a dtype, or such a class, the converted tensor.
 
@@ -215,7 +220,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
 
     # -- its values, outside the graph --
 
-    def item(self) -> int | float:
+    def item(self) -> int | Any:
         """Its one element as a Python number, without history; RuntimeError if it has several or none.
 
         >>> import gradwright as gw
@@ -227,7 +232,7 @@ class Tensor(Subclasses, Arrays, Asked, Conversions, Elementwise, Families, Hist
         leaves(self, "item()")
         return readable(self.array).item()
 
-    def tolist(self) -> Any:
+    def tolist(self) -> list[Any]:
         """Its values as nested lists of Python numbers, without history; a 0-d tensor gives a number.
 
         >>> import gradwright as gw

@@ -1,11 +1,21 @@
-"""Checks of declared operations with their samples: see `gradwright.verify.testing`."""
+"""Checks of declared operations with their samples, and PyTorch's: whether values are close.
+
+See `gradwright.verify.testing` for the former.
+"""
 
 from typing import TYPE_CHECKING
 
 from gradwright.later import later
 from gradwright.verify.testing import check_derivatives, check_passes, check_portable, draw
 
-__all__ = ["check_derivatives", "check_passes", "check_portable", "draw"]
+if TYPE_CHECKING:
+    from gradwright.around.testing import assert_allclose, assert_close, make_tensor
+
+__all__ = [
+    "assert_allclose", "assert_close", "check_derivatives", "check_passes", "check_portable", "draw", "make_tensor",
+]  # fmt: skip
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__)
+    __getattr__, __dir__ = later(
+        __name__, dict.fromkeys(("assert_allclose", "assert_close", "make_tensor"), "gradwright.around.testing")
+    )

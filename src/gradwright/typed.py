@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import creation, dtypes
 from gradwright.engine.base import TensorBase
@@ -41,8 +41,20 @@ def _typed(word: str, name: str) -> Any:
     return _OfDtype(word, (), {"__new__": new, "dtype": dtype, "__doc__": about, "__module__": "torch"})
 
 
-FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, \
-    BoolTensor = (_typed(word, TYPES[word]) for word in (
-        "FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor",
-        "CharTensor", "ByteTensor", "BoolTensor",
-    ))  # fmt: skip
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor as BFloat16Tensor
+    from gradwright._typing import Tensor as BoolTensor
+    from gradwright._typing import Tensor as ByteTensor
+    from gradwright._typing import Tensor as CharTensor
+    from gradwright._typing import Tensor as DoubleTensor
+    from gradwright._typing import Tensor as FloatTensor
+    from gradwright._typing import Tensor as HalfTensor
+    from gradwright._typing import Tensor as IntTensor
+    from gradwright._typing import Tensor as LongTensor
+    from gradwright._typing import Tensor as ShortTensor
+else:
+    FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, \
+        BoolTensor = (_typed(word, TYPES[word]) for word in (
+            "FloatTensor", "DoubleTensor", "HalfTensor", "BFloat16Tensor", "LongTensor", "IntTensor", "ShortTensor",
+            "CharTensor", "ByteTensor", "BoolTensor",
+        ))  # fmt: skip

@@ -1,15 +1,18 @@
 """Every annotation of a public function can be read: its names are there."""
 
+import importlib
 import inspect
 import typing
 
 import pytest
 
 import gradwright as gw
-from gradwright import _typing, autograd, fft, func, linalg, masked, nn, optim, special
+from gradwright import autograd, fft, func, linalg, masked, nn, optim, special
 from gradwright.utils import data
 
-NAMES = {name: getattr(_typing, name) for name in _typing.__all__} | {"Unpack": typing.Unpack}
+_typing = importlib.import_module("gradwright._typing")  # not gradwright's attribute, which is Python's typing
+NAMES = {name: getattr(_typing, name) for name in _typing.__all__}
+NAMES |= {"Unpack": typing.Unpack, "TypeIs": typing.TypeGuard}
 SPACES = (gw, nn, nn.functional, nn.init, optim, autograd, func, linalg, fft, special, masked, data)
 
 

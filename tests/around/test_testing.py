@@ -97,3 +97,8 @@ def test_made_tensors(dtype):
     assert y.requires_grad
     assert not y.is_contiguous()
     assert (y != 0).all()
+
+
+def test_it_is_where_pytorch_has_it():
+    assert gw.testing.assert_close is testing.assert_close
+    assert {"assert_close", "make_tensor", "check_derivatives"} <= set(dir(gw.testing))

@@ -34,3 +34,12 @@ x.backward(1.0)  # mistake: not a tensor
 gw.expp(x)  # mistake: no such function
 gw.float23  # mistake: no such dtype
 gw.optim.Adm(net.parameters())  # mistake: no such class
+nn.LSTM(3, 4)(x, x)  # mistake: two states
+x.exp().grad_fn.name()  # mistake: None if nothing is recorded
+blocks: nn.ModuleList[nn.Linear] = nn.ModuleList([net])
+blocks[0](x).expp()  # mistake: no such method
+nn.Linear(3, 4).bias.dimension()  # mistake: no such method
+gw.xp.sin(x, axis=0)  # mistake: no such argument
+gw.xp.sum(x, dim=0)  # mistake: axis
+gw.distributions.kl_divergence(x, x)  # mistake: not distributions
+x.tolist().shape  # mistake: a list

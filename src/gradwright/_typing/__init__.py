@@ -1,6 +1,9 @@
 """Names for annotations. Nothing imports this when a program runs: modules do so under ``TYPE_CHECKING`` alone."""
 
 from gradwright._typing.functions import (
+    AlongAxis,
+    AxisFrequencies,
+    AxisShift,
     Binary,
     ByInput,
     ByWeight,
@@ -11,6 +14,9 @@ from gradwright._typing.functions import (
     LSTMCell,
     MaskedReduction,
     MaskedScan,
+    OfOne,
+    OfTwo,
+    OverAxes,
     Polynomial,
     Property,
     Question,
@@ -75,13 +81,13 @@ from gradwright.random import Generator
 from gradwright.tensor import Tensor
 
 __all__ = [
-    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "Binary", "ByInput", "ByWeight", "Cell",
-    "CholeskyInfo", "DType", "DeviceLike",
-    "Dims", "Eigen", "Forwards", "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD",
-    "Index", "Ints", "InverseInfo", "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo",
-    "LeastSquares", "Listed", "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool",
-    "MaxPoolWithIndices", "MaxUnpool", "Memory", "MemoryFormat", "MinMax", "Number", "Operand", "PLU", "Polynomial",
-    "Property", "QR", "Question", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
+    "ATau", "AdaptiveAvgPool", "AdaptiveMaxPool", "AlongAxis", "AvgPool", "AxisFrequencies", "AxisShift", "Binary",
+    "ByInput", "ByWeight", "Cell", "CholeskyInfo", "DType", "DeviceLike", "Dims", "Eigen", "Forwards",
+    "FractionalMaxPool", "Frequencies", "Generator", "Histogram", "HistogramDD", "Index", "Ints", "InverseInfo",
+    "LDLFactor", "LDLFactorInfo", "LPPool", "LSTMCell", "LUFactor", "LUFactorInfo", "LeastSquares", "Listed",
+    "MantissaExponent", "MaskedReduction", "MaskedScan", "MaxPool", "MaxPoolWithIndices", "MaxUnpool", "Memory",
+    "MemoryFormat", "MinMax", "Number", "OfOne", "OfTwo", "Operand", "OverAxes", "PLU", "Polynomial", "Property",
+    "QR", "Question", "ResultInfo", "Roots", "Shift", "SignLogDet", "Size", "Sized", "Stacking", "Tensor",
     "TensorLike", "Transform", "Transforms", "TriangleIndices", "Triangular", "USV", "USVh", "Unary", "Value",
     "ValuesIndices", "Window",
 ]  # fmt: skip

@@ -196,3 +196,52 @@ class MaskedScan(Protocol):
     __name__: str
 
     def __call__(self, input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor: ...
+
+
+class OfOne(Protocol):
+    """A function of one tensor."""
+
+    __name__: str
+
+    def __call__(self, x: Tensor, /) -> Tensor: ...
+
+
+class OfTwo(Protocol):
+    """A function of two tensors, of which one may be a number."""
+
+    __name__: str
+
+    def __call__(self, x1: Tensor | Number, x2: Tensor | Number, /) -> Tensor: ...
+
+
+class AlongAxis(Protocol):
+    """A Fourier transform along one axis."""
+
+    __name__: str
+
+    def __call__(self, x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor: ...
+
+
+class OverAxes(Protocol):
+    """A Fourier transform over several axes."""
+
+    __name__: str
+
+    def __call__(self, x: Tensor, /, *, s: Ints | None = None, axes: Ints | None = None,
+                 norm: str = "backward") -> Tensor: ...  # fmt: skip
+
+
+class AxisFrequencies(Protocol):
+    """The frequencies of a Fourier transform."""
+
+    __name__: str
+
+    def __call__(self, n: int, /, *, d: float = 1.0, dtype: DType = None, device: DeviceLike = None) -> Tensor: ...
+
+
+class AxisShift(Protocol):
+    """A function that moves the zero frequency."""
+
+    __name__: str
+
+    def __call__(self, x: Tensor, /, *, axes: Dims = None) -> Tensor: ...

@@ -14,7 +14,7 @@ from gradwright.errors import kind
 from gradwright.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike, DType, Question
+    from gradwright._typing import DeviceLike, DType, Question, Tensor
 
 __all__ = [
     "compiled_with_cxx11_abi", "frombuffer", "get_device", "has_lapack", "has_mkl", "has_openmp", "has_spectral",
@@ -78,7 +78,7 @@ def range(start: float, end: float, step: float = 1, *, dtype: DType = None, dev
     return creation.tensor(values, dtype=kind_of, device=device, requires_grad=requires_grad)
 
 
-def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Any:
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A vector over the memory of an object with Python's buffer protocol, shared; read-only memory may not be written.
 
     ``count`` entries of ``dtype`` from byte ``offset`` on; all that there are if it is negative. ValueError if the

@@ -6,7 +6,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -28,7 +28,7 @@ __all__ = [
     "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
 
-def has_torch_function(relevant_args: Any) -> bool:
+def has_torch_function(relevant_args: Iterable[object]) -> bool:
     """Whether one of the values has a ``__torch_function__`` of its own, that is to be asked."""
     return is_asked() and any(own(value) is not None for value in relevant_args)
 
@@ -38,7 +38,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return has_torch_function(args)
 
 
-def has_torch_function_unary(value: Any) -> bool:
+def has_torch_function_unary(value: object) -> bool:
     """`has_torch_function` of one value."""
     return has_torch_function((value,))
 
@@ -48,7 +48,7 @@ def handle_torch_function(public_api: Any, relevant_args: Any, *args: Any, **kwa
     return dispatch(public_api, args, kwargs)
 
 
-def is_tensor_like(inp: Any) -> bool:
+def is_tensor_like(inp: object) -> bool:
     """Whether a value is a tensor, or has a ``__torch_function__``."""
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
@@ -135,6 +135,6 @@ def _names(homes: tuple[Any, ...]) -> dict[Any, str]:
     return found
 
 
-def resolve_name(f: Any) -> str | None:
+def resolve_name(f: object) -> str | None:
     """The name that programs have a function under, such as "torch.Tensor.add"; None if it is not one that asks."""
     return _names(_homes()).get(f)

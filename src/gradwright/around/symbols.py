@@ -5,15 +5,18 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from gradwright._reference import attach
+from gradwright.engine.base import TensorBase
 from gradwright.errors import kind
 
 __all__ = [
     "SymBool", "SymFloat", "SymInt", "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
     "sym_sqrt", "sym_sum", "while_loop",
 ]  # fmt: skip
+
+R = TypeVar("R")
 
 
 class SymInt:
@@ -37,7 +40,7 @@ class SymBool(SymInt):
 sym_float, sym_int, sym_max, sym_min = float, int, builtins.max, builtins.min
 
 
-def sym_not(a: Any) -> bool:
+def sym_not(a: object) -> bool:
     """Not a."""
     return not a
 
@@ -47,7 +50,7 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     return t if b else f
 
 
-def sym_sqrt(a: Any) -> float:
+def sym_sqrt(a: float) -> float:
     """The square root of a number."""
     return math.sqrt(a)
 
@@ -57,7 +60,8 @@ def sym_sum(args: Iterable[Any]) -> Any:
     return builtins.sum(args)
 
 
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any] = ()) -> Any:
+def cond(pred: bool | TensorBase, true_fn: Callable[..., R], false_fn: Callable[..., R],
+         operands: Sequence[Any] = ()) -> R:  # fmt: skip
     """``true_fn(*operands)`` if ``pred``, a bool or a tensor of one, else ``false_fn(*operands)``."""
     return (true_fn if bool(pred) else false_fn)(*operands)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cmath
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradwright.sparse.tensor import SparseTensor
 from gradwright.tensor import Tensor
 
 if TYPE_CHECKING:
-    from gradwright._typing import DeviceLike
+    from gradwright._typing import DeviceLike, DType, MemoryFormat, TensorLike
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
@@ -41,10 +41,10 @@ class _Options(NamedTuple):
     stride: bool
 
 
-def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
+def assert_close(actual: object, expected: object, *, allow_subclasses: bool = True, rtol: float | None = None,
                  atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
                  check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False,
-                 msg: Any = None) -> None:  # fmt: skip
+                 msg: str | Callable[[str], str] | None = None) -> None:  # fmt: skip
     """AssertionError unless abs(actual - expected) <= atol + rtol abs(expected), entry by entry.
 
     Takes tensors, sparse ones too, arrays, numbers, None, and sequences and mappings of them. Without tolerances they
@@ -150,16 +150,17 @@ def _tolerances(kinds: list[dtypes.dtype], asked: _Options) -> tuple[float, floa
     return max(one[0], other[0]), max(one[1], other[1])
 
 
-def assert_allclose(actual: Any, expected: Any, rtol: Any = None, atol: Any = None, equal_nan: bool = True,
+def assert_allclose(actual: TensorLike, expected: TensorLike, rtol: float | None = None,
+                    atol: float | None = None, equal_nan: bool = True,
                     msg: str = "") -> None:  # fmt: skip
     """`assert_close` of tensors of what is given, whatever the dtypes; the older name."""
     x, y = (creation.as_tensor(v) for v in (actual, expected))
     assert_close(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
-def make_tensor(*shape: Any, dtype: Any, device: DeviceLike = None, low: Any = None, high: Any = None,
-                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
-                memory_format: Any = None) -> Tensor:  # fmt: skip
+def make_tensor(*shape: Any, dtype: DType, device: DeviceLike = None, low: float | None = None,
+                high: float | None = None, requires_grad: bool = False, noncontiguous: bool = False,
+                exclude_zero: bool = False, memory_format: MemoryFormat | None = None) -> Tensor:  # fmt: skip
     """Random numbers of this dtype between ``low`` and ``high``, by default from -9 to 9 (of bool, 0 and 1)."""
     size = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
     kind = dtypes.of(dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +17,7 @@ class _Nowhere:
         return memoryview(data).nbytes
 
 
-def save(obj: Any, f: Any) -> None:
+def save(obj: object, f: str | os.PathLike[str]) -> None:
     """`gradwright.save` in a program of several processes: every process calls it, and process 0 writes the file.
 
     The file holds whole tensors, as if one device had them all; any number of processes and devices, one included,

@@ -25,6 +25,9 @@ from gradwright.face.join import stack as _stacked
 from gradwright.face.reduce import norm
 from gradwright.later import later
 
+if TYPE_CHECKING:
+    from gradwright._typing import Value
+
 __all__ = [
     "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property", "greater_than",
     "greater_than_eq", "independent", "integer_interval", "interval", "half_open_interval", "is_dependent",
@@ -151,7 +154,7 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, **self._known)
 
 
-def is_dependent(constraint: Any) -> bool:
+def is_dependent(constraint: object) -> bool:
     """Whether a constraint is known only once other things are."""
     return isinstance(constraint, _Dependent)
 
@@ -239,7 +242,7 @@ class _Multinomial(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound: Any) -> None:
+    def __init__(self, upper_bound: Value) -> None:
         self.upper_bound = upper_bound
 
     def check(self, value: Any) -> Any:

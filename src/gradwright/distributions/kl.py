@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright.engine.source_line import warn
+
+if TYPE_CHECKING:
+    from gradwright._typing import Tensor
+    from gradwright.distributions.distribution import Distribution
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -56,7 +60,7 @@ def _distance(kind: type, above: type) -> int:
     return classes.index(above) if above in classes else len(classes)
 
 
-def kl_divergence(p: Any, q: Any) -> Any:
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The divergence E[log p(x) - log q(x)] of x drawn from p, one for each entry of the batch.
 
     It is infinite where p draws what q never does. NotImplementedError if no formula is registered for their classes.

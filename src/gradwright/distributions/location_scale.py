@@ -191,13 +191,13 @@ class Gumbel(TransformedDistribution):
     arg_constraints = _PLACE
     support = constraints.real
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        loc, scale = broadcast_all(loc, scale)
-        self._keep(loc=loc, scale=scale)
-        info = dtypes.finfo(loc.dtype)
-        low = loc.new_full(loc.shape, info.tiny)
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
+        place, spread = broadcast_all(loc, scale)
+        self._keep(loc=place, scale=spread)
+        info = dtypes.finfo(place.dtype)
+        low = place.new_full(place.shape, info.tiny)
         super().__init__(Uniform(low, low.new_full(low.shape, 1 - info.eps), validate_args), [
-            ExpTransform().inv, AffineTransform(0, -1), ExpTransform().inv, AffineTransform(loc, -scale),
+            ExpTransform().inv, AffineTransform(0, -1), ExpTransform().inv, AffineTransform(place, -spread),
         ], validate_args)  # fmt: skip
 
     mean = property(lambda self: self.loc + self.scale * EULER)

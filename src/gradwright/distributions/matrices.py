@@ -147,13 +147,13 @@ class LKJCholesky(Distribution):
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
 
-    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
+    def __init__(self, dim: int, concentration: Value = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
-        (concentration,) = broadcast_all(concentration)
-        self._keep(concentration=concentration)
-        super().__init__(concentration.shape, (dim, dim), validate_args)
+        (c,) = broadcast_all(concentration)
+        self._keep(concentration=c)
+        super().__init__(c.shape, (dim, dim), validate_args)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Any:
         """Rows of random directions in the first dims, whose lengths squared are beta variables."""

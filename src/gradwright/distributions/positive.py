@@ -117,11 +117,11 @@ class Weibull(TransformedDistribution):
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
-        scale, k = broadcast_all(scale, concentration)
-        self._keep(scale=scale, concentration=k)
-        super().__init__(Exponential(scale.new_ones(scale.shape), validate_args),
-                         [PowerTransform(1 / k), AffineTransform(0, scale)], validate_args)  # fmt: skip
+    def __init__(self, scale: Value, concentration: Value, validate_args: bool | None = None) -> None:
+        wide, k = broadcast_all(scale, concentration)
+        self._keep(scale=wide, concentration=k)
+        super().__init__(Exponential(wide.new_ones(wide.shape), validate_args),
+                         [PowerTransform(1 / k), AffineTransform(0, wide)], validate_args)  # fmt: skip
 
     mean = property(lambda self: self.scale * lgamma(1 + 1 / self.concentration).exp())
     mode = property(lambda self: self.scale * ((self.concentration - 1) / self.concentration)
@@ -153,7 +153,7 @@ class Kumaraswamy(TransformedDistribution):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
         a, b = broadcast_all(concentration1, concentration0)
         self._keep(concentration1=a, concentration0=b)
         base = Uniform(a.new_zeros(a.shape), a.new_ones(a.shape), validate_args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradwright import backends, dtypes
 from gradwright.engine.apply import apply
@@ -11,6 +11,8 @@ from gradwright.ops import piecewise as _piecewise
 from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs  # a checker brings it
+
     from gradwright._typing import Tensor
 
 __all__ = [
@@ -18,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> TypeIs[Tensor]:
     """Whether ``obj`` is a tensor."""
     return isinstance(obj, TensorBase)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from gradwright import dtypes
@@ -48,18 +49,19 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
 
 
 @numpy_names
-def gradient(input: Tensor, *, spacing: Any = None, dim: Dims = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+def gradient(input: Tensor, *, spacing: Tensor | float | Sequence[Tensor | float] | None = None, dim: Dims = None,
+             edge_order: int = 1) -> tuple[Tensor, ...]:  # fmt: skip
     """Slopes along each of ``dim`` (all if None), by central differences inside and of ``edge_order`` at the ends.
 
     ``spacing``: a number (1 by default), or for each dim a number or a 1-d tensor of coordinates.
     """
     x = tensor_arg("gradient", input)
-    spacing = 1 if spacing is None else spacing
+    apart: Any = 1 if spacing is None else spacing
     many = range(x.array.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     axes = [one_dim("gradient", d, x.array.ndim) for d in many]
-    if isinstance(spacing, TensorBase):
-        spacing = [spacing] * len(axes) if not spacing.array.ndim else [spacing]
-    steps = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(axes)
+    if isinstance(apart, TensorBase):
+        apart = [apart] * len(axes) if not apart.array.ndim else [apart]
+    steps = list(apart) if isinstance(apart, (tuple, list)) else [apart] * len(axes)
     if len(steps) != len(axes):
         raise RuntimeError(
             "torch.gradient expected spacing to be unspecified, a scalar or its spacing and dim arguments to have the "

@@ -11,7 +11,7 @@ from gradwright.engine.base import TensorBase
 from gradwright.engine.hooks import RemovableHandle
 from gradwright.engine.levels import detached
 from gradwright.engine.memory import owner
-from gradwright.engine.node import AccumulateGrad, node_of
+from gradwright.engine.node import AccumulateGrad, Node, node_of
 from gradwright.engine.strict import warn
 from gradwright.engine.version import UNTRACKED, Untracked
 from gradwright.engine.view import alias_of, base_of, refresh, requires_grad, show
@@ -83,7 +83,7 @@ class History(TensorBase):
         return self
 
     @property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Node | None:
         """The node of the operation that made it; None for a leaf.
 
         >>> import gradwright as gw

@@ -124,7 +124,7 @@ class TypedStorage(UntypedStorage):
         return np.ravel(self._array, order="K")[index].item()
 
 
-def is_storage(obj: Any) -> bool:
+def is_storage(obj: object) -> bool:
     """Whether a value is a storage.
 
     >>> import gradwright as gw

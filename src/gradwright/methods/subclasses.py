@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from threading import RLock
 from types import FunctionType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from gradwright.backends.devices import device
 from gradwright.dtypes import Size, dtype
@@ -53,6 +53,9 @@ _METHODS = {f"__{sign}__": name for sign, name in (
 """As which methods operators ask, as PyTorch's do; the others ask as themselves."""
 _SHORT = frozenset({"abs", "div", "div_", "eq", "ge", "gt", "le", "lt", "mul", "mul_", "ne", "neg", "sub", "sub_"})
 """Names of methods that have a longer one, too."""
+
+
+S = TypeVar("S")
 
 
 class DisableTorchFunctionSubclass:
@@ -323,7 +326,7 @@ class Subclasses:
         with DisableTorchFunction():
             return out.requires_grad_(require_grad)
 
-    def as_subclass(self, cls: Any) -> Any:
+    def as_subclass(self, cls: type[S]) -> S:
         """The same memory and history as an instance of a class derived from Tensor.
 
         >>> import gradwright as gw

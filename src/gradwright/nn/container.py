@@ -6,12 +6,18 @@ import itertools
 import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, overload
 
 from gradwright.nn.module import Module
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar  # a checker's own, which need not be installed
+
     from gradwright._typing import Tensor
+
+    M_co = DefaultTypeVar("M_co", bound=Module, covariant=True, default=Module)
+else:
+    M_co = TypeVar("M_co", bound=Module, covariant=True)
 
 
 def position(index: Any, n: int) -> int:
@@ -38,7 +44,7 @@ def pairs(of: str, given: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-class _Listed(Module):
+class _Listed(Module, Generic[M_co]):
     """What `Sequential` and `ModuleList` share: children in order, found by position, named by number."""
 
     def _part(self, items: list[tuple[str, Any]]) -> Self:
@@ -54,6 +60,11 @@ class _Listed(Module):
 
     def _renumber(self, modules: Iterable[Module | None]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
+
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> M_co: ...
 
     def __getitem__(self, index: Any) -> Any:
         names = self._names(index)
@@ -72,7 +83,7 @@ class _Listed(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[M_co]:
         return iter(self._modules.values())
 
     def __iadd__(self, modules: Iterable[Module]) -> Self:
@@ -103,6 +114,11 @@ class _Listed(Module):
         self._renumber(before)
         return self
 
+    @overload
+    def pop(self, index: slice) -> Self: ...
+    @overload
+    def pop(self, index: SupportsIndex) -> M_co: ...
+
     def pop(self, index: Any) -> Any:
         """Take out the module at a position, or those of a slice, and number the rest anew."""
         found = self[index]
@@ -110,7 +126,7 @@ class _Listed(Module):
         return found
 
 
-class Sequential(_Listed):
+class Sequential(_Listed[M_co]):
     """Modules one after another: each takes what the one before it returns.
 
     Args:
@@ -166,7 +182,7 @@ class Sequential(_Listed):
         return input
 
 
-class ModuleList(_Listed):
+class ModuleList(_Listed[M_co]):
     """Modules in a list, whose parameters are found. Calling them is up to you.
 
     Args:
@@ -201,7 +217,7 @@ class ModuleList(_Listed):
             at += n
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, Generic[M_co]):
     """Modules in a dictionary, whose parameters are found. Calling them is up to you.
 
     Args:
@@ -221,7 +237,7 @@ class ModuleDict(Module):
         if modules is not None:  # the update() of a subclass may need what it makes later
             self.update(modules)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> M_co:
         return self._modules[name]
 
     def __setitem__(self, name: str, module: Module) -> None:
@@ -243,11 +259,11 @@ class ModuleDict(Module):
         """Their names."""
         return self._modules.keys()
 
-    def values(self) -> ValuesView[Any]:
+    def values(self) -> ValuesView[M_co]:
         """The modules."""
         return self._modules.values()
 
-    def items(self) -> ItemsView[str, Any]:
+    def items(self) -> ItemsView[str, M_co]:
         """Pairs of a name and a module."""
         return self._modules.items()
 
@@ -256,7 +272,7 @@ class ModuleDict(Module):
         for name, module in pairs("ModuleDict", modules):
             self[name] = module
 
-    def pop(self, name: str) -> Any:
+    def pop(self, name: str) -> M_co:
         """Take out the module of this name."""
         return self._modules.pop(name)
 

@@ -262,6 +262,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     cls_to_become = Tensor
 
 
-def is_lazy(value: Any) -> bool:
+def is_lazy(value: object) -> bool:
     """Whether this is an uninitialized parameter or buffer."""
     return isinstance(value, UninitializedTensorMixin)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradwright.contract.trees import tree_map
+from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.nn.stateless import functional_call
 from gradwright.tensor import Tensor
@@ -13,7 +14,7 @@ from gradwright.transform.reverse import grad
 from gradwright.transform.vmap import vmap
 
 
-def per_sample_gradients(module: Any, loss: Callable[..., Any], inputs: Any, *targets: Any,
+def per_sample_gradients(module: Module, loss: Callable[..., Any], inputs: Any, *targets: Any,
                          randomness: str = "different", chunk_size: int | None = None) -> dict[str,
                          Tensor]:  # fmt: skip
     """For each parameter by its name, the gradients of the losses of all examples: (examples, *shape of the parameter).

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gradwright.engine.strict import warn
 from gradwright.errors import kind
+from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.tensor import Tensor
 from gradwright.xp import stack
@@ -16,19 +17,20 @@ _MISSING: Any = object()
 
 
 if TYPE_CHECKING:
-    from gradwright.nn.module import Module
+    from gradwright._typing import Forwards
 
-M = TypeVar("M", bound="Module")
+M = TypeVar("M", bound=Module)
+R = TypeVar("R")
 
 def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: Any,
+    module: Forwards[..., R],
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,
-) -> Any:
+) -> R:
     """What ``module`` returns with other parameters and buffers in the place of its own, which remain as they are.
 
     What the module puts in the place of a buffer while it runs is in the dictionary afterwards, and what it writes into
@@ -53,9 +55,9 @@ def functional_call(
     used = _tied(module, given) if tie_weights else given
     if strict:
         _check(module, used)
-    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    args, call = () if args is None else args if isinstance(args, tuple) else (args,), cast("Any", module)
     with _swapped(module, used) as last:
-        out = module(*args, **kwargs or {})
+        out = call(*args, **kwargs or {})
     given.update({path: last[path] for path in given if path in last})
     return out
 
@@ -163,7 +165,7 @@ def _swap(module: Any, path: str, t: Any) -> Any:
     return old
 
 
-def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of modules of one kind, each stacked along a new first dim, by their paths.
 
     With `functional_call` of one of them, and `vmap` over these, an ensemble runs as one. The stacked parameters are

@@ -69,7 +69,7 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     @no_grad()
-    def step(self, closure: Callable[[], R]) -> R:  # type: ignore[override]
+    def step(self, closure: Callable[[], R]) -> R:
         """Minimise along up to ``max_iter`` directions; returns the loss that ``closure`` gave first."""
         (group,) = self.param_groups
         lr, search = number(group["lr"]), group["line_search_fn"]

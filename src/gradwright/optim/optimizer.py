@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from numbers import Real
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from gradwright.backends.quiet import quietly
 from gradwright.creation import as_tensor
@@ -112,7 +112,7 @@ class Optimizer:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "step" in vars(cls):
-            cls.step = _hooked(cls.step)  # type: ignore[method-assign]
+            cls.step = _hooked(cls.step)
 
     def _make_hooks(self) -> None:
         self._nodes = nodes_made()
@@ -200,13 +200,13 @@ class Optimizer:
 
     # -- steps --
 
-    def step(self, closure: Callable[[], R] | None = None) -> R | None:
-        """Change the parameters once.
+    if TYPE_CHECKING:
+        step: Callable[..., Any]  # a subclass's has the arguments that it has
+    else:
 
-        With a ``closure``, which computes the loss anew, that is called first (with gradients on), and what it returns
-        is returned.
-        """
-        raise NotImplementedError
+        def step(self, closure: Callable[[], R] | None = None) -> R | None:
+            """Change the parameters once, after ``closure()``: the loss anew, with gradients on, which is returned."""
+            raise NotImplementedError
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step.

@@ -19,6 +19,7 @@ from gradwright.engine.view import assign_all
 from gradwright.engine.watch import setting, used
 from gradwright.errors import size
 from gradwright.optim.optimizer import Stepping, number
+from gradwright.tensor import Tensor
 
 _FORMS = {bool, tuple, type(None)}
 
@@ -121,7 +122,7 @@ class Ruled(Stepping):
             now[name] = xp.reshape(xp.astype(found[name], dtypes.float64), ()) if name in found else hidden
         form, kept, given = self._step(xp, now, options)
         given = {name: Number(xp.reshape(xp.astype(value, dtypes.float64), ()), kind)
-                 if isinstance(value, TensorBase) else value for name, value in given.items()}  # fmt: skip
+                 if isinstance(value, Tensor) else value for name, value in given.items()}  # fmt: skip
         state = {name: wide(found[name]) for name in arrays}
         new = whole(*form)(_Meeting(), p=wide(p), g=wide(p._grad), **state, **given)
         values = {name: narrow(new[name]) if name in arrays else xp.astype(kept[name], number_dtype())

@@ -13,6 +13,7 @@ from gradwright.later import later
 from gradwright.nn.module import Module
 from gradwright.nn.modules.norm import _BatchNorm
 from gradwright.optim.lr_scheduler import LRScheduler
+from gradwright.optim.optimizer import Optimizer
 
 if TYPE_CHECKING:
     from gradwright._typing import DeviceLike
@@ -196,7 +197,7 @@ class SWALR(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer: Any, swa_lr: float | Sequence[float], anneal_epochs: int = 10,
+    def __init__(self, optimizer: Optimizer, swa_lr: float | Sequence[float], anneal_epochs: int = 10,
                  anneal_strategy: Literal["cos", "linear"] = "cos", last_epoch: int = -1) -> None:  # fmt: skip
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")

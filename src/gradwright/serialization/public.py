@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _VERSION = 1
 
 
-def save(obj: Any, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
+def save(obj: object, f: str | bytes | os.PathLike[Any] | IO[bytes]) -> None:
     """Save nested data in a safetensors file, for `load`.
 
     Args:

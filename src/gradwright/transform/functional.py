@@ -7,7 +7,7 @@ pass through a recorded one goes forward.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from gradwright import backends, dtypes
 from gradwright.engine.base import wrap
@@ -149,6 +149,12 @@ def hvp(func: Callable[..., Any], inputs: In, v: Tensor | tuple[Tensor, ...] | N
     return _given((out,), create_graph, False), _given(found, create_graph, many)
 
 
+@overload
+def jacobian(func: Callable[..., Tensor], inputs: Tensor, create_graph: bool = False, strict: bool = False,
+             vectorize: bool = False, strategy: str = "reverse-mode") -> Tensor: ...  # fmt: skip
+@overload
+def jacobian(func: Callable[..., Any], inputs: Tensor | tuple[Tensor, ...], create_graph: bool = False,
+             strict: bool = False, vectorize: bool = False, strategy: str = "reverse-mode") -> Any: ...  # fmt: skip
 def jacobian(
     func: Callable[..., Any],
     inputs: Tensor | tuple[Tensor, ...],
@@ -196,6 +202,13 @@ def jacobian(
     return tuple(rows) if many_out else rows[0]
 
 
+@overload
+def hessian(func: Callable[..., Any], inputs: Tensor, create_graph: bool = False, strict: bool = False,
+            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Tensor: ...  # fmt: skip
+@overload
+def hessian(func: Callable[..., Any], inputs: tuple[Tensor, ...], create_graph: bool = False, strict: bool = False,
+            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
+            ) -> tuple[tuple[Tensor, ...], ...]: ...  # fmt: skip
 def hessian(
     func: Callable[..., Any],
     inputs: Tensor | tuple[Tensor, ...],

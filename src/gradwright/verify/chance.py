@@ -65,7 +65,7 @@ class Sampled(Shown):
                 f"with a chance below {max(self.missing(size), 1e-99):.1g}")  # fmt: skip
 
 
-def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: Any = None,
+def sampled(f: Callable[..., Any], *inputs: Any, directions: int = 4, seed: int | None = None,
             room: float | None = None) -> Sampled:  # fmt: skip
     """Compare the derivatives of a function of tensors with differences along fresh random directions.
 

@@ -99,7 +99,8 @@ def recorded(function: Any) -> Callable[..., Any]:
     return run
 
 
-def second_witness(function: Any, *arguments: Any, order: int = 2, points: int = 3, **static: Any) -> Witness:
+def second_witness(function: Callable[..., Any], *arguments: Any, order: int = 2, points: int = 3,
+                   **static: Any) -> Witness:  # fmt: skip
     """Compare a hand-written backward with the engine's own derivative of its forward.
 
     Args:

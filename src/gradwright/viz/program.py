@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from gradwright.engine.source_line import Place as Line
@@ -10,7 +11,7 @@ from gradwright.transform.program.telling.explain import entries_of, names_of
 from gradwright.viz.records import Edge, Graph, GraphNode, Kind, Place
 
 
-def program(function: Any, backward: bool = False) -> Graph:
+def program(function: Callable[..., Any], backward: bool = False) -> Graph:
     """The newest program of a compiled function as records, which are drawn as every graph is.
 
     Arrays that are read are leaves, and results and writes are asked for; what one loop computes stands in one frame,

@@ -7,7 +7,7 @@ of the table that the standard lacks, under its own name. So recording a backwar
 from __future__ import annotations
 
 from math import e, inf, nan, pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.later import later
@@ -23,6 +23,9 @@ from gradwright.xp.linalg import matmul, matrix_transpose, tensordot, vecdot
 from gradwright.xp.manipulation import *
 from gradwright.xp.searching import *
 from gradwright.xp.statistical import *
+
+if TYPE_CHECKING:
+    from gradwright._typing.standard import *
 
 globals().update({_d.name: _d for _d in info.STANDARD})
 float16, bfloat16 = dtypes.float16, dtypes.bfloat16

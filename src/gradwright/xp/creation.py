@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from gradwright.engine.numbers import number
 from gradwright.errors import kind
 from gradwright.op import table
 from gradwright.reading import standard
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, Ints, Number, Tensor
 
 __all__ = [
     "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
@@ -57,7 +60,7 @@ def _of_numbers(array: Any) -> dtypes.dtype:
     )
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+def asarray(obj: Any, /, *, dtype: DType = None, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
     """``obj`` (a tensor, an array, Python numbers, nested sequences of them) as a Tensor.
 
     A copy of a tensor keeps its history. An array of a registered library stays in that, on its device, unless another
@@ -96,7 +99,7 @@ def _is_on_host(x: Any) -> bool:
 _CPU = 1  # in DLPack
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+def from_dlpack(x: Any, /, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array; over that array itself, if the library is registered.
 
     With ``device="cpu"`` it is over NumPy's array of that memory, if it is the host's.
@@ -123,18 +126,19 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return wrap(place(device).hold(np.array(array, copy=True) if copy else array))
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Any:
+def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType = None,
+           device: DeviceLike = None) -> Tensor:  # fmt: skip
     """Numbers from ``start`` (0 if only one argument is given) to below ``stop`` by ``step``."""
-    start, stop = (0, start) if stop is None else (start, stop)
-    start, stop, step = (number("arange", n, v) for n, v in (("start", start), ("stop", stop), ("step", step)))
-    whole = all(isinstance(n, (int, np.integer)) for n in (start, stop, step))
+    first, last = (0, start) if stop is None else (start, stop)
+    ends: list[Any] = [number("arange", n, v) for n, v in (("start", first), ("stop", last), ("step", step))]
+    whole = all(isinstance(n, (int, np.integer)) for n in ends)
     d = _numpy(dtype, dtypes.int64 if whole else None)
-    array = np.arange(start, stop, step, dtype=d if whole else None).astype(d, copy=False)
+    array = np.arange(*ends, dtype=d if whole else None).astype(d, copy=False)
     return wrap(place(device).hold(array))
 
 
-def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
-             endpoint: bool = True) -> Any:  # fmt: skip
+def linspace(start: Number, stop: Number, /, num: int, *, dtype: DType = None, device: DeviceLike = None,
+             endpoint: bool = True) -> Tensor:  # fmt: skip
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out unless ``endpoint``."""
     start, stop = number("linspace", "start", start), number("linspace", "stop", stop)
     either = isinstance(start, complex) or isinstance(stop, complex)
@@ -142,37 +146,38 @@ def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: A
     return wrap(place(device).hold(np.linspace(start, stop, num, endpoint=endpoint).astype(d, copy=False)))
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType = None,
+        device: DeviceLike = None) -> Tensor:  # fmt: skip
     """Ones on diagonal ``k``, zeros elsewhere."""
     return wrap(place(device).hold(np.eye(n_rows, n_cols, k, dtype=_numpy(dtype))))
 
 
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def empty(shape: Ints, *, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """Whatever the memory holds."""
     d = _numpy(dtype)
     return wrap(np.empty(shape, d) if device is None else fresh("empty", shape, dtype=d, device=device))
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros(shape: Ints, *, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """Zeros of a shape."""
     d = _numpy(dtype)
     return wrap(np.zeros(shape, d) if device is None else fresh("zeros", shape, dtype=d, device=device))
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def ones(shape: Ints, *, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """Ones of a shape."""
     d = _numpy(dtype)
     return wrap(np.ones(shape, d) if device is None else fresh("ones", shape, dtype=d, device=device))
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full(shape: Ints, fill_value: Number, *, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """``fill_value`` everywhere; of the dtype of that number unless one is named."""
     fill_value = number("full", "fill_value", fill_value)
     return wrap(fresh("full", shape, fill_value, dtype=_numpy(dtype, _of_numbers(np.asarray(fill_value))),
                       device=device))  # fmt: skip
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
+def zeros_like(x: Tensor, /, *, dtype: DType = None, device: DeviceLike = None, shape: Ints | None = None) -> Tensor:
     """Zeros of the dtype and on the device of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
     out = wrap(space.zeros_like(x.array, shape=shape, dtype=None if dtype is None else native(space, dtype)))
@@ -184,19 +189,19 @@ def zero(x: Any) -> Any:
     return zeros_like(x, shape=())
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None, shape: Any = None) -> Any:
+def ones_like(x: Tensor, /, *, dtype: DType = None, device: DeviceLike = None, shape: Ints | None = None) -> Tensor:
     """Ones of the dtype and on the device of ``x``, of its shape unless another is named."""
     space = backends.namespace(x.array)
     out = wrap(space.ones_like(x.array, shape=shape, dtype=None if dtype is None else native(space, dtype)))
     return out if device is None else moved(out, device)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def empty_like(x: Tensor, /, *, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """Whatever the memory holds, in the shape of ``x``."""
     return zeros_like(x, dtype=dtype, device=device)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full_like(x: Tensor, /, fill_value: Number, *, dtype: DType = None, device: DeviceLike = None) -> Tensor:
     """``fill_value`` in the shape of ``x``, and of its dtype unless one is named."""
     fill_value = number("full_like", "fill_value", fill_value)
     d = dtypes.of(standard.tensor("full_like", x).array.dtype if dtype is None else dtype).dtype
@@ -204,7 +209,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     return wrap(fresh("full", x.array.shape, fill_value, dtype=d, device=to))
 
 
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Coordinates of a grid from those along its axes; "xy" exchanges the first two axes of the results."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid(): indexing must be 'xy' or 'ij', but got {indexing!r}")
@@ -224,11 +229,11 @@ def _matrices(function: str, x: Any, k: int) -> Any:
     return apply_one(table[function], x, {"k": k})
 
 
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
     """The lower triangle of each matrix; zeros above diagonal ``k``."""
     return _matrices("tril", x, k)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     """The upper triangle of each matrix; zeros below diagonal ``k``."""
     return _matrices("triu", x, k)

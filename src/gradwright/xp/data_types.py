@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.base import TensorBase
 from gradwright.reading import standard
 from gradwright.xp.creation import moved
+
+if TYPE_CHECKING:
+    from gradwright._typing import DeviceLike, DType, Number, Tensor
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
@@ -17,7 +20,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: Tensor, dtype: DType, /, *, copy: bool = True, device: DeviceLike = None) -> Tensor:
     """``x`` converted to ``dtype``; nothing flows back through whole numbers and booleans."""
     x = moved(standard.tensor("astype", x), device)
     return standard.cast(x, dtype) if copy else standard.as_dtype(x, dtype)
@@ -27,7 +30,7 @@ def _dtype(value: Any) -> dtypes.dtype:
     return dtypes.of(value.array.dtype if isinstance(value, TensorBase) else value)
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
+def can_cast(from_: Tensor | DType, to: DType, /) -> bool:
     """Whether a tensor or dtype converts to the dtype ``to`` without loss, by promotion."""
     a, b = _dtype(from_), dtypes.of(to)
     return dtypes.promote_types(a, b) is b
@@ -38,7 +41,7 @@ def _kind(d: dtypes.dtype) -> str:
     return "f" if d.is_floating_point else d.dtype.kind
 
 
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DType, kind: str | DType | tuple[str | DType, ...]) -> bool:
     """Whether ``dtype`` is of a kind: the name of one, a dtype, or a tuple of such.
 
     Raises ValueError for a name that is none.
@@ -52,7 +55,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return _kind(dtypes.of(dtype)) in _KINDS[kind]
 
 
-def result_type(*arrays_and_dtypes: Any) -> dtypes.dtype:
+def result_type(*arrays_and_dtypes: Tensor | DType | Number) -> dtypes.dtype:
     """The dtype in which tensors, dtypes and Python numbers meet; numbers only raise the kind."""
     return standard.common_dtype("result_type", *arrays_and_dtypes)
 
@@ -62,11 +65,11 @@ def _limits(limits: Any) -> Any:
     return limits
 
 
-def finfo(type: Any, /) -> dtypes.finfo:
+def finfo(type: Tensor | DType, /) -> dtypes.finfo:
     """Limits of a floating-point dtype: bits, eps, max, min, smallest_normal; of a complex one, those of its parts."""
     return _limits(dtypes.finfo(_dtype(type)))
 
 
-def iinfo(type: Any, /) -> dtypes.iinfo:
+def iinfo(type: Tensor | DType, /) -> dtypes.iinfo:
     """Limits of an integer dtype: bits, max, min."""
     return _limits(dtypes.iinfo(_dtype(type)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one, binary, unary
@@ -27,6 +27,9 @@ _PAIRS = [
     "floor_divide", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_or", "logical_xor",
     "maximum", "minimum", "multiply", "not_equal", "remainder", "subtract",
 ]  # fmt: skip
+
+if TYPE_CHECKING:
+    from gradwright._typing import Number, OfOne, Tensor
 
 __all__ = ["clip", "imag", "positive", "pow", "real"]
 __all__ += [name for names in (_FLOATING, _SIMPLE, _FLOATING_PAIRS, _PAIRS) for name in names]
@@ -91,23 +94,23 @@ globals().update({name: _of_two(name) for name in _PAIRS})
 _pow = _of_two("pow")
 
 
-def pow(x1: Any, x2: Any, /) -> Any:
+def pow(x1: Tensor | Number, x2: Tensor | Number, /) -> Tensor:
     """Power, x1**x2."""
     number = x2 if isinstance(x1, TensorBase) else x1
     floating = isinstance(number, (int, float)) and not isinstance(number, bool)
     if not floating or standard.common_dtype("pow", x1, x2).category != dtypes.FLOAT:
         return _pow(x1, x2)
-    if number is x2 and dtypes.of(x1.array.dtype).is_floating_point:
+    if isinstance(x1, TensorBase) and dtypes.of(x1.array.dtype).is_floating_point:
         return apply_one(table["power"], x1, {"exponent": x2})
     return _pow(x1, x2)
 
 
-def positive(x: Any, /) -> Any:
+def positive(x: Tensor, /) -> Tensor:
     """``x`` itself."""
     return standard.tensor("positive", x)
 
 
-def _part(name: str) -> Callable[[Any], Any]:
+def _part(name: str) -> OfOne:
     def call(x: Any, /) -> Any:
         if dtypes.of(standard.tensor(name, x).array.dtype).is_complex:
             return apply_one(table[name], x, {})
@@ -121,7 +124,7 @@ def _part(name: str) -> Callable[[Any], Any]:
 real, imag = _part("real"), _part("imag")
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: Tensor, /, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """x kept between bounds, which are numbers or tensors or left out."""
     have = dtypes.of(standard.tensor("clip", x).array.dtype)
     given = [b for b in (min, max) if b is not None]

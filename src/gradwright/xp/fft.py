@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from gradwright.engine.base import wrap
 from gradwright.ops import fft as _fft
 from gradwright.reading.standard import axes as _axes
 from gradwright.reading.standard import one_axis, tensor
+
+if TYPE_CHECKING:
+    from gradwright._typing import AlongAxis, AxisFrequencies, AxisShift, OverAxes
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -32,7 +35,7 @@ def _checked(name: str, x: Any, sizes: Any, norm: str) -> Any:
     return backends.namespace(x)
 
 
-def _one(name: str, formula: Callable[..., Any], forward: bool, about: str) -> Callable[..., Any]:
+def _one(name: str, formula: Callable[..., Any], forward: bool, about: str) -> AlongAxis:
     halved = formula is _fft.real_transform
 
     def call(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Any:
@@ -46,7 +49,7 @@ def _one(name: str, formula: Callable[..., Any], forward: bool, about: str) -> C
     return _named(call, name, f"{about} along ``axis``, of the entries cut or filled up with zeros to ``n``.")
 
 
-def _several(name: str, formula: Callable[..., Any], forward: bool, about: str) -> Callable[..., Any]:
+def _several(name: str, formula: Callable[..., Any], forward: bool, about: str) -> OverAxes:
     halved = formula is _fft.real_transform
 
     def call(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
@@ -86,7 +89,7 @@ rfftn = _several("rfftn", _half, True, "Transform of real numbers, without the r
 irfftn = _several("irfftn", _real, False, "Inverse of `rfftn`")
 
 
-def _frequencies(name: str) -> Callable[..., Any]:
+def _frequencies(name: str) -> AxisFrequencies:
     def call(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
         of = dtypes.default() if dtype is None else dtypes.of(dtype)
         if not of.is_floating_point:
@@ -99,7 +102,7 @@ def _frequencies(name: str) -> Callable[..., Any]:
 fftfreq, rfftfreq = _frequencies("fftfreq"), _frequencies("rfftfreq")
 
 
-def _shift(name: str, sign: int, about: str) -> Callable[..., Any]:
+def _shift(name: str, sign: int, about: str) -> AxisShift:
     def call(x: Any, /, *, axes: Any = None) -> Any:
         ndim = tensor(name, x).array.ndim
         over = _axes(name, axes, ndim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply, apply_one
@@ -18,6 +18,11 @@ from gradwright.xp.creation import eye
 from gradwright.xp.data_types import finfo
 from gradwright.xp.manipulation import broadcast_to, expand_dims, moveaxis, permute_dims, reshape, squeeze, stack
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradwright._typing import Dims, DType, Tensor
+
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
     "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
@@ -25,14 +30,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-def matmul(x1: Any, x2: Any, /) -> Any:
+def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Matrix product over the last two axes; a vector counts as a row on the left, a column on the right."""
     if tensor("matmul", x1).array.dtype is not tensor("matmul", x2).array.dtype:
         x1, x2 = alike("matmul", x1, x2)
     return apply(table["matmul"], (x1, x2), {})
 
 
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Tensor, /) -> Tensor:
     """A view with each matrix transposed."""
     ndim = _matrices("matrix_transpose", x).array.ndim
     return permute_dims(x, (*range(ndim - 2), ndim - 1, ndim - 2))
@@ -44,7 +49,7 @@ def _matrices(function: str, x: Any) -> Any:
     return x
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Tensor:
     """Sum of products over the last ``axes`` axes of x1 and the first ones of x2, or over two lists of axes."""
     x1, x2 = alike("tensordot", x1, x2)
     n, m = x1.array.ndim, x2.array.ndim
@@ -62,7 +67,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return reshape(matmul(a, b), shape)
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Sum of conj(x1) x2 along ``axis``, counted from the end, over which both have one length."""
     x1, x2 = alike("vecdot", x1, x2)
     if not all(-x.array.ndim <= axis < 0 for x in (x1, x2)):
@@ -73,7 +78,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return s.sum(products, axis=axis, dtype=products.array.dtype)
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
     """The products of each entry of x1 with each of x2, as a matrix."""
     if not tensor("outer", x1).array.ndim == tensor("outer", x2).array.ndim == 1:
         raise ValueError("outer(): expected two vectors")
@@ -81,17 +86,17 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return expand_dims(x1, 1) * x2
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     """A view of the diagonal of each matrix."""
     return apply_one(table["diagonal"], _matrices("diagonal", x), {"offset": offset})
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: Tensor, /, *, offset: int = 0, dtype: DType = None) -> Tensor:
     """Sum over the diagonal of each matrix."""
     return s.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Vector product along ``axis``, counted from the end and of length 3."""
     x1, x2 = alike("cross", x1, x2)
     if not all(-x.array.ndim <= axis < 0 for x in (x1, x2)):
@@ -102,14 +107,14 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return stack([b * g - c * f, c * d - a * g, a * f - b * d], axis=axis)
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
+def vector_norm(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False, ord: float = 2) -> Tensor:
     """p-norm over ``axis``: (sum |x|**p)**(1/p); infinite p the extremes, 0 the count of nonzeros."""
     x = floats("vector_norm", x)
     over = axes("vector_norm", axis, x.array.ndim)
     return apply_one(table["vector_norm"], x, {"ord": ord, "axis": over, "keepdims": keepdims})
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: float | Literal["fro", "nuc"] = "fro") -> Tensor:
     """Norm of each matrix: Frobenius "fro", nuclear "nuc", 1 and inf (largest column, row), 2 (largest singular value).
 
     -1, -inf and -2 are the smallest ones.
@@ -129,7 +134,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
         return expand_dims(expand_dims(out, -1), -1) if keepdims else out
     along, across = (-2, -1) if ord in (1, -1) else (-1, -2)
     sums = s.sum(abs(x), axis=along, keepdims=True)
-    out = (s.max if ord > 0 else s.min)(sums, axis=across, keepdims=True)
+    out = (s.max if float(ord) > 0 else s.min)(sums, axis=across, keepdims=True)
     return out if keepdims else reshape(out, out.array.shape[:-2])
 
 
@@ -140,13 +145,13 @@ def _square(function: str, x: Any) -> Any:
     return floats(function, x)
 
 
-def matrix_power(x: Any, n: int, /) -> Any:
+def matrix_power(x: Tensor, n: int, /) -> Tensor:
     """The product of ``n`` copies of each square matrix; of copies of the inverse for negative n."""
     x = _square("matrix_power", x)
     if n < 0:
         x, n = inv(x), -n
     size = x.array.shape[-1]
-    out = None if n else broadcast_to(eye(size, dtype=x.dtype, device=x.array.device), x.array.shape)
+    out: Any = None if n else broadcast_to(eye(size, dtype=x.dtype, device=x.array.device), x.array.shape)
     while n:
         if n % 2:
             out = x if out is None else matmul(out, x)
@@ -158,48 +163,48 @@ def matrix_power(x: Any, n: int, /) -> Any:
 class SlogdetResult(NamedTuple):
     """A determinant as its sign and the logarithm of its size."""
 
-    sign: Any
-    logabsdet: Any
+    sign: Tensor
+    logabsdet: Tensor
 
 
 class EighResult(NamedTuple):
     """Eigenvalues, ascending, and eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 
 class QRResult(NamedTuple):
     """Orthonormal columns and an upper triangle."""
 
-    Q: Any
-    R: Any
+    Q: Tensor
+    R: Tensor
 
 
 class SVDResult(NamedTuple):
     """Left singular vectors as columns, singular values, right singular vectors as rows."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
 
 
-def inv(x: Any, /) -> Any:
+def inv(x: Tensor, /) -> Tensor:
     """Inverse of each square matrix. LinAlgError where there is none."""
     return apply_one(_solve.inv, _square("inv", x), {"check": True})
 
 
-def det(x: Any, /) -> Any:
+def det(x: Tensor, /) -> Tensor:
     """Determinant of each square matrix."""
     return apply_one(_solve.det, _square("det", x), {})
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Tensor, /) -> SlogdetResult:
     """Sign and logarithm of the size of the determinant of each square matrix."""
     return SlogdetResult(*apply(_solve.slogdet, (_square("slogdet", x),), {}))
 
 
-def solve(x1: Any, x2: Any, /) -> Any:
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """The solution z of x1 z = x2, for a vector x2 or matrices that broadcast. LinAlgError where x1 is singular."""
     x1, x2 = alike("solve", _square("solve", x1), x2, floating=True)
     vector = x2.array.ndim == 1
@@ -207,7 +212,7 @@ def solve(x1: Any, x2: Any, /) -> Any:
     return squeeze(out, -1) if vector else out
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+def pinv(x: Tensor, /, *, rtol: Tensor | float | None = None) -> Tensor:
     """Pseudo-inverse of each matrix; singular values of at most ``rtol`` times the largest count as 0."""
     x = floats("pinv", _matrices("pinv", x))
     return apply_one(_solve.pinv, x, {"atol": 0.0, "rtol": threshold(x, _tolerance(x) if rtol is None else rtol)})
@@ -220,7 +225,7 @@ def threshold(x: Any, value: Any) -> Any:
     return as_dtype(value, dtypes.of(x.array.dtype).to_real()).array
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+def matrix_rank(x: Tensor, /, *, rtol: Tensor | float | None = None) -> Tensor:
     """How many singular values of each matrix are larger than ``rtol`` times its largest."""
     x = floats("matrix_rank", _matrices("matrix_rank", x))
     values = svdvals(x)
@@ -235,34 +240,34 @@ def _tolerance(x: Any) -> float:
     return max(x.array.shape[-2:]) * finfo(x).eps
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """The triangle l of each positive-definite x = l l^H, or its adjoint. LinAlgError where there is none."""
     return apply_one(_decompose.cholesky, _square("cholesky", x), {"upper": upper, "check": True})
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
     """x = q r with orthonormal columns q and upper triangular r; ``mode`` "complete" makes q square."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr(): mode must be 'reduced' or 'complete', but got {mode!r}")
     return QRResult(*apply(_decompose.qr, (floats("qr", _matrices("qr", x)),), {"mode": mode}))
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Tensor, /) -> EighResult:
     """Eigenvalues and eigenvectors of each Hermitian matrix, of which the lower triangle is read."""
     return EighResult(*apply(_decompose.eigh, (_square("eigh", x),), {"uplo": "L"}))
 
 
-def eigvalsh(x: Any, /) -> Any:
+def eigvalsh(x: Tensor, /) -> Tensor:
     """Eigenvalues of each Hermitian matrix, of which the lower triangle is read."""
     return apply_one(_decompose.eigvalsh, _square("eigvalsh", x), {"uplo": "L"})
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     """x = u diag(s) v^H with orthonormal u and v, which are square if ``full_matrices``."""
     x = floats("svd", _matrices("svd", x))
     return SVDResult(*apply(_decompose.svd, (x,), {"full_matrices": full_matrices}))
 
 
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: Tensor, /) -> Tensor:
     """Singular values of each matrix, in descending order."""
     return apply_one(_decompose.svdvals, floats("svdvals", _matrices("svdvals", x)), {})

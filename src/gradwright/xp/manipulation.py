@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import accumulate
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from gradwright.reading import standard
 from gradwright.reading.require import everywhere, within
 from gradwright.reading.standard import axes, one_axis, tensor
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradwright._typing import Dims, Ints, Tensor
+
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis",
     "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "take", "take_along_axis", "tile", "unstack",
@@ -29,12 +34,12 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return np.broadcast_shapes(*shapes)
 
 
-def broadcast_to(x: Any, /, shape: tuple[int, ...]) -> Any:
+def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
     """A view stretched to a larger shape."""
     return apply_one(table["broadcast_to"], tensor("broadcast_to", x), {"shape": tuple(shape)})
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
     """Views of one common shape."""
     shape = broadcast_shapes(*(tensor("broadcast_arrays", x).array.shape for x in arrays))
     return tuple(broadcast_to(x, shape) for x in arrays)
@@ -56,7 +61,7 @@ def _sequence(name: str, arrays: Any) -> Any:
     return [tensor(name, x) for x in arrays]
 
 
-def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     """Arrays joined end to end along ``axis``; flattened first if it is None."""
     arrays = _sequence("concat", arrays)
     if axis is None:
@@ -64,24 +69,24 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return _joined("concat", arrays, one_axis("concat", axis, arrays[0].array.ndim))
 
 
-def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+def stack(arrays: Sequence[Tensor], /, *, axis: int = 0) -> Tensor:
     """Arrays of one shape joined along a new axis."""
     arrays = _sequence("stack", arrays)
     return _joined("stack", arrays, one_axis("stack", axis, arrays[0].array.ndim + 1))
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of the slices along ``axis``, which is dropped."""
     return tuple(apply(table["unstack"], (x,), {"axis": one_axis("unstack", axis, tensor("unstack", x).array.ndim)}))
 
 
-def expand_dims(x: Any, /, axis: int = 0) -> Any:
+def expand_dims(x: Tensor, /, axis: int = 0) -> Tensor:
     """A view with an axis of length 1 put in at ``axis``."""
     ndim = tensor("expand_dims", x).array.ndim
     return apply_one(table["expand_dims"], x, {"axis": one_axis("expand_dims", axis, ndim + 1)})
 
 
-def squeeze(x: Any, /, axis: Any) -> Any:
+def squeeze(x: Tensor, /, axis: Ints) -> Tensor:
     """A view without the axes ``axis``; ValueError if one is longer than 1."""
     shape = tensor("squeeze", x).array.shape
     gone = axes("squeeze", axis, len(shape)) or ()
@@ -90,14 +95,14 @@ def squeeze(x: Any, /, axis: Any) -> Any:
     return apply_one(table["squeeze"], x, {"axis": gone})
 
 
-def flip(x: Any, /, *, axis: Any = None) -> Any:
+def flip(x: Tensor, /, *, axis: Dims = None) -> Tensor:
     """Entries in reverse order along ``axis``, along all axes if None."""
     ndim = tensor("flip", x).array.ndim
     many = axes("flip", axis, ndim)
     return apply_one(table["flip"], x, {"axis": tuple(range(ndim)) if many is None else many})
 
 
-def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Any:
+def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:
     """A view with its axes in another order."""
     return apply_one(table["permute_dims"], x, {"axes": _order(tuple(axes), tensor("permute_dims", x).array.ndim)})
 
@@ -110,7 +115,7 @@ def _order(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return order
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+def moveaxis(x: Tensor, source: Ints, destination: Ints, /) -> Tensor:
     """A view with the axes ``source`` moved to ``destination``, the others keeping their order."""
     ndim = tensor("moveaxis", x).array.ndim
     come, go = axes("moveaxis", source, ndim) or (), axes("moveaxis", destination, ndim) or ()
@@ -120,7 +125,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
     return permute_dims(x, tuple(order))
 
 
-def reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Any:
+def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
     """The same entries in row-major order under another shape, in which one length may be -1.
 
     Raises ValueError if ``copy`` is False and there has to be one.
@@ -136,7 +141,7 @@ def reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> A
     return apply_one(table["copy"], out, {}) if copy else out
 
 
-def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+def roll(x: Tensor, /, shift: Ints, *, axis: Dims = None) -> Tensor:
     """Entries moved on by ``shift`` along ``axis``, through all of them in row-major order if it is None."""
     shape = tensor("roll", x).array.shape
     if axis is None:
@@ -149,7 +154,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     return apply_one(table["roll"], x, {"shift": by, "axis": where})
 
 
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each entry ``repeats`` times (a number, or one per entry) along ``axis``, of the flattened array if None."""
     x = tensor("repeat", x)
     if axis is None:
@@ -163,7 +168,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     return reshape(stretched, (*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :]))
 
 
-def tile(x: Any, repetitions: tuple[int, ...], /) -> Any:
+def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
     """Copies of the array set side by side, ``repetitions`` of them along each axis."""
     shape = tensor("tile", x).array.shape
     n = max(len(shape), len(repetitions))
@@ -184,7 +189,7 @@ def _places(function: str, indices: Any, n: int) -> Any:
     return indices if everywhere(at >= 0) else wrap(space.where(at < 0, at + n, at))
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     """The slices at a 1-d array of indices along ``axis``, which may be left out if there is only one."""
     ndim = tensor("take", x).array.ndim
     if axis is None and ndim != 1:
@@ -193,7 +198,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     return apply(table["take"], (x, _places("take", indices, x.array.shape[axis])), {"axis": axis})
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
     """y[i, j] = x[i, indices[i, j]] along ``axis``; the other axes broadcast. Negative indices count from the end."""
     ndim = tensor("take_along_axis", x).array.ndim
     axis = one_axis("take_along_axis", axis, ndim)

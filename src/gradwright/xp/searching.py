@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,13 +12,16 @@ from gradwright.op import table
 from gradwright.reading.standard import alike, as_dtype, axes, one_axis, outside, tensor
 from gradwright.xp.manipulation import reshape, take, take_along_axis
 
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, Number, Tensor
+
 __all__ = [
     "argmax", "argmin", "argsort", "count_nonzero", "isin", "nonzero", "searchsorted", "sort", "unique_all",
     "unique_counts", "unique_inverse", "unique_values", "where",
 ]  # fmt: skip
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+def where(condition: Tensor, x1: Tensor | Number, x2: Tensor | Number, /) -> Tensor:
     """x1 where the condition holds, x2 elsewhere."""
     condition = as_dtype(tensor("where", condition), "bool")
     if not (isinstance(x1, TensorBase) and isinstance(x2, TensorBase) and x1.array.dtype is x2.array.dtype):
@@ -31,17 +34,17 @@ def _position(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     return apply_one(table[name], x, {"axis": axis, "keepdims": keepdims})
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Index of the first largest entry along ``axis``, in the flattened array if None."""
     return _position("argmax", x, axis, keepdims)
 
 
-def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Index of the first smallest entry along ``axis``, in the flattened array if None."""
     return _position("argmin", x, axis, keepdims)
 
 
-def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def count_nonzero(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """How many entries over ``axis`` are not zero."""
     space, array = outside("count_nonzero", x)
     nonzero = space.astype(array, space.bool)
@@ -49,7 +52,7 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
                           keepdims=keepdims))  # fmt: skip
 
 
-def nonzero(x: Any, /) -> tuple[Any, ...]:
+def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """The indices of the entries that are not zero, one tensor per axis."""
     space, array = outside("nonzero", x)
     if not array.ndim:
@@ -57,14 +60,14 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     return tuple(map(wrap, space.nonzero(array)))
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+def isin(x1: Tensor, x2: Tensor, /, *, invert: bool = False) -> Tensor:
     """Whether each entry of x1 is (not) among those of x2; NaN is equal to nothing."""
     x1, x2 = alike("isin", x1, x2)
     space, a, b = outside("isin", x1, x2)
     return wrap(space.asarray(np.isin(np.asarray(a), np.asarray(b), invert=invert)))
 
 
-def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(x1: Tensor, x2: Tensor, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
     """Where in the ascending 1-d x1 (ordered by ``sorter``) each of x2 would go: before equal entries, or after."""
     if sorter is not None:
         x1 = take(x1, sorter)
@@ -73,7 +76,7 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     return wrap(space.searchsorted(a, b, side=side))
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort along ``axis``; equal entries keep their order."""
     space, array = outside("argsort", x)
     axis = one_axis("argsort", axis, array.ndim)
@@ -83,7 +86,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return wrap(array.shape[axis] - 1 - back)
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The entries in order along ``axis``."""
     return take_along_axis(x, argsort(x, axis=axis, descending=descending), axis=axis)
 
@@ -91,45 +94,45 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 class unique_all_result(NamedTuple):
     """Distinct values, their first positions, where each entry's value stands among them, how often they occur."""
 
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
 
 
 class unique_counts_result(NamedTuple):
     """Distinct values, and how often they occur."""
 
-    values: Any
-    counts: Any
+    values: Tensor
+    counts: Tensor
 
 
 class unique_inverse_result(NamedTuple):
     """Distinct values, and where each entry's value stands among them."""
 
-    values: Any
-    inverse_indices: Any
+    values: Tensor
+    inverse_indices: Tensor
 
 
-def unique_all(x: Any, /) -> unique_all_result:
+def unique_all(x: Tensor, /) -> unique_all_result:
     """The distinct values in order, with `unique_all_result`'s positions; each NaN counts as distinct."""
     space, array = outside("unique_all", x)
     _, first, inverse, counts = space.unique_all(array)
     return unique_all_result(take(reshape(x, (-1,)), wrap(first)), wrap(first), wrap(inverse), wrap(counts))
 
 
-def unique_counts(x: Any, /) -> unique_counts_result:
+def unique_counts(x: Tensor, /) -> unique_counts_result:
     """The distinct values in order, and how often they occur."""
     found = unique_all(x)
     return unique_counts_result(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /) -> unique_inverse_result:
+def unique_inverse(x: Tensor, /) -> unique_inverse_result:
     """The distinct values in order, and where each entry's value stands among them."""
     found = unique_all(x)
     return unique_inverse_result(found.values, found.inverse_indices)
 
 
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: Tensor, /) -> Tensor:
     """The distinct values in order."""
     return unique_all(x).values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradwright import dtypes
 from gradwright.engine.apply import apply_one
@@ -11,6 +11,9 @@ from gradwright.reading.common import named
 from gradwright.reading.standard import as_dtype, axes, floats, one_axis, tensor
 from gradwright.xp.creation import ones_like, zeros_like
 from gradwright.xp.manipulation import concat
+
+if TYPE_CHECKING:
+    from gradwright._typing import Dims, DType, Tensor
 
 __all__ = [
     "all", "any", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std", "sum", "var",
@@ -33,47 +36,47 @@ def _widened(name: str, x: Any, dtype: Any) -> Any:
     return as_dtype(x, dtypes.uint64 if d.dtype.kind == "u" else dtypes.int64)
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: Tensor, /, *, axis: Dims = None, dtype: DType = None, keepdims: bool = False) -> Tensor:
     """Sum over ``axis``; whole numbers are summed in 64 bits."""
     return named(_reduced("sum", _widened("sum", x, dtype), axis, keepdims), dtype)
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(x: Tensor, /, *, axis: Dims = None, dtype: DType = None, keepdims: bool = False) -> Tensor:
     """Product over ``axis``; whole numbers are multiplied in 64 bits."""
     return named(_reduced("prod", _widened("prod", x, dtype), axis, keepdims), dtype)
 
 
-def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """Mean over ``axis``."""
     return _reduced("mean", floats("mean", x), axis, keepdims)
 
 
-def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def var(x: Tensor, /, *, axis: Dims = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """Variance over ``axis``: sum (x - mean)**2 / (n - correction)."""
     return _reduced("var", floats("var", x), axis, keepdims, correction=correction)
 
 
-def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+def std(x: Tensor, /, *, axis: Dims = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """Standard deviation over ``axis``, the square root of the variance."""
     return _reduced("std", floats("std", x), axis, keepdims, correction=correction)
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """Largest entry over ``axis``; tied entries share the cotangent."""
     return _reduced("max", x, axis, keepdims)
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """Smallest entry over ``axis``; tied entries share the cotangent."""
     return _reduced("min", x, axis, keepdims)
 
 
-def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """Whether every entry over ``axis`` is nonzero."""
     return _reduced("all", x, axis, keepdims)
 
 
-def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: Tensor, /, *, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """Whether any entry over ``axis`` is nonzero."""
     return _reduced("any", x, axis, keepdims)
 
@@ -90,17 +93,20 @@ def _running(name: str, x: Any, axis: Any, dtype: Any, include_initial: bool, fi
     return concat([first(x, shape=tuple(1 if i == axis else n for i, n in enumerate(shape))), out], axis=axis)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(x: Tensor, /, *, axis: int | None = None, dtype: DType = None,
+                   include_initial: bool = False) -> Tensor:  # fmt: skip
     """Running sum along ``axis``, beginning with 0 if ``include_initial``."""
     return _running("cumulative_sum", x, axis, dtype, include_initial, zeros_like)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(x: Tensor, /, *, axis: int | None = None, dtype: DType = None,
+                    include_initial: bool = False) -> Tensor:  # fmt: skip
     """Running product along ``axis``, beginning with 1 if ``include_initial``."""
     return _running("cumulative_prod", x, axis, dtype, include_initial, ones_like)
 
 
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+def diff(x: Tensor, /, *, axis: int = -1, n: int = 1, prepend: Tensor | None = None,
+         append: Tensor | None = None) -> Tensor:  # fmt: skip
     """Differences of neighbours along ``axis``, ``n`` times over, of the array with others put before and after it."""
     axis = one_axis("diff", axis, tensor("diff", x).array.ndim)
     parts = [p for p in (prepend, x, append) if p is not None]

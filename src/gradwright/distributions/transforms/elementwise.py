@@ -15,6 +15,7 @@ from gradwright.face.shape import broadcast_tensors
 
 if TYPE_CHECKING:
     from gradwright._typing import Value
+    from gradwright.distributions.distribution import Distribution
 
 
 class _Increasing(Same):
@@ -185,7 +186,7 @@ class AffineTransform(Transform):
 
     bijective = True
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+    def __init__(self, loc: Value, scale: Value, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
@@ -216,8 +217,9 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        tensors = isinstance(self.scale, TensorBase)
-        size = self.scale.abs().log() if tensors else x.new_tensor(math.log(abs(self.scale)))
+        scale: Any = self.scale
+        tensors = isinstance(scale, TensorBase)
+        size = scale.abs().log() if tensors else x.new_tensor(math.log(abs(scale)))
         size = broadcast_tensors(size, x)[0] if tensors else size.expand(x.shape)
         return sum_rightmost(size, self._event_dim)
 
@@ -240,7 +242,7 @@ class CumulativeDistributionTransform(Transform):
     codomain = constraints.unit_interval
     sign = 1
 
-    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.distribution = distribution
 

@@ -30,8 +30,8 @@ class RNNCellBase(Parametric):
     _states: ClassVar[int] = 1
     weight_ih: Parameter
     weight_hh: Parameter
-    bias_ih: Parameter | None
-    bias_hh: Parameter | None
+    bias_ih: Parameter | Any
+    bias_hh: Parameter | Any
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: DeviceLike = None,
                  dtype: DType = None

@@ -35,7 +35,7 @@ class _ConvNd(Parametric):
     groups: int
     padding_mode: str
     weight: Parameter
-    bias: Parameter | None
+    bias: Parameter | Any
 
     def _set(self, in_channels: int, out_channels: int, kernel_size: Ints, stride: Any, padding: Any, dilation: Ints,
              output_padding: Ints, groups: int, bias: bool, padding_mode: str, device: DeviceLike, dtype: DType

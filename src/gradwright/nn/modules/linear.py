@@ -41,7 +41,7 @@ class Linear(Parametric):
     in_features: int
     out_features: int
     weight: Parameter
-    bias: Parameter | None
+    bias: Parameter | Any
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: DeviceLike = None,
                  dtype: DType = None) -> None:  # fmt: skip
@@ -93,7 +93,7 @@ class Bilinear(Parametric):
     in2_features: int
     out_features: int
     weight: Parameter
-    bias: Parameter | None
+    bias: Parameter | Any
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
                  device: DeviceLike = None, dtype: DType = None) -> None:  # fmt: skip

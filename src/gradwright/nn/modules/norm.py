@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class _Affine(Parametric):
     """A normalisation followed by weight y + bias: 1 and 0 to begin with, or None where there is none."""
 
-    weight: Parameter | None
-    bias: Parameter | None
+    weight: Parameter | Any
+    bias: Parameter | Any
 
     def _scale(self, affine: bool, bias: bool, device: DeviceLike, dtype: DType) -> None:
         self._allocate(device, dtype, () if affine and bias else ("bias",) if affine else ("weight", "bias"))

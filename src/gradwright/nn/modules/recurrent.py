@@ -13,7 +13,7 @@ U(-1/sqrt(hidden_size), 1/sqrt(hidden_size)). What a step does is told in `cell`
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradwright import dtypes
 from gradwright.engine.source_line import warn
@@ -23,8 +23,11 @@ from gradwright.nn.utils.rnn import PackedSequence
 from gradwright.reading.torch import tensor_arg
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gradwright._typing import DeviceLike, DType, Tensor
 
+    Steps = TypeVar("Steps", Tensor, PackedSequence)
 
 
 class RNNBase(Parametric):
@@ -140,7 +143,7 @@ class RNNBase(Parametric):
                  "bidirectional": False}  # fmt: skip
         return ", ".join(shown + [f"{n}={getattr(self, n)}" for n, value in usual.items() if getattr(self, n) != value])
 
-    def forward(self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Any]:
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The output, a `PackedSequence` if the input is one, and the last states; both as told in the module."""
         packed = isinstance(input, PackedSequence)
         data, lengths, order, back = input if packed else (input, None, None, None)
@@ -243,6 +246,12 @@ class RNN(RNNBase):
                          bidirectional, proj_size, device, dtype)  # fmt: skip
         self.nonlinearity = nonlinearity
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...
+
+        __call__ = forward  # type: ignore[assignment]
+
 
 class LSTM(RNNBase):
     """Layers of `LSTMCell` over time. The states are pairs (h, c); with ``proj_size`` h has that last size.
@@ -263,6 +272,12 @@ class LSTM(RNNBase):
         super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
                          proj_size, device, dtype)  # fmt: skip
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Steps, hx: Sequence[Tensor] | None = None) -> tuple[Steps, tuple[Tensor, Tensor]]: ...
+
+        __call__ = forward  # type: ignore[assignment]
+
 
 class GRU(RNNBase):
     """Layers of `GRUCell` over time. The arguments are those of `RNNBase`.
@@ -280,3 +295,9 @@ class GRU(RNNBase):
     ) -> None:  # fmt: skip
         super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
                          proj_size, device, dtype)  # fmt: skip
+
+    if TYPE_CHECKING:
+
+        def forward(self, input: Steps, hx: Tensor | None = None) -> tuple[Steps, Tensor]: ...
+
+        __call__ = forward  # type: ignore[assignment]

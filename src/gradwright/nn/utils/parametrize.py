@@ -80,7 +80,7 @@ class ParametrizationList(ModuleList):
     Raises ValueError where a ``right_inverse``, or the result, does not fit.
     """
 
-    def __init__(self, modules: Sequence[Module], original: Any, unsafe: bool = False) -> None:
+    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, SupportsFloat
+from collections.abc import Sequence
+from typing import SupportsFloat
 
 from gradwright.optim.lr_scheduler.base import LRScheduler, checked, put, warn_of_epoch
 from gradwright.optim.optimizer import Optimizer
@@ -35,8 +36,8 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0,
-                 eps: float = 1e-8) -> None:  # fmt: skip
+                 threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
+                 min_lr: float | Sequence[float] = 0, eps: float = 1e-8) -> None:  # fmt: skip
         if factor >= 1.0:
             raise ValueError(f"Factor should be < 1.0. Got factor={factor}")
         if mode not in ("min", "max"):
@@ -45,11 +46,10 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
         self.factor, self.optimizer = factor, checked(optimizer)
         groups = len(optimizer.param_groups)
-        several = isinstance(min_lr, (list, tuple))
-        if several and len(min_lr) != groups:
-            raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
-        self.default_min_lr = None if several else min_lr
-        self.min_lrs = list(min_lr) if several else [min_lr] * groups
+        one = None if isinstance(min_lr, Sequence) else min_lr
+        self.default_min_lr, self.min_lrs = one, [*min_lr] if isinstance(min_lr, Sequence) else [min_lr] * groups
+        if len(self.min_lrs) != groups:
+            raise ValueError(f"expected {groups} min_lrs, got {len(self.min_lrs)}")
         self.patience, self.cooldown, self.eps = patience, cooldown, eps
         self.last_epoch = 0
         self._last_lr = self._lrs()

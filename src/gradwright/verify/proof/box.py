@@ -50,8 +50,8 @@ class Found:
         return not self.left
 
 
-def prove_on(f: Any, *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order: int = 0, bits: int = BITS,
-             name: str | None = None, **static: Any) -> Proof:  # fmt: skip
+def prove_on(f: Callable[..., Any], *inputs: Any, goal: float = 1e-12, boxes: int = 1000, order: int = 0,
+             bits: int = BITS, name: str | None = None, **static: Any) -> Proof:  # fmt: skip
     """Whether the backward of ``f`` is the derivative of its forward all over a box, with a bound on the error.
 
     Args:

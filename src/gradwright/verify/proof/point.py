@@ -30,7 +30,7 @@ WIDE = 1e-14
 FAILURES = (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, IndexError, ArithmeticError)
 
 
-def prove(f: Any, *inputs: Any, bits: int = BITS, name: str | None = None, **static: Any) -> Proof:
+def prove(f: Callable[..., Any], *inputs: Any, bits: int = BITS, name: str | None = None, **static: Any) -> Proof:
     """Whether the backward of ``f`` is the derivative of its forward at these inputs, with a bound on the error.
 
     ``f`` runs twice on balls, midpoints with a rigorous radius, in place of numbers: once forward with a slope beside

@@ -104,7 +104,8 @@ class Stability(Shown):
         ]}  # fmt: skip
 
 
-def stability(f: Any, *inputs: Any, name: str | None = None, points: int = 65, **static: Any) -> Stability:
+def stability(f: Callable[..., Any], *inputs: Any, name: str | None = None, points: int = 65,
+              **static: Any) -> Stability:  # fmt: skip
     """How many digits value and gradient lose, in float32 and float64, over a range of one input.
 
     Args:
