@@ -223,13 +223,10 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         selects: of each entry it passes on that of one input; a NaN in a gradient may then be that of another.
         multilinear: it is linear in each input, as a product is: its tangent is the sum of what it makes of each
             tangent beside the other inputs.
-<<<<<<< HEAD
         rows: its result lies row by row in memory, however its inputs lie; so do those of reductions and of the general
             kind, while others follow their inputs.
-=======
         switch: the saved value that the derivative by the first input only compares, as that of relu does with x. The
             second derivative by it is then zeros, as PyTorch has it, not none.
->>>>>>> h-d
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
