@@ -122,6 +122,8 @@ class Op:
     """Whether it is linear in each of its inputs that have derivatives, while the others stay."""
     switch: str | None = None
     """What the derivative by its first input only compares, if a recorded pass is to say so: there its slope is 0."""
+    rows: bool = False
+    """Whether its results lie row by row in NumPy's memory, whatever its inputs do."""
     direct: bool = False
     """Whether it is gradwright's own, and calls NumPy's ufuncs directly, not functions of NumPy that call them."""
     defaults: dict[str, Any] = field(default_factory=dict)
@@ -206,7 +208,8 @@ table: dict[str, Op] = {}
 
 def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Sample] = (),
        several: bool = False, complex: str | None = None, moves: bool = False, selects: bool = False,
-       multilinear: bool = False, switch: str | None = None) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
+       multilinear: bool = False, switch: str | None = None,
+       rows: bool = False) -> Callable[[Callable[..., Any]], Op]:  # fmt: skip
     """Declare an operation from its formula ``f(xp, *arrays, *, static)``.
 
     Args:
@@ -222,6 +225,8 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
             tangent beside the other inputs.
         switch: the saved value that the derivative by the first input only compares, as that of relu does with x. The
             second derivative by it is then zeros, as PyTorch has it, not none.
+        rows: its results lie row by row in NumPy's memory, as PyTorch's do, so that they can be viewed in other shapes
+            when its inputs, transposed, cannot.
     """
     if complex not in COMPLEX:
         raise ValueError(f"op: complex must be one of {COMPLEX}, but got {complex!r}")
@@ -240,7 +245,7 @@ def op(*, kind: str = "general", node: str | None = None, samples: Sequence[Samp
         direct = kind in ("elementwise", "reduction", "view") or joins
         made = Op(name, forward, tuple(p.name for p in arrays),
                   tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY), kind, node or default, samples,
-                  variadic, several, complex, moves or kind == "view", selects, multilinear, switch,
+                  variadic, several, complex, moves or kind == "view", selects, multilinear, switch, rows,
                   (forward.__module__ or "").startswith("gradwright.") and direct,
                   {p.name: p.default for p in parameters if p.default is not p.empty})  # fmt: skip
         made.__doc__ = forward.__doc__

@@ -302,3 +302,36 @@ def test_a_failed_operation_leaves_no_trace(x):
         with pytest.raises((RuntimeError, IndexError)):
             call()
     assert (x._version, x._node, x.grad) == before
+
+
+F = {
+    "softmax": lambda T, x: x.softmax(1),
+    "log_softmax": lambda T, x: x.log_softmax(0),
+    "cumsum": lambda T, x: x.cumsum(1),
+    "cumprod": lambda T, x: x.cumprod(0),
+    "roll": lambda T, x: x.roll(1, 0),
+    "masked_fill": lambda T, x: x.masked_fill(x > 0.5, 0.0),
+    "layer_norm": lambda T, x: T.nn.functional.layer_norm(x, (3,)),
+    "rms_norm": lambda T, x: T.nn.functional.rms_norm(x, (3,)),
+    "batch_norm": lambda T, x: T.nn.functional.batch_norm(x, None, None, training=True),
+    "instance_norm": lambda T, x: T.nn.functional.instance_norm(x),
+    "avg_pool": lambda T, x: T.nn.functional.avg_pool1d(x, 2),
+    "interpolate": lambda T, x: T.nn.functional.interpolate(x, scale_factor=2.0),
+    "einsum": lambda T, x: T.einsum("ij,jk->ki", x[:, 0], T.ones(3, 2, dtype=x.dtype)),
+    **{name: lambda T, x, name=name: getattr(x, name)(1) for name in (
+        "sum", "mean", "prod", "amax", "amin", "std", "var", "logsumexp", "all", "any", "argmax", "nansum",
+        "count_nonzero",
+    )},
+    "norm": lambda T, x: x.norm(dim=1),
+    "sum of two": lambda T, x: x[None].sum((0, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("name", F)
+def test_results_that_pytorch_lays_row_by_row_can_be_viewed(T, name, dtype):
+    """Whatever the memory of their inputs: programs call view() on them."""
+    x = T.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1).to(getattr(T, dtype)) / 24
+    y = F[name](T, x)
+    assert y.is_contiguous()
+    assert y.view(-1).tolist() == y.flatten().tolist()

@@ -51,7 +51,12 @@ def sum(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None) 
             return np.einsum("...i->...", x).reshape(x.shape[:-1] + (1,) * keepdims)
     if x.size >= _LONG and x.dtype in _FLOATS and not (axis is None and x.flags.forc):
         x = _ahead(x, range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))
-    return _add(x, axis, dtype, None, keepdims)
+    return _in_rows(_add(x, axis, dtype, None, keepdims))
+
+
+def _in_rows(x: Any) -> Any:
+    """What a reduction gave, row by row in memory: NumPy keeps the order of what was reduced."""
+    return x if x.ndim < 2 or x.flags.c_contiguous else x.copy()
 
 
 def _ahead(x: Any, axes: Any) -> Any:
@@ -100,7 +105,7 @@ def prod(x: Any, *, axis: Any = None, keepdims: bool = False, dtype: Any = None)
     """Product over ``axis``."""
     if x.size >= _LARGE and x.dtype in _FLOATS and _is_last(axis, x.ndim):
         x = _halved(x)
-    return _mul(x, axis, dtype, None, keepdims)
+    return _in_rows(_mul(x, axis, dtype, None, keepdims))
 
 
 def _halved(x: Any) -> Any:
@@ -116,22 +121,22 @@ def _halved(x: Any) -> Any:
 
 def max(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Largest value over ``axis``; NaN if there is one."""
-    return _max(x, axis, None, None, keepdims)
+    return _in_rows(_max(x, axis, None, None, keepdims))
 
 
 def min(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Smallest value over ``axis``; NaN if there is one."""
-    return _min(x, axis, None, None, keepdims)
+    return _in_rows(_min(x, axis, None, None, keepdims))
 
 
 def all(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether ``x`` holds, or is not 0, everywhere along ``axis``."""
-    return _and(x, axis, None, None, keepdims)
+    return _in_rows(_and(x, axis, None, None, keepdims))
 
 
 def any(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Whether ``x`` holds, or is not 0, anywhere along ``axis``."""
-    return _or(x, axis, None, None, keepdims)
+    return _in_rows(_or(x, axis, None, None, keepdims))
 
 
 def isdtype(dtype: Any, kind: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from gradwright.backends import numpy as numpy_backend
 from gradwright.backends.quiet import quietly
 from gradwright.engine.base import Fixed, TensorBase, made, wrap
-from gradwright.engine.general import general
+from gradwright.engine.general import general, in_rows
 from gradwright.engine.mode import PLAIN, UNRECORDED, now
 from gradwright.engine.nodes_of_ops import recorder
 from gradwright.engine.view import mark_view, refresh
@@ -92,7 +92,7 @@ def direct(op: Op, inputs: int = 1) -> Callable[..., Any]:
     found = op.ways.get(inputs)
     if found is None:
         bind = _compiled(inputs, op.static, True, op.kind == "elementwise", bool(op.rules), op.kind == "view",
-                         variadic=op.variadic)  # fmt: skip
+                         variadic=op.variadic, rows=op.rows)  # fmt: skip
         found = op.ways[inputs] = bind(op, _formula(op), lambda *given: general(op, given[:-1], given[-1]))
     return found
 
@@ -139,7 +139,7 @@ def joining(op: Op) -> Callable[[Sequence[Any], dict[str, Any]], Any]:
             return general(op, inputs, static)
         if result.__class__ is made.cls:
             return general(op, inputs, static)
-        out = wrap(result, None, [0])
+        out = wrap(in_rows(result) if op.rows else result, None, [0])
         if True in mask and mode is PLAIN and op.rules:
             needed = tuple(mask)
             record = records.get(needed)
@@ -175,7 +175,7 @@ def _named(call: Callable[..., Any], op: Op) -> Callable[..., Any]:
 
 
 def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
-          numbers: bool, reflected: bool, variadic: bool) -> list[str]:  # fmt: skip
+          numbers: bool, reflected: bool, variadic: bool, rows: bool) -> list[str]:  # fmt: skip
     """The lines of the quick callable for one shape of call; ``named`` are its static arguments, if it takes such."""
     static = named is not None
     tensors, arrays = ["input"] if inputs == 1 and not static else [*"xyz"[:inputs]], [*"abc"[:inputs]]
@@ -227,6 +227,7 @@ def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: b
         f"    result = formula({', '.join(['NUMPY', *arrays, *(f'{n}=static[{n!r}]' for n in named or ())])})",
         f"except FAILURES: {elsewhere}",  # to be explained, or because the user has NumPy raise
         *[f"if result.__class__ is {kind_}: {elsewhere}"] * static,  # it was computed with a tensor
+        *["if not result.flags.c_contiguous: result = in_rows(result)"] * rows,
         "out = new(made.cls)",
         "out.array = result",
         "out._node = None",
@@ -259,10 +260,10 @@ def _text(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: b
 
 @functools.cache
 def _compiled(inputs: int, named: tuple[str, ...] | None, whole: bool, broadcasts: bool, rules: bool, views: bool,
-              numbers: bool = False, reflected: bool = False, variadic: bool = False,
+              numbers: bool = False, reflected: bool = False, variadic: bool = False, rows: bool = False,
               ) -> Callable[..., Any]:  # fmt: skip
     """The function ``bind`` of `_text`."""
-    text = "\n".join(_text(inputs, named, whole, broadcasts, rules, views, numbers, reflected, variadic))
+    text = "\n".join(_text(inputs, named, whole, broadcasts, rules, views, numbers, reflected, variadic, rows))
     filename = f"<gradwright quick way of {inputs}, number {_compiled.cache_info().currsize}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     scope = _SCOPE | {"TEXT": text}  # which outlives `linecache.clearcache`
@@ -276,7 +277,7 @@ _SCOPE: dict[str, Any] = {
     "FAILURES": _FAILURES,
     "INTEGERS": _INTEGERS,
     "REAL": _REAL, "NUMPY": numpy_backend.namespace,
-    "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general, "made": made,
+    "PLAIN": PLAIN, "SCALARS": _SCALARS, "TensorBase": TensorBase, "general": general, "in_rows": in_rows, "made": made,
     "mark_view": mark_view, "ndarray": np.ndarray, "new": object.__new__, "no_input": _no_input, "now": now,
     "recorded_as": _recorded_as, "refresh": refresh,
 }  # fmt: skip

@@ -76,6 +76,8 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
             result = op.unheard(xp, *arrays, **static)
         else:
             result = computed(op, xp, *arrays, **static)
+        if op.rows and xp is _NUMPY:
+            result = in_rows(result)
     except FloatingPointError:  # so the user has set NumPy, for code of their own
         result = computed(op, xp, *arrays, **static)
     except (ValueError, TypeError, IndexError) as e:
@@ -103,6 +105,13 @@ def general(op: Op, inputs: Sequence[Any], static: dict[str, Any]) -> Any:
         elif mode.listener is not None:
             mode.listener.met(inputs, out)
     return out
+
+
+def in_rows(result: Any) -> Any:
+    """A result, or the first of several, as an array whose memory goes row by row."""
+    if result.__class__ is list:
+        return [in_rows(result[0]), *result[1:]]
+    return result if result.flags.c_contiguous else np.ascontiguousarray(result)
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -235,7 +235,7 @@ def _top(xp, x, axis):
     return xp.max(x, axis=axis, keepdims=True) if x.shape[axis] else 0
 
 
-@builtin(node="SoftmaxBackward0", samples=_ROWS)
+@builtin(rows=True, node="SoftmaxBackward0", samples=_ROWS)
 def softmax(xp, x, *, axis):
     """y_i = e**x_i / sum_j e**x_j along ``axis``; dx = y (g - sum(g y))."""
     e = xp.exp(x - _top(xp, x, axis))
@@ -249,7 +249,11 @@ def _softmax_slope(xp, g, out, axis):
 softmax.vjp(x=_softmax_slope).jvp(x=_softmax_slope)
 
 
-@builtin(node="SafeSoftmaxBackward0", samples=[Sample(A(2, 3, 4), A(3, 4), axis=-1), Sample(A(3, 4), A(3, 1), axis=1)])
+@builtin(
+    rows=True,
+    node="SafeSoftmaxBackward0",
+    samples=[Sample(A(2, 3, 4), A(3, 4), axis=-1), Sample(A(3, 4), A(3, 1), axis=1)],
+)
 def masked_softmax(xp, x, mask, *, axis):
     """`softmax` of x + mask, which broadcasts to x; 0 along lines where all of that is -inf."""
     z = x + mask
@@ -272,7 +276,7 @@ def log_sum(xp, x, axis):
     return shifted, xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
 
 
-@builtin(node="LogSoftmaxBackward0", samples=_ROWS)
+@builtin(rows=True, node="LogSoftmaxBackward0", samples=_ROWS)
 def log_softmax(xp, x, *, axis):
     """y = x - log sum_j e**x_j along ``axis``; dx = g - e**y sum(g)."""
     shifted, total = log_sum(xp, x, axis)

@@ -120,6 +120,7 @@ linear.vjp(
     multilinear=True,
     complex="holomorphic",
     node="EinsumBackward0",
+    rows=True,
     samples=[
         Sample(A(2, 3), A(3, 4), equation="ij,jk->ik"),
         Sample(A(2, 3), equation="ij->ji"),

@@ -12,7 +12,7 @@ def _mean(xp, x, axis):
     return xp.sum(x, axis=axis, keepdims=True) / (count(x.shape, axis) or 1)
 
 
-@builtin(node="NativeBatchNormBackward0", samples=_GROUPS, several=True)
+@builtin(rows=True, node="NativeBatchNormBackward0", samples=_GROUPS, several=True)
 def standardize(xp, x, *, axis, eps):
     """y = (x - mean)/sqrt(var + eps) over ``axis``; the results are y, mean and var, these with axes of length 1."""
     mean = _mean(xp, x, axis)
@@ -42,7 +42,7 @@ standardize.vjp(x=_standardize_slope)
 standardize.jvp(x=_standardize_tangent)
 
 
-@builtin(node="FusedRmsNormBackward0", samples=_GROUPS, complex="holomorphic")
+@builtin(rows=True, node="FusedRmsNormBackward0", samples=_GROUPS, complex="holomorphic")
 def rms_normalize(xp, x, *, axis, eps):
     """y = r x with r = 1/sqrt(mean x**2 + eps) over ``axis``; dx = r (g - y mean(g y))."""
     return x * (1 / xp.sqrt(_mean(xp, x * x, axis) + eps))

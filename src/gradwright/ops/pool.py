@@ -40,6 +40,7 @@ def _reduced(xp, combine, whole, x, fill, lattice):
 @builtin(
     kind="linear",
     node="AvgPoolBackward0",
+    rows=True,
     samples=[Sample(x, lattice=at, divisor=d) for x, at, d in _MEANS],
 )
 def mean_windows(xp, x, *, lattice, divisor):

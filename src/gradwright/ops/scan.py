@@ -65,7 +65,7 @@ def _interleaved(xp, even, odd, axis):
     return flat if n == m else xp.concat([flat, even[_part(axis, m)]], axis=axis)
 
 
-@builtin(kind="linear", node="CumsumBackward0", samples=_LINES)
+@builtin(rows=True, kind="linear", node="CumsumBackward0", samples=_LINES)
 def cumulative_sum(xp, x, *, axis):
     """Running sum along ``axis``; of large arrays pairwise, which is quicker and rounds less."""
     if prod(x.shape) < _LARGE:
@@ -109,6 +109,7 @@ linear_recurrence.vjp(
 @builtin(
     complex="holomorphic",
     node="CumprodBackward0",
+    rows=True,
     samples=[*_LINES, Sample(A(values=[[0.0, 2.0, 3.0], [1.0, 0.0, 0.0]]), axis=1)],
 )
 def cumulative_prod(xp, x, *, axis):

@@ -153,6 +153,7 @@ flip.vjp(x=lambda xp, g, axis: xp.flip(g, axis=axis))
 @builtin(
     kind="linear",
     node="RollBackward0",
+    rows=True,
     samples=[Sample(A(2, 3), shift=(1,), axis=(1,)), Sample(A(2, 3), shift=(1, -2), axis=(0, 1))],
 )
 def roll(xp, x, *, shift, axis):
