@@ -121,9 +121,11 @@ def grad(outputs: Roots, inputs: Roots, grad_outputs: TensorBase | Iterable[Tens
     (tensor(27., grad_fn=<MulBackward0>), tensor(18.))
     """
     if inputs.__class__ is dict:
-        found = grad(outputs, tuple(inputs.values()), grad_outputs, retain_graph, create_graph, only_inputs,
-                     allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
-        return dict(zip(inputs, found, strict=True))
+        named: Any = inputs
+        several = grad(outputs, named.values(), grad_outputs, retain_graph, create_graph, only_inputs,
+                       allow_unused, is_grads_batched, materialize_grads)  # fmt: skip
+        named = dict(zip(named, several, strict=True))
+        return named
     if not only_inputs:
         raise ValueError("grad: only_inputs=False is deprecated; to accumulate into other leaves, use backward")
     outs, ins = _sequence("grad", "outputs", outputs), _sequence("grad", "inputs", inputs)
