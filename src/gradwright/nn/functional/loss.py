@@ -111,8 +111,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta, but got {beta}")
     x, y = _pair("smooth_l1_loss", input, target)
     losses = _pointwise(_ops.huber, x, y, delta=float(beta)) if beta else e.abs(x - y)
-    node = "SmoothL1LossBackward0"
-    return reduced(losses if beta in (0, 1) else losses / beta, reduction, size_average, reduce, node)
+    losses = losses if beta in (0, 1) else losses / beta
+    return reduced(losses, reduction, size_average, reduce, "SmoothL1LossBackward0")
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
@@ -396,6 +396,5 @@ def triplet_margin_with_distance_loss(
         )
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = e.minimum(far, distance(positive, negative))
+    far = e.minimum(far, distance(positive, negative)) if swap else far
     return reduced((margin + near - far).clamp(min=0), how)
